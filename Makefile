@@ -1,0 +1,110 @@
+# Halo Labs. `make` alone lists the targets.
+#
+# PY=/path/to/python   use this Python in place of .venv (it brings its own packages; nothing is installed into it)
+# PYTHON3=python3.12   make .venv with this Python
+# GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when not given
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+PYTHON3 ?= python3
+ifndef GPU
+GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q '^GPU ' && command -v nvcc >/dev/null && echo yes || echo no)
+endif
+
+ifdef PY
+PYTHON := $(PY)
+ENVIRONMENT := check-python
+# The package is not installed in PY: its kernels and tests find it by this path.
+export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
+else
+PYTHON := $(CURDIR)/.venv/bin/python
+ENVIRONMENT := .venv/.installed $(if $(filter yes,$(GPU)),.venv/.pycuda)
+endif
+
+SANITIZERS := memcheck racecheck initcheck synccheck
+
+.PHONY: help env labs test jupyter gpu clean check-python check-gpu
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
+	@echo 'Every target takes PY=/path/to/python, an existing Python in place of .venv.'
+
+env: $(ENVIRONMENT) ## make the environment in .venv (with PyCUDA where there are a GPU and nvcc)
+	@$(PYTHON) -c 'import sys; print("Python", sys.version.split()[0], "at", sys.executable)'
+ifndef PY
+ifeq ($(GPU),no)
+	@if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then \
+	    echo 'No NVIDIA GPU found: PyCUDA is left out, the labs run in the simulator.'; \
+	elif ! command -v nvcc >/dev/null; then \
+	    echo 'There is a GPU, but nvcc is not on the PATH: PyCUDA is left out, the labs run in the simulator.'; \
+	    echo 'Install the CUDA toolkit (nvcc is often in /usr/local/cuda/bin: add that to PATH), then: make env'; \
+	else \
+	    echo 'GPU=no: PyCUDA is left out, the labs run in the simulator.'; \
+	fi
+endif
+endif
+
+labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and figures
+	$(PYTHON) -m helpers.runner
+
+# Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
+test: export LAB_DEVICE := simulator
+test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulator
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m pytest tests
+	$(PYTHON) -m pytest -p tests.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
+
+jupyter: $(ENVIRONMENT) ## open JupyterLab on labs/
+	$(PYTHON) -m jupyterlab labs
+
+# compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
+# each launches every kernel once, at sizes that leave a partial block.
+gpu: export LAB_DEVICE := gpu
+gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: tests marked gpu, compute-sanitizer over every kernel
+	$(PYTHON) -m pytest -m gpu tests
+	for tool in $(SANITIZERS); do \
+	    echo "compute-sanitizer: $$tool"; \
+	    compute-sanitizer --tool $$tool --error-exitcode 1 \
+	        $(PYTHON) -m pytest -m gpu -k sanitize tests/test_kernels.py || exit 1; \
+	done
+
+clean: ## remove results/ and caches (.venv stays)
+	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 | xargs -0 rm -rf
+
+check-gpu:
+	@nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || { \
+	    echo 'make gpu: no NVIDIA GPU here (nvidia-smi lists none), so nothing was run.'; \
+	    echo 'The labs and `make test` do without one: they use the simulator.'; exit 1; }
+	@for tool in nvcc compute-sanitizer; do command -v $$tool >/dev/null || { \
+	    echo "make gpu: $$tool is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin."; exit 1; }; done
+
+# $(1): a Python. Says what is wrong when there is none or it is too old.
+require_python = command -v "$(1)" >/dev/null || { echo "There is no $(1) here. $(2)"; exit 1; }; \
+    "$(1)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+    echo "$(1) is $$("$(1)" -V 2>&1): Halo Labs needs Python 3.11 or newer. $(2)"; exit 1; }
+
+check-python:
+	@$(call require_python,$(PY),Give another by PY=/path/to/python.)
+
+.venv/bin/python:
+	@$(call require_python,$(PYTHON3),Install one$(comma) or name it: make env PYTHON3=/path/to/python3.12)
+	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
+	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
+
+.venv/.installed: pyproject.toml | .venv/bin/python
+	$(PYTHON) -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+.venv/.pycuda: .venv/.installed
+	$(PYTHON) -m pip install --quiet --editable '.[gpu]' || { \
+	    echo; echo 'PyCUDA could not be built, see above. README.md, "Troubleshooting", has the usual causes.'; \
+	    echo 'To go on without it, in the simulator: add GPU=no to the command, as in: make labs GPU=no'; exit 1; }
+	$(PYTHON) -c 'import pycuda.driver; pycuda.driver.init()' || { \
+	    echo; echo 'PyCUDA was built but does not start, see above. README.md, "Troubleshooting", has the usual causes.'; \
+	    echo 'To go on without it, in the simulator: add GPU=no to the command, as in: make labs GPU=no'; exit 1; }
+	@touch $@
+
+comma := ,

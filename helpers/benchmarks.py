@@ -1,0 +1,524 @@
+"""Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU.
+
+    python -m helpers.benchmarks [conv1d | timing] [--max-n N] [--budget-s S] [--tries T]
+
+``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
+Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
+(the measure of "copy speed"), and CuPy's ``convolve`` where CuPy is installed. A kernel is checked at each size
+before it is timed there: every output against the plainest kernel, which itself is checked against the oracle.
+
+``timing`` asks the timer about itself: comparing a launch with itself must not find a difference, and comparing it
+with 5 % more work must.
+
+Both write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, device, kernels, limits, reference, results, timing
+
+FILTER_WIDTHS = (3, 5, 7, 15, 31)
+SIZES = (10**7, 10**8, 10**9)
+COPY = "device-to-device copy"
+CUPY = "CuPy convolve"
+PLAINEST = "conv1d_constant"  # checked against the oracle; the others are checked against it, output by output
+BEST = "conv1d_vector"
+
+SEED = 20_25
+PERIOD = 9_999_991  # cells of random data before they repeat: a prime, so that no two tiles hold the same cells
+WINDOW = 4096  # outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random stretches
+WINDOWS = 8
+POISON = 0x7FC00000  # the bits of a NaN
+CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
+CUPY_SLACK = 100  # CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick
+
+# One count a thread, summed by the host: an output that is wrong, or NaN because nobody wrote it, is counted once.
+_COUNT_SOURCE = """
+extern "C" __global__ void count_wrong(unsigned* wrong, const float* got, const float* want, float tolerance, int n)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    const long long mine = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned count = 0;
+    for (long long i = mine; i < n; i += threads) {
+        if (!(fabsf(got[i] - want[i]) <= tolerance)) {   // "not within": NaN is neither within nor beyond
+            ++count;
+        }
+    }
+    wrong[mine] = count;
+}
+"""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# How the kernels are launched
+
+
+@dataclass(frozen=True)
+class Conv1d:
+    """How one of the 1D convolution kernels is compiled and launched.
+
+    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none; filter_in: "constant"
+    (the symbol ``filter``) or "global" (the argument after N); largest: the largest n that the benchmark times.
+    """
+
+    name: str
+    threads: int
+    tile: int | None = None
+    outputs: int | None = None
+    filter_in: str = "constant"
+    largest: int = 2_000_000_000
+
+    def options(self, width: int) -> list[str]:
+        """Return nvcc's options for a filter of ``width``: ["-DFILTER_WIDTH=3", ...]."""
+        constants = {"FILTER_WIDTH": width, "TILE_WIDTH": self.tile, "OUTPUTS": self.outputs}
+        return [f"-D{name}={value}" for name, value in constants.items() if value is not None]
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block."""
+        return (self.threads, 1, 1)
+
+    def fits(self, width: int) -> bool:
+        """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
+        return self.name != "conv1d_tiled_input" or width <= self.tile
+
+    def per_block(self, n: int, width: int) -> int:
+        """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
+        if self.name == "conv1d_one_block":
+            return n
+        if self.name == "conv1d_tiled_input":
+            return self.tile - 2 * (width // 2)
+        return self.tile or self.threads
+
+    def grid(self, n: int, width: int) -> tuple[int, int, int]:
+        """Return the grid that covers ``n`` outputs, for a filter of ``width``."""
+        return kernels.grid_for(n, self.block, self.per_block(n, width))
+
+
+CONV1D = (
+    Conv1d("conv1d_one_block", 1024, filter_in="global", largest=10**7),
+    Conv1d("conv1d_basic", 256, filter_in="global"),
+    Conv1d("conv1d_constant", 256),
+    Conv1d("conv1d_constant_divergent", 256, largest=10**8),
+    Conv1d("conv1d_tiled_steps", 256, tile=256),
+    Conv1d("conv1d_tiled_cached_halo", 256, tile=256),
+    Conv1d("conv1d_tiled_input", 256, tile=256),
+    Conv1d("conv1d_outputs", 128, tile=1152, outputs=9),
+    Conv1d("conv1d_vector", 64, tile=768, outputs=12),
+)
+
+
+def conv1d_named(name: str) -> Conv1d:
+    """Return the launch of kernel ``name``. Raises KeyError where it is no 1D convolution of the table."""
+    return {spec.name: spec for spec in CONV1D}[name]
+
+
+def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
+    """The largest error that a float32 sum of products may have, in any order, with or without fused multiply-adds.
+
+    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a partial sum that is
+    never larger than sum |cells| |filter|, so the error is at most w u / (1 - w u) * max |cells| * sum |filter|
+    (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1). w + 1 stands for w: that pays for
+    the denominator.
+
+    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is beyond this bound up to a
+    width of some 200; for wider filters the bound still holds, but no longer tells the two apart.
+    """
+    width, unit = np.size(filter), 2.0**-24
+    return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Data and checks
+
+
+class PeriodicData:
+    """N on the device and on the host: ``n`` cells, uniform in [-1, 1), that repeat after PERIOD of them.
+
+    The host keeps one period, so that 10^9 cells need no 4 GB copy, and still knows every cell.
+    """
+
+    def __init__(self, n: int):
+        self.n = n
+        rng = np.random.default_rng(SEED)
+        self.period = rng.uniform(-1, 1, min(n, PERIOD)).astype(np.float32)
+
+    def upload(self, cuda: Any, address: int) -> None:
+        """Fill n float32 at a device address, one period from the host and the others from that one."""
+        size, period = 4 * self.n, self.period.nbytes
+        cuda.memcpy_htod(address, self.period)
+        for start in range(period, size, period):
+            cuda.memcpy_dtod(address + start, address, min(period, size - start))
+
+    def cells(self, first: int, last: int) -> np.ndarray:
+        """N[first:last] as float32, shape (last - first,), with zeros for cells outside N."""
+        index = np.arange(first, last)
+        values = self.period[index % self.period.size]
+        return np.where((index >= 0) & (index < self.n), values, np.float32(0))
+
+    def outputs(self, first: int, last: int, filter: np.ndarray) -> np.ndarray:
+        """P[first:last] by the oracle, float64: of the stretch with its halo; the halo's own outputs are dropped."""
+        radius = filter.size // 2
+        wide = reference.conv1d(self.cells(first - radius, last + radius), filter)
+        return wide[radius : wide.size - radius]
+
+
+def windows(n: int) -> list[tuple[int, int]]:
+    """Stretches [first, last) of at most WINDOW outputs: both ends and WINDOWS random places."""
+    rng = np.random.default_rng(SEED)
+    starts = {0, max(0, n - WINDOW), *rng.integers(0, max(1, n - WINDOW), WINDOWS).tolist()}
+    return [(start, min(n, start + WINDOW)) for start in sorted(starts)]
+
+
+class Checker:
+    """Says whether n outputs on the device are right: each against `want` on the device, windows against the oracle."""
+
+    def __init__(self, cuda: Any, data: PeriodicData, want: int):
+        from pycuda.compiler import SourceModule
+
+        self._cuda, self._data, self.want = cuda, data, want
+        self._module = SourceModule(_COUNT_SOURCE, no_extern_c=True)
+        self._count = self._module.get_function("count_wrong")
+
+    def poison(self, output: int) -> None:
+        """Fill the output with NaN, so that what is not written shows."""
+        self._cuda.memset_d32(output, POISON, self._data.n)
+
+    def wrong(self, got: int, want: int, tolerance: float) -> int:
+        """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
+        threads, n = 256, self._data.n
+        blocks = min(1056, -(-n // threads))
+        counts = np.zeros(blocks * threads, np.uint32)
+        counts_there = self._cuda.mem_alloc(counts.nbytes)
+        try:
+            arguments = (counts_there, np.uintp(got), np.uintp(want), np.float32(tolerance), np.int32(n))
+            self._count(*arguments, block=(threads, 1, 1), grid=(blocks, 1))
+            self._cuda.memcpy_dtoh(counts, counts_there)
+        finally:
+            counts_there.free()
+        return int(counts.sum(dtype=np.int64))
+
+    def windows(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+        """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""
+        places = windows(self._data.n)
+        want = np.concatenate([self._data.outputs(*place, filter) for place in places])
+        got = np.empty(want.size, np.float32)
+        filled = 0
+        for first, last in places:
+            self._cuda.memcpy_dtoh(got[filled : filled + last - first], output + 4 * first)
+            filled += last - first
+        return checking.check(got, want, rtol=0.0, atol=slack * conv1d_atol(self._data.period, filter), name=name)
+
+    def everywhere(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+        """Windows against the oracle, and every output against `want`. Raises checking.CheckError."""
+        verdict = self.windows(output, filter, name, slack)
+        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to the sum of both.
+        wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
+        if wrong:
+            text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
+            kind = checking.Diagnosis("outside the windows", text)
+            raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
+        return verdict
+
+
+def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[int, ...]:
+    """Return the sizes up to ``max_n`` whose three float32 arrays fit in nine tenths of the free memory.
+
+    Prints what is left out for want of memory. Raises ValueError where none is left.
+    """
+    wanted = [n for n in sizes if n <= max_n]
+    kept = tuple(n for n in wanted if 12 * n <= 0.9 * free_bytes)
+    for n in wanted[len(kept) :]:
+        print(f"n = {n:,} is left out: it needs three arrays of {4 * n:,} bytes, and {free_bytes:,} bytes are free")
+    if not kept:
+        raise ValueError(f"no size of {', '.join(f'{n:,}' for n in sizes)} is left: --max-n is {max_n:,}")
+    return kept
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# conv1d
+
+
+class Conv1dBenchmark:
+    """The measurements of ``conv1d``: `measure()` is what ``results.record`` wants."""
+
+    def __init__(self, sizes: Sequence[int], widths: Sequence[int], budget_s: float, max_n: int | None = None):
+        import pycuda.driver as cuda
+
+        self._cuda, self._widths, self._budget_s = cuda, tuple(widths), budget_s
+        self._sizes = sizes_that_fit(sizes, cuda.mem_get_info()[0], max_n or max(sizes))
+        rng = np.random.default_rng(SEED)
+        self._filters = {w: rng.uniform(-1, 1, w).astype(np.float32) for w in self._widths}
+        self._copy_ms: dict[tuple[int, str], float] = {}
+
+    def measure(self) -> list[dict[str, Any]]:
+        """Check and time everything. Raises checking.CheckError where a kernel is wrong: nothing wrong is timed."""
+        arrays = [self._cuda.mem_alloc(4 * max(self._sizes)) for _ in range(3)]
+        try:
+            return [row for n in self._sizes for row in self._size(n, *(int(a) for a in arrays))]
+        finally:
+            for array in arrays:
+                array.free()
+
+    def _size(self, n: int, source: int, output: int, want: int) -> Iterator[dict[str, Any]]:
+        data = PeriodicData(n)
+        data.upload(self._cuda, source)
+        checker = Checker(self._cuda, data, want)
+        yield from self._copy(n, source, output, checker)
+        for width in self._widths:
+            print(f"n = {n:,}, filter of {width}", flush=True)
+            filter = self._filters[width]
+            self._prepare(n, source, want, filter, checker)
+            for spec in CONV1D:
+                if n <= spec.largest and spec.fits(width):
+                    launch = conv1d_launch(spec, n, source, output, filter)
+                    yield from self._one(spec.name, n, width, launch, lambda: output, checker)
+            if n <= CUPY_LARGEST and (cupy := _cupy()):
+                launch, result = _cupy_launch(cupy, n, source, filter)
+                try:
+                    yield from self._one(CUPY, n, width, launch, result, checker, CUPY_SLACK)
+                except checking.CheckError as error:  # no reason to lose what was measured of the kernels
+                    print(f"{CUPY} is left out: {error}")
+
+    def _prepare(self, n: int, source: int, want: int, filter: np.ndarray, checker: Checker) -> None:
+        """Make `want`: the plainest kernel's outputs, checked by windows against the oracle, and none left out."""
+        checker.poison(want)
+        conv1d_launch(conv1d_named(PLAINEST), n, source, want, filter)(None)
+        self._cuda.Context.synchronize()
+        checker.everywhere(want, filter, PLAINEST)
+
+    def _one(
+        self,
+        name: str,
+        n: int,
+        width: int,
+        launch: Callable[[Any], None],
+        result: Callable[[], int],
+        checker: Checker,
+        slack: float = 1.0,
+    ) -> Iterator[dict[str, Any]]:
+        """Poison, launch, check, then time with cold and hot caches. `result()` is the address of the outputs."""
+        if name != CUPY:
+            checker.poison(result())
+        launch(None)
+        self._cuda.Context.synchronize()
+        verdict = checker.everywhere(result(), self._filters[width], f"{name}, n = {n}, filter of {width}", slack)
+        moved = limits.conv1d(n, width).bytes
+        for cache in ("cold", "hot"):
+            measured = timing.time_gpu(launch, verdict=verdict, name=name, cache=cache, budget_s=self._budget_s)
+            yield {
+                "series": name,
+                "n": n,
+                "filter_width": width,
+                "bytes": moved,
+                "percent_of_copy": 100 * self._copy_ms[n, cache] / measured.median,
+                "timing": measured,
+            }
+
+    def _copy(self, n: int, source: int, output: int, checker: Checker) -> Iterator[dict[str, Any]]:
+        def launch(stream: Any) -> None:
+            self._cuda.memcpy_dtod_async(output, source, 4 * n, stream)
+
+        checker.poison(output)
+        launch(None)
+        self._cuda.Context.synchronize()
+        if checker.wrong(output, source, 0.0):
+            raise RuntimeError("the device-to-device copy did not copy: the GPU or its driver is at fault")
+        verdict = checker.windows(output, np.ones(1, np.float32), COPY)
+        for cache in ("cold", "hot"):
+            measured = timing.time_gpu(launch, verdict=verdict, name=COPY, cache=cache, budget_s=self._budget_s)
+            self._copy_ms[n, cache] = measured.median
+            yield {"series": COPY, "n": n, "bytes": 8 * n, "timing": measured}
+
+
+def conv1d_launch(spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None]:
+    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``: n float32 cells give n outputs."""
+    import pycuda.driver as cuda
+    from pycuda.compiler import SourceModule
+
+    module = SourceModule(kernels.source(spec.name), options=spec.options(filter.size), no_extern_c=True)
+    function = module.get_function(spec.name)
+    arguments = [np.uintp(output), np.uintp(source), np.int32(n)]
+    if spec.filter_in == "constant":
+        cuda.memcpy_htod(module.get_global("filter")[0], filter)
+    else:
+        arguments.insert(2, cuda.to_device(filter))
+    grid = spec.grid(n, filter.size)
+
+    def launch(stream: Any) -> None:
+        function(*arguments, block=spec.block, grid=grid, stream=stream)
+
+    launch.keeps = module  # it is unloaded when nothing holds it any more
+    return launch
+
+
+@functools.lru_cache(maxsize=1)
+def _cupy() -> Any:
+    """Return CuPy, or None where it is not installed or does not start; says so once."""
+    try:
+        import cupy
+
+        cupy.zeros(1)
+    except Exception as error:  # a broken CuPy fails in its own ways, and is only a yardstick here
+        print(f"CuPy is left out: {type(error).__name__}: {error}")
+        return None
+    return cupy
+
+
+def _cupy_launch(cupy: Any, n: int, source: int, filter: np.ndarray) -> tuple[Callable[[Any], None], Callable[[], int]]:
+    """Return (launch, address of its result). CuPy convolves: it gets the filter flipped. It makes its own output."""
+    memory = cupy.cuda.UnownedMemory(source, 4 * n, owner=None)
+    cells = cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
+    flipped = cupy.asarray(np.ascontiguousarray(filter[::-1]))
+    kept: list[Any] = []
+
+    def launch(stream: Any) -> None:
+        kept.clear()
+        with cupy.cuda.ExternalStream(stream.handle if stream else 0):
+            kept.append(cupy.convolve(cells, flipped, "same"))
+
+    return launch, lambda: kept[0].data.ptr
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# timing
+
+
+def timing_measure(tries: int, budget_s: float, n: int = 10**8) -> list[dict[str, Any]]:
+    """Compare a launch with itself and with 5 % more of it, ``tries`` times each: what ``results.record`` wants."""
+    import pycuda.driver as cuda
+
+    larger = n + n // 20
+    data = PeriodicData(larger)
+    filter = np.random.default_rng(SEED).uniform(-1, 1, 3).astype(np.float32)
+    N, P, want = (cuda.mem_alloc(4 * larger) for _ in range(3))
+    try:
+        data.upload(cuda, int(N))
+        checker, spec = Checker(cuda, data, int(want)), conv1d_named(BEST)
+        conv1d_launch(conv1d_named(PLAINEST), larger, int(N), int(want), filter)(None)
+        checker.poison(int(P))
+        same, more = (conv1d_launch(spec, size, int(N), int(P), filter) for size in (n, larger))
+        more(None)
+        cuda.Context.synchronize()
+        verdict = checker.everywhere(int(P), filter, BEST)
+        rows = _tries("the same launch twice", 1.0, same, same, verdict, tries, budget_s)
+        return rows + _tries("5 % more cells", larger / n, more, same, verdict, tries, budget_s)
+    finally:
+        for array in (N, P, want):
+            array.free()
+
+
+def _tries(
+    series: str, true_ratio: float, a: Callable, b: Callable, verdict: checking.Verdict, tries: int, budget_s: float
+) -> list[dict[str, Any]]:
+    rows = []
+    for number in range(tries):
+        found = timing.compare(a, b, verdicts=(verdict, verdict), names=("a", "b"), budget_s=budget_s, seed=SEED + number)
+        row = {"cells_ratio": true_ratio, "ratio": found.ratio, "low": found.low, "high": found.high}
+        rows.append({"series": series, "try": number, **row, "different": found.different, "timing": None})
+    share = sum(not row["different"] for row in rows)
+    print(f"{series}: the interval contains 1 in {share} of {tries} tries", flush=True)
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
+    """Return, for each n, a table of series against filter widths: median in ms and percent of the copy's speed.
+
+    ``rows`` are the rows of a record (``record.rows()``) whose measurements `Conv1dBenchmark.measure` made.
+    """
+    rows = [row for row in rows if row["cache"] == cache]
+    lines = []
+    for n in sorted({row["n"] for row in rows}):
+        here = [row for row in rows if row["n"] == n]
+        copy = next(row for row in here if row["series"] == COPY)
+        speed = copy["bytes"] / copy["median_ms"] / 1e9
+        widths = sorted({row["filter_width"] for row in here if "filter_width" in row})
+        lines += ["", f"n = {n:,}, {cache} caches: ms (percent of the copy's {speed:.2f} TB/s)"]
+        lines.append(f"  {'filter of':28}" + "".join(f"{w:>16}" for w in widths))
+        for series in dict.fromkeys(row["series"] for row in here if row["series"] != COPY):
+            found = {row["filter_width"]: row for row in here if row["series"] == series}
+            lines.append(f"  {series:28}" + "".join(_cell(found.get(w)) for w in widths))
+        lines.append(f"  {COPY:28}{copy['median_ms']:>9.4g}")
+    return "\n".join(lines[1:])
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    return f"{'-':>16}" if row is None else f"{row['median_ms']:>9.4g} ({row['percent_of_copy']:3.0f}%)"
+
+
+def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
+    """Return two sentences: the best kernel's least percentage of copy speed, and its least speedup over CuPy."""
+    best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
+    large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
+    cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
+    ratios = {n: [] for n, _ in cupy}
+    for row in best:
+        if (row["n"], row["filter_width"]) in cupy:
+            ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])
+    lines = [f"{BEST}: at least {min(large):.1f} % of copy speed for n >= 10^8"] if large else []
+    lines += [f"{BEST}: at least {min(r):.1f} times as fast as {CUPY} at n = {n:,}" for n, r in ratios.items() if r]
+    return "\n".join(lines)
+
+
+def timing_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each comparison: how many intervals contain 1, and the median ratio."""
+    lines = [f"{'compared':26}{'cells':>7}{'tries':>7}{'contain 1':>11}{'median ratio':>14}"]
+    for series in dict.fromkeys(row["series"] for row in rows):
+        here = [row for row in rows if row["series"] == series]
+        contain = sum(not row["different"] for row in here)
+        ratio = float(np.median([row["ratio"] for row in here]))
+        lines.append(f"{series:26}{here[0]['cells_ratio']:>7.2f}{len(here):>7}{contain:>11}{ratio:>14.4f}")
+    return "\n".join(lines)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Command line
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m helpers.benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=("conv1d", "timing"), help="one of the two; both when left out")
+    parser.add_argument("--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)")
+    parser.add_argument("--budget-s", type=float, default=0.3, help="seconds to spend on each timing (default 0.3)")
+    parser.add_argument("--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmarks, write their records, print their tables. Returns the exit status."""
+    asked = _arguments(argv)
+    gpu = device.select()
+    if asked.what in (None, "conv1d"):
+
+        def measure() -> list[dict[str, Any]]:
+            return Conv1dBenchmark(SIZES, FILTER_WIDTHS, asked.budget_s, asked.max_n).measure()
+
+        record = results.record("benchmark_conv1d", measure, device=gpu, lab="benchmarks")
+        rows = record.rows()
+        print(f"\n{record.caption()}\n{conv1d_table(rows)}\n\n{conv1d_table(rows, 'hot')}\n\n{conv1d_summary(rows)}")
+    if asked.what in (None, "timing"):
+        record = results.record(
+            "benchmark_timing",
+            lambda: timing_measure(asked.tries, asked.budget_s, min(10**8, asked.max_n)),
+            device=gpu,
+            lab="benchmarks",
+        )
+        print(f"\n{record.caption()}\n{timing_table(record.rows())}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

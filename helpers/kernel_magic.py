@@ -1,0 +1,134 @@
+"""The cell magic %%kernel NAME [-D...]: the cell is CUDA source, compiled and bound to NAME.
+
+    %%kernel twice -DBLOCK=256
+    __global__ void twice(float *out, const float *in, int n) { ... }
+
+binds `twice`, the function that SourceModule gives, with four attributes more: `twice.source`, the source with the line
+numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile; `twice.name`, the kernel's name in it;
+`twice.options`; and `twice.module`, for get_global. A kernel that does not compile fails its cell with the compiler's
+message and nothing else.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import shlex
+
+from IPython.core.magic import Magics, cell_magic, magics_class
+
+from . import device
+from .simulator.toolchain import CompilerMissingError
+from .simulator.translate import without_comments
+
+USAGE = "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
+
+_C_LINKAGE = re.compile(r'extern\s*"C"')
+_KERNEL = re.compile(r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()")
+# nvcc writes kernel.cu(7): error, the host's compilers kernel.cu:7:12: error.
+_PLACE = re.compile(r"^(?:\S*[/\\])?kernel\.cu(?:\((\d+)\)|:(\d+)(?::\d+)?)?:? ?", flags=re.MULTILINE)
+
+
+class KernelError(Exception):
+    """A %%kernel cell that gave no kernel. IPython shows the message alone, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@magics_class
+class KernelMagics(Magics):
+    """The magics that `%load_ext helpers` registers."""
+
+    @cell_magic
+    def kernel(self, line: str, cell: str) -> None:
+        """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source and bind its kernel to NAME.
+
+        NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes, NAME.module has get_global.
+        """
+        name, options = _parse(line)
+        kernel = _kernel_of(cell, name)
+        # The first line stands for the magic's own, so that every line number is one of the cell.
+        source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
+        device.select()
+        function, module = _compile(source, kernel, options)
+        function.source, function.name, function.options, function.module = source, kernel, options, module
+        self.shell.push({name: function})
+
+
+def load_ipython_extension(shell) -> None:
+    """Registers %%kernel with the IPython `shell`."""
+    shell.register_magics(KernelMagics)
+
+
+def _parse(line: str) -> tuple[str, list[str]]:
+    """The name and the options of a %%kernel line."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise KernelError(f"%%kernel {line}: {error}\n{USAGE}") from None
+    if not words:
+        raise KernelError(f"%%kernel needs the name of the kernel\n{USAGE}")
+    name, *rest = words
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise KernelError(f"%%kernel {name}: {name!r} cannot be a Python name\n{USAGE}")
+    options = []
+    while rest:
+        word = rest.pop(0)
+        macro = rest.pop(0) if word == "-D" and rest else word.removeprefix("-D")
+        if not word.startswith("-D") or not re.match(r"[A-Za-z_]", macro):
+            raise KernelError(f"%%kernel {name}: cannot make sense of {word!r}\n{USAGE}")
+        options.append(f"-D{macro}")
+    return name, options
+
+
+def _kernel_of(cell: str, name: str) -> str:
+    """The kernel of the cell to bind to `name`: the one of that name, or the only one."""
+    kernels = _KERNEL.findall(without_comments(cell))
+    if name in kernels:
+        return name
+    if len(kernels) == 1:
+        return kernels[0]
+    found = f"has {' and '.join(kernels)}" if kernels else "has no `__global__` function"
+    raise KernelError(f"%%kernel {name}: the cell {found}, and needs `__global__ void {name}(...)`\n{USAGE}")
+
+
+def with_c_linkage(source: str) -> str:
+    """The source with extern "C" before each kernel, on the same line; as it is, where it says extern "C" itself.
+
+    SourceModule would put the whole source into extern "C", where a header with templates does not compile.
+    """
+    code = without_comments(source)
+    if _C_LINKAGE.search(code):
+        return source
+    pieces, end = [], 0
+    for found in re.finditer(r"__global__", code):
+        if not re.search(r"template\s*<[^;{}]*>\s*$", code[: found.start()]):
+            pieces += [source[end : found.start()], 'extern "C" ']
+            end = found.start()
+    return "".join([*pieces, source[end:]])
+
+
+def _compile(source: str, kernel: str, options: list[str]):
+    """The function and its module; KernelError with the compiler's message."""
+    from pycuda.compiler import SourceModule
+    from pycuda.driver import CompileError
+
+    try:
+        module = SourceModule(source, options=list(options), no_extern_c=True)
+    except CompileError as error:
+        raise KernelError(_explain(kernel, error.stderr or error.stdout or error.msg)) from None
+    except CompilerMissingError as error:
+        raise KernelError(str(error)) from None
+    return module.get_function(kernel), module
+
+
+def _explain(kernel: str, said: str) -> str:
+    """What the compiler said, in line numbers of the cell."""
+
+    def place(match: re.Match[str]) -> str:
+        line = match[1] or match[2]
+        return f"line {line}: " if line else ""
+
+    said = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, said)).strip()
+    return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{said}"

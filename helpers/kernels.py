@@ -1,0 +1,203 @@
+"""The CUDA sources in kernels/: their text, their headers, and the grid that a launch needs.
+
+A source is read again at each call, so an edit counts from the next compilation on.
+"""
+
+from __future__ import annotations
+
+import difflib
+import html
+import math
+import operator
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+
+# What CUDA allows on every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical specifications).
+MAX_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+HEADER_FIELDS = ("Computes", "Idea", "Arrays", "Launch", "Sizes", "Memory", "Constants", "Reference")
+
+
+class UnknownKernelError(KeyError):
+    """No .cu file of that name."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0])
+
+
+class HeaderError(ValueError):
+    """A .cu file without the header that kernels/ asks for."""
+
+
+class GridError(ValueError):
+    """A block or grid that CUDA does not allow, or a grid that leaves part of the output out."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all kernels, in alphabetical order."""
+    return tuple(sorted(file.stem for file in FOLDER.glob("*.cu")))
+
+
+def path(name: str) -> Path:
+    """Return the file of kernel ``name``. Raises UnknownKernelError, which suggests the nearest names."""
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
+        raise UnknownKernelError(f"no kernel {name!r} in {FOLDER.name}/; {hint}")
+    return FOLDER / f"{name}.cu"
+
+
+def source(name: str) -> str:
+    """Return the CUDA source of kernel ``name``, for ``SourceModule(..., no_extern_c=True)``."""
+    return path(name).read_text(encoding="utf-8")
+
+
+def header(name: str) -> dict[str, str]:
+    """Return the header of kernel ``name``: "Summary" and one entry for each of HEADER_FIELDS that it has.
+
+    Continued lines are joined by a space. Raises HeaderError if the first line is not ``// <name>.cu -- summary``.
+    """
+    lines = source(name).splitlines()
+    first = re.fullmatch(rf"// {re.escape(name)}\.cu -- (\S.*)", lines[0] if lines else "")
+    if first is None:
+        raise HeaderError(f"{name}.cu begins with {lines[:1]}; its first line must be // {name}.cu -- <one line>")
+    parts, current = {"Summary": [first[1]]}, "Summary"
+    for line in lines[1:]:
+        if not line.startswith("//"):
+            break
+        if field := re.fullmatch(r"// ([A-Z][a-z]+) {2,}(\S.*)", line):
+            current = field[1]
+            parts[current] = [field[2]]
+        elif text := line[2:].strip():
+            parts[current].append(text)
+    return {key: " ".join(text) for key, text in parts.items()}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Numbered lines of a source: highlighted in a notebook, plain as text. ``first`` is the number of line one."""
+
+    title: str
+    text: str
+    first: int = 1
+
+    def __repr__(self) -> str:
+        lines = self.text.splitlines()
+        digits = len(str(self.first + len(lines) - 1))
+        numbered = [f"{number:>{digits}}  {line}".rstrip() for number, line in enumerate(lines, self.first)]
+        return "\n".join([self.title, *numbered])
+
+    def _repr_html_(self) -> str:
+        """Colours are inline and stand on their own opaque background: the same in a light and in a dark theme."""
+        from pygments import highlight
+        from pygments.formatters import HtmlFormatter
+        from pygments.lexers import CudaLexer
+
+        box = "background:#f8f8f8;color:#1a1a1a;"
+        formatter = HtmlFormatter(
+            noclasses=True,
+            style="default",
+            linenos="inline",
+            linenostart=self.first,
+            cssstyles=f"{box}border:1px solid #c8c8c8;border-radius:3px;overflow-x:auto;",
+            prestyles=f"{box}margin:0;padding:0.5em 0.8em;line-height:1.35;",
+        )
+        title = f'<div style="{box}padding:0.3em 0.8em;font-weight:bold;">{html.escape(self.title)}</div>'
+        return title + highlight(self.text, CudaLexer(stripnl=False), formatter)
+
+
+def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
+    """Return the source of kernel ``name`` for display, with line numbers.
+
+    ``lines=(a, b)`` shows lines a to b only, counted from 1, both included. Raises ValueError for lines that are not
+    there, UnknownKernelError for an unknown name.
+    """
+    text = source(name)
+    if lines is None:
+        return Listing(f"kernels/{name}.cu", text)
+    every = text.splitlines()
+    first, last = lines
+    if not 1 <= first <= last <= len(every):
+        raise ValueError(f"lines={lines} of {name}.cu; give (first, last) with 1 <= first <= last <= {len(every)}")
+    return Listing(f"kernels/{name}.cu, lines {first} to {last}", "\n".join(every[first - 1 : last]) + "\n", first)
+
+
+def grid_for(
+    shape: int | Sequence[int], block: int | Sequence[int], tile: int | Sequence[int] | None = None
+) -> tuple[int, int, int]:
+    """Return the smallest grid (x, y, z) whose blocks cover an output of ``shape``: ceil(cells / tile) along each axis.
+
+    ``shape`` is in NumPy's order, slowest axis first, up to three axes; ``block`` and the result are in CUDA's order,
+    x first. So ``grid_for((rows, columns), (32, 8))`` is (ceil(columns / 32), ceil(rows / 8), 1). ``tile`` is what one
+    block puts out, in CUDA's order: leave it away where each thread makes one output. Raises GridError for an empty
+    shape, more than 1,024 threads in a block, or a grid that CUDA does not allow.
+    """
+    cells = _cells(shape)
+    block = _three(block, "block")
+    tile = block if tile is None else _three(tile, "tile")
+    _require_block(block)
+    grid = tuple(-(-c // t) for c, t in zip(cells, tile, strict=True))
+    _require_grid(grid)
+    return grid
+
+
+def covers(
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    shape: int | Sequence[int],
+    tile: int | Sequence[int] | None = None,
+) -> None:
+    """Raise GridError unless ``grid`` blocks cover an output of ``shape``; arguments as in :func:`grid_for`."""
+    needed = grid_for(shape, block, tile)
+    grid, block = _three(grid, "grid"), _three(block, "block")
+    _require_grid(grid)
+    tile = block if tile is None else _three(tile, "tile")
+    for axis, blocks, least, size, cells in zip("xyz", grid, needed, tile, _cells(shape), strict=True):
+        if blocks < least:
+            raise GridError(
+                f"grid {grid} of blocks {block} covers {blocks * size:,} of {cells:,} cells along {axis}: the last "
+                f"{cells - blocks * size:,} would never be written. Launch {least:,} blocks along {axis}: "
+                "round up, as kernels.grid_for does."
+            )
+
+
+def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
+    """Cells along x, y, z."""
+    axes = tuple(operator.index(a) for a in shape) if isinstance(shape, Sequence) else (operator.index(shape),)
+    if not 1 <= len(axes) <= 3:
+        raise GridError(f"shape {axes} has {len(axes)} axes; a grid has 1 to 3: fold the others into one")
+    if min(axes) < 1:
+        raise GridError(f"shape {axes} is empty: there is nothing to launch; give at least one cell along each axis")
+    return (*reversed(axes), 1, 1)[:3]
+
+
+def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
+    axes = tuple(operator.index(a) for a in size) if isinstance(size, Sequence) else (operator.index(size),)
+    if not 1 <= len(axes) <= 3 or min(axes) < 1:
+        raise GridError(f"{what} is {axes}; give 1 to 3 whole numbers of at least 1: (x, y, z)")
+    return (*axes, 1, 1)[:3]
+
+
+def _require_block(block: tuple[int, int, int]) -> None:
+    threads = math.prod(block)
+    if threads > MAX_THREADS:
+        raise GridError(
+            f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. Take more and smaller blocks."
+        )
+    if any(size > most for size, most in zip(block, MAX_BLOCK, strict=True)):
+        raise GridError(f"block {block} is too long along an axis; CUDA allows {MAX_BLOCK}")
+
+
+def _require_grid(grid: tuple[int, ...]) -> None:
+    if any(size > most for size, most in zip(grid, MAX_GRID, strict=True)):
+        raise GridError(
+            f"grid {grid} is too long along an axis; CUDA allows {MAX_GRID}. Put the longest axis along x, "
+            "or let each thread make several outputs."
+        )

@@ -1,0 +1,89 @@
+"""How fast a problem can be at best: the bytes it must move, the operations it must do, and the floors they imply.
+
+The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009): a kernel takes at
+least bytes / bandwidth, and at least operations / peak. The larger of the two is the floor.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helpers.device import Device
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a problem asks of any kernel: ``bytes`` to and from DRAM, each array touched once, and ``flops``."""
+
+    bytes: int
+    flops: int
+
+    @property
+    def intensity(self) -> float:
+        """Arithmetic intensity in flop/byte."""
+        return self.flops / self.bytes
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least time for some work on a device: ``memory_s`` to move its bytes, ``compute_s`` for its operations."""
+
+    memory_s: float
+    compute_s: float
+
+    @property
+    def seconds(self) -> float:
+        """The larger of the two, in seconds: no kernel is faster."""
+        return max(self.memory_s, self.compute_s)
+
+    @property
+    def bound(self) -> str:
+        """Which of the two it is: "memory" or "compute"."""
+        return "memory" if self.memory_s >= self.compute_s else "compute"
+
+
+def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
+    """Work of a 1D convolution of ``n`` cells of ``itemsize`` bytes with a filter of ``filter_width`` (odd).
+
+    Bytes: the input and the filter read once, the output written once. Operations: a multiplication and an addition
+    per filter cell and output, 2 n K. Ghost cells are counted like others, as is usual: R (R + 1) of the n K products.
+    Raises ValueError for n < 1, an even or non-positive filter width, or an item size that is not positive.
+    """
+    n, itemsize = operator.index(n), operator.index(itemsize)
+    filter_width = require_filter(filter_width)
+    if n < 1:
+        raise ValueError(f"n is {n}: there is nothing to convolve; give at least one cell")
+    if itemsize < 1:
+        raise ValueError(f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32")
+    return Work(bytes=(2 * n + filter_width) * itemsize, flops=2 * n * filter_width)
+
+
+def require_filter(width: int) -> int:
+    """Return ``width`` if a filter can have it: odd and positive, so that it has a centre. Else ValueError."""
+    if isinstance(width, bool) or not hasattr(width, "__index__"):
+        raise TypeError(f"filter width is {width!r}; give a whole number, such as 3")
+    width = operator.index(width)
+    if width < 1:
+        raise ValueError(f"filter width is {width}; a filter has at least one weight: give 1, 3, 5, ...")
+    if width % 2 == 0:
+        raise ValueError(
+            f"filter width is {width}, which is even: there is no centre weight, so the output would be shifted by "
+            f"half a cell. Give an odd width, such as {width + 1} (the filter with a weight of 0 added at one end)."
+        )
+    return width
+
+
+def floor(work: Work, device: Device) -> Floor:
+    """The roofline floor of ``work`` on ``device``: bytes / DRAM bandwidth and flops / FP32 peak, in seconds.
+
+    Raises ValueError where the device has no such figures: the simulator has no time.
+    """
+    if device.dram_bandwidth is None or device.fp32_peak is None:
+        raise ValueError(
+            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 peak to make a floor from. "
+            "Pass the device that a record was measured on: limits.floor(work, record.device)."
+        )
+    return Floor(memory_s=work.bytes / device.dram_bandwidth, compute_s=work.flops / device.fp32_peak)

@@ -1,0 +1,510 @@
+"""Pictures of records and of launches. Every function draws on the Axes it is given and returns it.
+
+They read in print and in a dark theme: series differ by marker, line style or hatch and not by colour alone, and the
+background is opaque white. Titles are the caller's: a title says what the picture shows to be so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+if TYPE_CHECKING:
+    from helpers.results import Record
+    from helpers.simulator import Profile
+
+    Data = Record | Sequence[Mapping[str, Any]]
+
+SECTOR_BYTES = 32
+WARP = 32
+
+# Dark and light in turn, for print in grey; markers and line styles differ as well.
+COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
+PALE = "#e6eaf0"
+INK = "#222222"
+
+MOST_REQUESTS = 6  # of a warp that an access map tells apart; the others are drawn alike
+MOST_CELLS = 64  # of an array that a picture of single cells can show
+MOST_BLOCKS, MOST_THREADS = 8, 64  # along one axis of a picture of a grid, of a block
+ROOFLINE = "roofline"
+LOG_FROM = 30  # largest over smallest speedup from which on the axis is logarithmic
+
+
+def style(ax: Axes, title: str = "") -> Axes:
+    """Make `ax` opaque white without a box, lay its figure out so that nothing overlaps, and set the title.
+
+    The functions below do it themselves; call it for a plot of your own.
+    """
+    figure = ax.get_figure()
+    figure.set_facecolor("white")
+    if figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    ax.set_facecolor("white")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    if title:
+        ax.set_title(title, loc="left", fontsize="medium", wrap=True)
+    return ax
+
+
+def caption(ax: Axes, record: Record) -> Axes:
+    """Write where and when a record was measured, small, under the axes: "Measured on NVIDIA H200, 2026-11-21"."""
+    below = -36 if ax.get_xlabel() else -20
+    ax.annotate(
+        record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
+        fontsize="x-small", color="#555555", va="top",
+    )  # fmt: skip
+    return ax
+
+
+# ------------------------------------------------------------------------------------------------------------- times
+
+
+def speedup(
+    ax: Axes,
+    data: Data,
+    *,
+    baseline: str,
+    where: Mapping[str, Any] | None = None,
+    by: str | Sequence[str] = "series",
+    title: str = "",
+) -> Axes:
+    """Horizontal bars: how many times faster than `baseline` each series is. The baseline has a bar of its own, at 1.
+
+    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and parameters); where: the rows
+    to draw, such as {"n": 10**8, "cache": "cold"}; by: the column, or columns, that name a bar.
+
+    The speedup is the baseline's median time over the series'. Its whisker goes from the fastest baseline over the
+    slowest series to the opposite: wider than the interval of a ratio, which timing.compare measures.
+
+    Raises ValueError for no rows, rows without times, several rows for one bar, or a baseline that is not among them.
+    """
+    rows = _one_row_each(_timed(data, where), by)
+    if baseline not in rows:
+        raise ValueError(f"there is no series {baseline!r} to compare with; there is: {', '.join(rows)}")
+    base = rows[baseline]
+    ratios = {
+        name: (
+            base["median_ms"] / row["median_ms"],
+            base["low_ms"] / row["high_ms"],
+            base["high_ms"] / row["low_ms"],
+        )
+        for name, row in rows.items()
+    }
+    ratios[baseline] = (1.0, 1.0, 1.0)
+    style(ax, title)
+    _draw_bars(ax, ratios, baseline)
+    ax.set_xlabel(f"speedup over {baseline} (times; longer is faster)")
+    return ax
+
+
+def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], baseline: str) -> None:
+    middle = [ratio for ratio, _, _ in ratios.values()]
+    logarithmic = max(middle) > LOG_FROM * min(middle)
+    start = 1.0 if logarithmic else 0.0  # on a logarithmic axis slower series go to the left
+    if logarithmic:
+        ax.set_xscale("log")
+    for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
+        look = {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
+        ax.barh(y, ratio - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+        if name != baseline:
+            ax.errorbar(ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2)
+        left = logarithmic and ratio < 1
+        ax.annotate(
+            "1× (baseline)" if name == baseline else f"{ratio:.3g}×", (low if left else high, y),
+            (-5 if left else 5, 0), textcoords="offset points", va="center", ha="right" if left else "left",
+        )  # fmt: skip
+    ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
+    ax.set_yticks(range(len(ratios)), ratios)
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    if not logarithmic:
+        ax.set_xlim(left=0)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def scaling(
+    ax: Axes,
+    data: Data,
+    *,
+    x: str = "n",
+    by: str | Sequence[str] = "series",
+    where: Mapping[str, Any] | None = None,
+    bytes_of: Callable[[Any], float] | None = None,
+    floor: Callable[[Any], float] | None = None,
+    xlabel: str = "",
+    title: str = "",
+) -> Axes:
+    """Lines, both axes logarithmic: time in ms of each series against the parameter `x`, with 95 % intervals.
+
+    data, where, by: as for speedup(). bytes_of: bytes that a problem of size x must move; when given, the lines are
+    throughputs in GB/s, bytes over time. floor: the least seconds for a problem of size x, drawn as the limit that no
+    series passes, for instance
+
+        floor=lambda n: limits.floor(limits.conv1d(n, 3), record.device).seconds
+
+    Raises ValueError for no rows, rows without times or without `x`, or several rows for one point.
+    """
+    lines: dict[str, dict[Any, Mapping[str, Any]]] = {}
+    for row in _timed(data, where):
+        if row.get(x) is None:
+            raise ValueError(f"a row of {_name(row, by)} has no {x!r}; it has: {', '.join(row)}")
+        points = lines.setdefault(_name(row, by), {})
+        if row[x] in points:
+            raise _several(f"{_name(row, by)} at {x} = {row[x]}", row, points[row[x]])
+        points[row[x]] = row
+    style(ax, title)
+    for number, (name, points) in enumerate(lines.items()):
+        _draw_line(ax, name, number, dict(sorted(points.items())), bytes_of)
+    if floor is not None:
+        _draw_floor(ax, sorted({size for points in lines.values() for size in points}), floor, bytes_of)
+    ax.set(xscale="log", yscale="log", xlabel=xlabel or x)
+    ax.set_ylabel("time (ms)" if bytes_of is None else "throughput (GB/s)")
+    ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
+    _legend_beside(ax)
+    return ax
+
+
+def _draw_line(ax: Axes, name: str, number: int, points: Mapping, bytes_of: Callable[[Any], float] | None) -> None:
+    values = [_in_unit(size, row, bytes_of) for size, row in points.items()]
+    middle, low, high = ([value[i] for value in values] for i in range(3))
+    ax.errorbar(
+        list(points), middle,
+        yerr=[[m - a for m, a in zip(middle, low, strict=True)], [b - m for m, b in zip(middle, high, strict=True)]],
+        label=name, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+        linestyle=LINES[number % len(LINES)], markersize=5, capsize=3, linewidth=1.4,
+    )  # fmt: skip
+
+
+def _in_unit(size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None) -> tuple[float, float, float]:
+    """Median, low and high: in ms, or in GB/s."""
+    times = row["median_ms"], row["low_ms"], row["high_ms"]
+    if bytes_of is None:
+        return times
+    median, slow, fast = (bytes_of(size) / (ms * 1e-3) / 1e9 for ms in (times[0], times[2], times[1]))
+    return median, slow, fast
+
+
+def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable | None) -> None:
+    seconds = [floor(size) for size in sizes]
+    limit = [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
+    label = f"{ROOFLINE} floor (nothing is faster)" if bytes_of is None else f"{ROOFLINE} limit (nothing is above)"
+    ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
+
+
+def _throughputs(sizes: Sequence, seconds: Sequence[float], bytes_of: Callable) -> list[float]:
+    return [bytes_of(size) / s / 1e9 for size, s in zip(sizes, seconds, strict=True)]
+
+
+def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The rows of `data` that have what `where` says; ValueError when there are none, or one has no time."""
+    rows = list(data.rows() if hasattr(data, "rows") else data)
+    if not rows:
+        raise ValueError("there is nothing to draw: the record has no rows")
+    chosen = [row for row in rows if all(row.get(key) == value for key, value in (where or {}).items())]
+    if not chosen:
+        there = "; ".join(f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where)
+        raise ValueError(f"no row has {dict(where)}. In the record there is {there}")
+    for row in chosen:
+        if row.get("median_ms") is None:
+            raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
+    return chosen
+
+
+def _name(row: Mapping[str, Any], by: str | Sequence[str]) -> str:
+    columns = (by,) if isinstance(by, str) else by
+    return ", ".join(str(row.get(column)) for column in columns)
+
+
+def _one_row_each(rows: Sequence[Mapping[str, Any]], by: str | Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    named: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        name = _name(row, by)
+        if name in named:
+            raise _several(name, row, named[name])
+        named[name] = row
+    return named
+
+
+def _several(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> ValueError:
+    times = {"median_ms", "low_ms", "high_ms", "samples"}
+    apart = [key for key in one if key not in times and one[key] != other.get(key)]
+    told = f"they differ in {', '.join(apart)}" if apart else "they have the same parameters"
+    return ValueError(f"there are several rows for {name}; {told}. Choose by `where`, or name more columns in `by`")
+
+
+def _legend_beside(ax: Axes) -> None:
+    """To the right of the axes, where it hides no data; in the order in which things were drawn."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i].startswith(ROOFLINE))  # a limit comes after what it limits
+    ax.legend(
+        [handles[i] for i in order], [labels[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1),
+        frameon=False, fontsize="small", handlelength=3.2,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ memory
+
+
+def access_map(ax: Axes, profile: Profile, *, array: str, kind: str = "load", space: str = "global", title: str = "") -> Axes:
+    """Which bytes of `array` each lane of the watched warp touches, request by request, and which sectors that moves.
+
+    Down: lanes 0 to 31. Across: bytes from the start of the array. Each band is a sector of 32 bytes that at least one
+    request touches; each kind of mark is one request (one instruction of the whole warp), in the order in which the
+    warp made them. A line through a mark is an access of more than 4 bytes.
+
+    Raises ValueError when the watched warp made no such request.
+    """
+    requests = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
+    if not requests:
+        made = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
+        raise ValueError(f"the watched warp made no {space} {kind} of {array!r}; it made: {', '.join(made) or 'none'}")
+    style(ax, title)
+    sectors = sorted({sector for request in requests for sector in _sectors(request)})
+    _draw_sectors(ax, sectors)
+    for number, request in enumerate(requests):
+        _draw_request(ax, number, request, len(requests))
+    ax.set_ylim(WARP - 0.5, -0.5)
+    ax.set_yticks([0, 8, 16, 24, 31])
+    ax.set_ylabel("lane of the warp")
+    ax.set_xlabel(f"byte of {array} (a band: one sector of {SECTOR_BYTES} bytes; {len(sectors)} touched)")
+    _legend_beside(ax)
+    return ax
+
+
+def _sectors(request) -> set[int]:
+    return {
+        sector
+        for offset in request.offsets
+        for sector in range(offset // SECTOR_BYTES, (offset + request.size - 1) // SECTOR_BYTES + 1)
+    }
+
+
+def _draw_sectors(ax: Axes, sectors: Sequence[int]) -> None:
+    first, last = sectors[0] * SECTOR_BYTES, (sectors[-1] + 1) * SECTOR_BYTES
+    for sector in sectors:
+        start = sector * SECTOR_BYTES
+        ax.axvspan(start, start + SECTOR_BYTES, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6)
+    margin = max(SECTOR_BYTES / 4, (last - first) * 0.02)
+    boundaries = (last - first) // SECTOR_BYTES
+    step = SECTOR_BYTES * 2 ** max(0, math.ceil(math.log2(boundaries / 8)))  # at most nine labels, all on boundaries
+    ax.set_xticks(range(first - first % step, last + 1, step))
+    ax.set_xlim(first - margin, last + margin)
+
+
+def _draw_request(ax: Axes, number: int, request, count: int) -> None:
+    told_apart = number < MOST_REQUESTS
+    moved = len(_sectors(request))
+    label = f"request {number + 1}, line {request.line}: {moved} sector{'s' * (moved != 1)}"
+    if not told_apart:
+        label = f"the others, to request {count}" if number == MOST_REQUESTS else None
+    colour = COLOURS[number] if told_apart else "#777777"
+    if request.size > 4:
+        ends = [offset + request.size for offset in request.offsets]
+        ax.hlines(request.lanes, request.offsets, ends, color=colour, linewidth=1.5)
+    middle = [offset + request.size / 2 for offset in request.offsets]
+    hollow = told_apart and number % 2 == 1
+    mark = {"marker": MARKERS[number], "s": 16} if told_apart else {"marker": "o", "s": 3}
+    ax.scatter(
+        middle,
+        request.lanes,
+        label=label,
+        zorder=3,
+        facecolors="white" if hollow else colour,
+        edgecolors=colour,
+        **mark,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- launches
+
+
+def halo(ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, title: str = "") -> Axes:
+    """The cells of an array of `n`, and those that one block stages in shared memory.
+
+    Above: the array, cut into tiles of `tile_width`, with `radius` ghost cells at each end. Below: the shared tile of
+    `block`, tile_width + 2 radius cells. Shaded cells are the tile's own, hatched cells its halo (a neighbour's cells),
+    dashed cells are ghosts, outside the array: they count as 0.
+
+    Raises ValueError for sizes below 1 (radius: 0), more than 64 cells, or a block that has no tile in the array.
+    """
+    tiles = _require_halo(n, tile_width, radius, block)
+    style(ax, title)
+    first = block * tile_width
+    staged = range(first - radius, first + tile_width + radius)
+
+    def look(cell: int) -> str:
+        if not 0 <= cell < n:
+            return "ghost"
+        if cell not in staged:
+            return "plain"
+        return "own" if first <= cell < first + tile_width else "halo"
+
+    for cell in range(-radius, n + radius):
+        _draw_cell(ax, cell, 2.0, str(cell) if 0 <= cell < n else "", look(cell))
+    for tile in range(tiles):
+        start, end = tile * tile_width, min((tile + 1) * tile_width, n)
+        _draw_bracket(ax, start, end, 3.15, f"tile {tile}", strong=tile == block)
+    for index, cell in enumerate(staged):
+        _draw_cell(ax, cell, 0.0, str(index), look(cell))
+    for edge in (staged.start, staged.stop):
+        ax.plot([edge, edge], [1.0, 2.0], color="#777777", linewidth=0.8, linestyle=":")
+    _label_rows(ax, {2.5: "array (cell)", 0.5: f"shared tile of\nblock {block} (index)"})
+    ax.set_xlim(-radius - 0.3, max(n + radius, staged.stop) + 0.3)
+    ax.set_ylim(-0.2, 4.2)
+    _legend_below(ax, {"own": "own cells of the tile", "halo": "halo: a neighbour's cells", "ghost": "ghosts: count as 0"})
+    return ax
+
+
+def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
+    """The number of tiles; ValueError for a picture that cannot be drawn."""
+    if n < 1 or tile_width < 1 or radius < 0:
+        raise ValueError(f"n = {n}, tile_width = {tile_width}, radius = {radius}: give at least 1, 1 and 0")
+    cells = max(n, tile_width) + 2 * radius
+    if cells > MOST_CELLS:
+        raise ValueError(f"a picture shows at most {MOST_CELLS} cells, and this has {cells}: draw a smaller example")
+    tiles = -(-n // tile_width)
+    if not 0 <= block < tiles:
+        raise ValueError(f"block {block} has no tile: {n} cells in tiles of {tile_width} make blocks 0 to {tiles - 1}")
+    return tiles
+
+
+# Looks of a cell or a block, as properties of a patch.
+_CELLS = {
+    "plain": {"facecolor": "white", "edgecolor": INK},
+    "own": {"facecolor": "#bcd3ee", "edgecolor": INK},
+    "halo": {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"},
+    "ghost": {"facecolor": "white", "edgecolor": "#666666", "linestyle": "--"},
+}
+
+
+def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str) -> None:
+    ax.add_patch(Rectangle((x, y), 1, 1, linewidth=0.9, **_CELLS[look]))
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
+    ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)
+
+
+def _draw_bracket(ax: Axes, start: float, end: float, y: float, text: str, *, strong: bool) -> None:
+    width = 2.0 if strong else 0.8
+    xs = [start + 0.08, start + 0.08, end - 0.08, end - 0.08]
+    ax.plot(xs, [y, y + 0.2, y + 0.2, y], color=INK, linewidth=width)
+    weight = "bold" if strong else "normal"
+    ax.text((start + end) / 2, y + 0.3, text, ha="center", va="bottom", fontsize="small", fontweight=weight, color=INK)
+
+
+def _label_rows(ax: Axes, labels: Mapping[float, str]) -> None:
+    ax.set_yticks(list(labels), labels.values())
+    ax.tick_params(left=False)
+    ax.xaxis.set_major_locator(NullLocator())
+    ax.spines[:].set_visible(False)
+
+
+def _legend_below(ax: Axes, looks: Mapping[str, str]) -> None:
+    handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+    ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize="small", **below)
+
+
+def grid_picture(ax: Axes, grid: Sequence[int], block: Sequence[int], *, chosen: Sequence[int] = (0, 0), title: str = "") -> Axes:
+    """A launch: the grid of blocks on the left, the threads of the block `chosen` on the right, its warps told apart.
+
+    grid, block: (x, y) or (x, y, z) with z = 1; x goes to the right and y down, as threadIdx and blockIdx count. A grid
+    of more than 8 blocks along an axis, and a block of more than 64 threads, are cut, and "..." says so.
+
+    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, or a block outside the grid.
+    """
+    columns, rows = _two_axes(grid, "grid")
+    width, height = _two_axes(block, "block")
+    if width * height > 1024:
+        raise ValueError(f"a block of {width} x {height} is {width * height:,} threads; CUDA allows 1,024")
+    if not (0 <= chosen[0] < min(columns, MOST_BLOCKS) and 0 <= chosen[1] < min(rows, MOST_BLOCKS)):
+        raise ValueError(f"block {tuple(chosen)} is not among the blocks drawn, {(columns, rows)} cut to {MOST_BLOCKS}")
+    style(ax, title)
+    grid_corners, grid_bottom = _draw_grid(ax, columns, rows, chosen)
+    thread_corners, thread_bottom = _draw_threads(ax, width, height, chosen)
+    for (x, y), (to_x, to_y) in zip(grid_corners, thread_corners, strict=True):
+        ax.plot([x, to_x], [y, to_y], color="#777777", linewidth=0.8, linestyle=":", zorder=0.5)
+    ax.set_xlim(-0.02, 2.32)
+    ax.set_ylim(max(grid_bottom, thread_bottom, 0.5) + 0.02, -0.14)
+    ax.set_axis_off()
+    return ax
+
+
+def _two_axes(shape: Sequence[int], name: str) -> tuple[int, int]:
+    x, y, z = (*shape, 1, 1)[:3]
+    if min(x, y, z) < 1:
+        raise ValueError(f"{name} is {tuple(shape)}: every axis has at least 1")
+    if z != 1:
+        raise ValueError(f"{name} is {tuple(shape)}: the picture is flat; give a z of 1")
+    return x, y
+
+
+_THREADS_LEFT = 1.3  # the grid takes x from 0 to 1, the threads from here to 2.3
+
+
+_Corners = tuple[tuple[float, float], tuple[float, float]]
+
+
+def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tuple[_Corners, float]:
+    """Draws the blocks; returns the right corners of the chosen one, and the lowest y."""
+    across, down = min(columns, MOST_BLOCKS), min(rows, MOST_BLOCKS)
+    width, height = 0.92 / max(across, 3), min(0.28, 0.92 / down)
+    for j in range(down):
+        for i in range(across):
+            look = "halo" if (i, j) == tuple(chosen[:2]) else "plain"
+            _draw_box(ax, (i * width, j * height, width * 0.92, height * 0.88), f"{i},{j}", **_CELLS[look])
+    if across < columns:
+        ax.text(across * width + 0.01, 0.46 * height, "...", va="center", fontsize="large")
+    if down < rows:
+        ax.text(0.46 * width, down * height + 0.04, "...", ha="center", fontsize="large", rotation=90)
+    ax.text(0, -0.05, f"grid: {columns} x {rows} = {columns * rows:,} block{'s' * (columns * rows > 1)}", va="bottom")
+    edge, top = (chosen[0] + 0.92) * width, chosen[1] * height
+    return ((edge, top), (edge, top + 0.88 * height)), down * height + 0.08 * (down < rows)
+
+
+def _draw_threads(ax: Axes, width: int, height: int, chosen: Sequence[int]) -> tuple[_Corners, float]:
+    """Draws the threads, a flat block folded into rows of one warp; returns its left corners, and the lowest y."""
+    threads = width * height
+    across, down = (width, height) if height > 1 else (min(width, WARP), -(-width // WARP))
+    drawn, shown = min(down, MOST_THREADS), min(across, MOST_THREADS)
+    w, h = 1.0 / max(shown, 8), min(0.11, 0.9 / drawn)
+    every = max(1, -(-threads // WARP // 8))  # warps with a label
+    for row in range(drawn):
+        for column in range(min(shown, threads - row * across)):
+            thread = row * across + column
+            text = str(thread) if w > 0.06 and h > 0.07 else ""
+            box = (_THREADS_LEFT + column * w, row * h, w * 0.9, h * 0.88)
+            _draw_box(ax, box, text, facecolor=_WARP_SHADES[thread // WARP % 4], edgecolor=INK, linewidth=0.5)
+        warp, rest = divmod(row * across, WARP)
+        if rest == 0 and warp % every == 0:
+            ax.text(_THREADS_LEFT - 0.015, (row + 0.44) * h, f"warp {warp}", ha="right", va="center", fontsize="x-small")
+    warps = -(-threads // WARP)
+    name = f"block ({chosen[0]}, {chosen[1]}): {width} x {height} = {threads:,} threads, {warps} warp{'s' * (warps > 1)}"
+    ax.text(_THREADS_LEFT, -0.05, name, va="bottom")
+    cut = "..." if (drawn, shown) != (down, across) else ""
+    ax.text(
+        _THREADS_LEFT,
+        drawn * h + 0.02,
+        f"{cut}shade: the 32 threads of a warp, along x first",
+        fontsize="small",
+        va="top",
+    )
+    edge = _THREADS_LEFT - 0.14  # left of the labels
+    return ((edge, 0.0), (edge, drawn * h)), drawn * h + 0.12
+
+
+_WARP_SHADES = ("#bcd3ee", "#ffffff", "#8fb0d8", PALE)
+
+
+def _draw_box(ax: Axes, box: tuple[float, float, float, float], text: str, **look: Any) -> None:
+    x, y, width, height = box
+    ax.add_patch(Rectangle((x, y), width, height, **look))
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
+    ax.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)

@@ -1,0 +1,233 @@
+"""What is right, and what a speedup is measured against.
+
+`conv1d` is the oracle: float64 NumPy, slow and obvious, sharing no trick with a kernel or with a baseline.
+`cpu_baselines()` are the named CPU programs that a GPU time may be set beside. They are compiled at first use, with the
+compiler that the simulator uses, and each is checked against the oracle before it is handed out.
+"""
+# ruff: noqa: N803 -- N is the name of the array in the formula
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from helpers import limits
+from helpers.simulator import toolchain
+
+CPU_SOURCES = Path(__file__).parent / "cpu"
+UNROLLED = (2, 4, 8)
+
+_CHECKED_CASES = ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))  # (n, filter width)
+
+
+class BaselineError(RuntimeError):
+    """A CPU baseline disagrees with the oracle, so it may not be timed."""
+
+
+def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
+    """The oracle of 1D convolution: P[i] = sum_j N[i - R + j] * filter[j], with R = width // 2; float64, shape (n,).
+
+    Cells outside N count as 0; the filter is not flipped (cross-correlation, as in neural networks).
+    N: real numbers, shape (n,), n >= 1; filter: real numbers, shape (width,), width odd.
+    Raises ValueError for an empty array, an even width, or an array that is not one-dimensional.
+    """
+    N, filter = np.asarray(N), np.asarray(filter)
+    _require_shapes(N, filter)
+    N, filter = N.astype(np.float64), filter.astype(np.float64)
+    radius = filter.size // 2
+    padded = np.pad(N, radius)
+    P = np.zeros(N.size)
+    for j, weight in enumerate(filter):
+        P += weight * padded[j : j + N.size]
+    return P
+
+
+def _require_shapes(N: np.ndarray, filter: np.ndarray) -> None:
+    for name, array in (("N", N), ("filter", filter)):
+        if array.ndim != 1:
+            raise ValueError(f"{name} has shape {array.shape}; 1D convolution expects one dimension: {name}.ravel()?")
+        if array.size == 0:
+            raise ValueError(f"{name} is empty; expected at least one value")
+    limits.require_filter(filter.size)
+
+
+def _require_float32(name: str, array: np.ndarray) -> None:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} is a {type(array).__name__}; expected a NumPy array of float32")
+    if array.dtype != np.float32:
+        raise TypeError(f"{name} is {array.dtype}; the CPU baselines take float32: pass {name}.astype(numpy.float32)")
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"{name} is a view with strides {array.strides}, but C++ expects its values side by side in memory: "
+            f"pass numpy.ascontiguousarray({name})"
+        )
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A named CPU program for 1D convolution. The name stands in every figure that uses it."""
+
+    name: str
+    description: str
+    compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+
+    def call(self, N: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """P, float32, shape (n,), of N and filter: float32, C-contiguous, shapes (n,) and (width,), width odd.
+
+        Give `out` (float32, shape (n,)) when timing: the first touch of fresh memory can cost more than the sums.
+        Raises TypeError for another dtype; ValueError for a strided view, an empty array, an even width, a wrong `out`.
+        """
+        _require_float32("N", N)
+        _require_float32("filter", filter)
+        _require_shapes(N, filter)
+        if out is None:
+            out = np.empty_like(N)
+        _require_float32("out", out)
+        if out.shape != N.shape:
+            raise ValueError(f"out has shape {out.shape}; expected {N.shape}, one output per cell of N")
+        if np.may_share_memory(N, out):
+            raise ValueError("out shares memory with N: outputs would overwrite cells that later outputs read")
+        self.compute(N, filter, out)
+        return out
+
+
+def cpu_baselines() -> dict[str, Baseline]:
+    """The CPU baselines by short key: numpy, one_core, unrolled_2, unrolled_4, unrolled_8, swapped, all_cores.
+
+    The first call compiles them (once per compiler and processor; then they come from the cache) and checks each
+    against `conv1d`. Without OpenMP a line is printed, and "all_cores" runs on one core and says so in its name.
+    Raises toolchain.CompilerMissingError without a C++ compiler and BaselineError where a result is wrong.
+    """
+    return dict(_cpu_baselines(toolchain.find_compiler()))
+
+
+@functools.cache
+def _cpu_baselines(compiler: toolchain.Compiler) -> dict[str, Baseline]:
+    openmp = toolchain.supports_openmp()
+    library = load_cpp("conv1d", cpu_source("conv1d"), toolchain.OPENMP_FLAGS if openmp else ())
+    cores = library.use_cores(usable_cores())
+    if openmp:
+        all_cores = f"C++, {cores} core{'s' if cores > 1 else ''} (OpenMP)"
+    else:
+        all_cores = "C++, one core (no OpenMP)"
+        print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
+    named = {
+        "one_core": ("C++, one core", "one output after the other, one multiply-add after the other"),
+        **{f"unrolled_{u}": (f"C++, one core, unrolled by {u}", f"{u} taps at a time, {u} partial sums") for u in UNROLLED},
+        "swapped": ("C++, one core, loops swapped", "one tap over 2,048 neighbouring outputs, so that it vectorises"),
+        "all_cores": (all_cores, "as with the loops swapped, the outputs shared among all cores"),
+    }
+    numpy_words = "numpy.correlate in float32, on one core"
+    found = {"numpy": Baseline("NumPy", numpy_words, _numpy_conv1d)}
+    for key, (name, words) in named.items():
+        found[key] = Baseline(name, words, _bind(library, f"conv1d_{key}"))
+    for baseline in found.values():
+        require_correct(baseline)
+    return found
+
+
+def usable_cores() -> int:
+    """How many cores this process may use: those it may run on, or fewer where a container limits its CPU time.
+
+    OpenMP knows nothing of a container's limit, and 192 threads on a share of 16 cores are slower than one.
+    """
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows have no such call
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, _container_cores(Path("/sys/fs/cgroup"), cores)))
+
+
+def _container_cores(folder: Path, cores: int) -> int:
+    """The CPU time per period that Linux control groups allow, in cores, rounded down; `cores` without a limit."""
+    try:  # version 2: "1600000 100000", or "max 100000"
+        quota, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:  # version 1: -1 is no limit
+            quota, period = ((folder / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        except OSError:
+            return cores
+    return int(quota) // int(period) if quota.strip() not in ("max", "-1") else cores
+
+
+def _numpy_conv1d(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+    out[:] = np.correlate(np.pad(N, filter.size // 2), filter, mode="valid")
+
+
+def require_correct(baseline: Baseline) -> None:
+    """Compares a baseline with the oracle at ragged sizes; raises BaselineError at the first difference."""
+    random = np.random.default_rng(0)
+    for n, width in _CHECKED_CASES:
+        N, filter = (random.uniform(-1, 1, size).astype(np.float32) for size in (n, width))
+        want = conv1d(N, filter)
+        scale = conv1d(np.abs(N), np.abs(filter))  # the size of the terms: rounding errors grow with it
+        error = np.abs(baseline.call(N, filter) - want)
+        wrong = ~(error <= 1e-6 * (width + 1) * scale)  # written so that NaN counts as wrong
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            raise BaselineError(
+                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {n} outputs "
+                f"differ for a filter of {width}, the first at index {i}"
+            )
+
+
+# ---- C++ on the CPU ----
+
+
+def cpu_source(name: str) -> str:
+    """The text of helpers/cpu/NAME.cpp: "conv1d" or "mlp"."""
+    return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
+
+
+def load_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
+    """Compiles C++17 `text` with -O3 and this processor's instructions (cached by content) and loads it.
+
+    Raises toolchain.CompileFailed with the compiler's message, in which the text is called NAME.cpp.
+    """
+    all_flags = ("-O3", "-pthread", *toolchain.native_flags(), *flags)
+    return ctypes.CDLL(str(toolchain.shared_library(name, text, all_flags)))
+
+
+def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = False) -> Baseline:
+    """A `Baseline` of your own C++: `extern "C" void conv1d(float* P, const float* N, const float* filter,
+    long long n, long long width)`. It is not checked against the oracle.
+
+    guarded: N and filter get 64 cells of NaN on either side, so that a read outside them shows in P, and a write
+    outside P raises IndexError; this costs copies, so leave it out when timing.
+    Raises toolchain.CompileFailed, and LookupError where `text` does not define `function`.
+    """
+    library = load_cpp("yours", text)
+    if not hasattr(library, function):
+        raise LookupError(f'the C++ text defines no function {function!r}; expected extern "C" void {function}(...)')
+    compute = _bind(library, function)
+    return Baseline(function, "C++ given as text", _with_guards(compute) if guarded else compute)
+
+
+def _bind(library: ctypes.CDLL, symbol: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+    function = getattr(library, symbol)
+    function.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 2
+    function.restype = None
+
+    def compute(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+        function(out.ctypes.data, N.ctypes.data, filter.ctypes.data, N.size, filter.size)
+
+    return compute
+
+
+def _with_guards(compute: Callable[..., None], cells: int = 64) -> Callable[..., None]:
+    def guarded(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+        N, filter, P = (np.pad(a, cells, constant_values=np.nan) for a in (N, filter, np.full_like(out, np.nan)))
+        inside = slice(cells, -cells)
+        compute(N[inside], filter[inside], P[inside])
+        for place, guard in (("before P[0]", P[:cells]), (f"after P[{out.size - 1}]", P[-cells:])):
+            if not np.isnan(guard).all():
+                raise IndexError(f"the C++ function wrote outside P, {place}: P has {out.size} cells")
+        out[:] = P[inside]
+
+    return guarded

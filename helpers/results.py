@@ -1,0 +1,401 @@
+"""The record that a lab writes: what was measured, on what, from which sources, and the same inside its figures.
+
+A record is JSON, schema version 1, written with sorted keys to ``results/<name>.json`` (or the folder that the
+environment variable LAB_RESULTS names). Without a GPU, :func:`record` returns the repository's own record of the same
+name from data/measured/ instead, and its caption says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import html
+import io
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import kernels
+from helpers.timing import Timing
+
+if TYPE_CHECKING:
+    from helpers.device import Device
+
+SCHEMA = 1
+ROOT = Path(__file__).resolve().parents[1]
+MEASURED = ROOT / "data" / "measured"
+REPORTED = ROOT / "data" / "reported"
+PNG_KEY = "halo-labs-record"
+
+_FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
+
+
+class RecordError(RuntimeError):
+    """A record cannot be read or written; the message says which file, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row: ``series`` (a kernel's name where it is one), its ``parameters`` (plain scalars), and a Timing."""
+
+    series: str
+    parameters: dict[str, Any]
+    timing: Timing | None
+
+    def row(self) -> dict[str, Any]:
+        """Return one flat dict; times in ms under median_ms, low_ms, high_ms, and their count under samples."""
+        row = {"series": self.series} | self.parameters
+        if self.timing is not None:
+            t = self.timing
+            row |= dict(zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True))
+        return row
+
+
+@dataclass(frozen=True, repr=False)
+class Record:
+    """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
+
+    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its .cu file. ``software``
+    maps names to versions (None where a thing was not used).
+    """
+
+    name: str
+    lab: str
+    created: str
+    device: Device
+    software: dict[str, str | None]
+    sources: dict[str, str]
+    measurements: tuple[Measurement, ...]
+    schema: int = SCHEMA
+    recalled: bool = field(default=False, compare=False)
+
+    def caption(self) -> str:
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
+        where, day = self._where(), self.created[:10]
+        return f"Recorded on {where}, {day} (no GPU here)" if self.recalled else f"Measured on {where}, {day}"
+
+    def _where(self) -> str:
+        timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
+        # The simulator times nothing: what was measured beside it was the host.
+        return self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
+
+    def series(self, name: str) -> tuple[Measurement, ...]:
+        """Return the measurements of one series. Raises KeyError, naming those there are."""
+        found = tuple(m for m in self.measurements if m.series == name)
+        if not found:
+            there = ", ".join(dict.fromkeys(m.series for m in self.measurements))
+            raise KeyError(f"record {self.name} has no series {name!r}; it has: {there}")
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat dict for each measurement (see :meth:`Measurement.row`)."""
+        return [m.row() for m in self.measurements]
+
+    def changed_sources(self) -> tuple[str, ...]:
+        """Return the kernels whose source is no longer what was measured (or is gone)."""
+        known = set(kernels.names())
+        return tuple(k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON. ``recalled`` is left out: it says how a record was come by, not what it holds."""
+        return {
+            "schema": self.schema,
+            "name": self.name,
+            "lab": self.lab,
+            "created": self.created,
+            "device": self.device.to_dict(),
+            "software": self.software,
+            "sources": self.sources,
+            "measurements": [
+                {"series": m.series, "parameters": m.parameters, "timing": m.timing and m.timing.to_dict()}
+                for m in self.measurements
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return the record's text: keys sorted, the samples of a timing on one line, the same for the same record."""
+        text = json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False)
+        return re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text) + "\n"
+
+    def __repr__(self) -> str:
+        columns, cells = self._table()
+        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+        lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in (columns, *cells)]
+        return "\n".join([f"{self.name}. {self.caption()}", *lines])
+
+    def _repr_html_(self) -> str:
+        """A plain table without colours of its own: the notebook's theme gives them."""
+        columns, cells = self._table()
+
+        def row(tag: str, texts: Iterable[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+        body = "".join(row("td", line) for line in cells)
+        caption = html.escape(f"{self.name}. {self.caption()}")
+        return f"<table><caption>{caption}</caption><thead>{row('th', columns)}</thead><tbody>{body}</tbody></table>"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = self.rows()
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        return columns, [[_cell(row.get(column)) for column in columns] for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Making and reading records
+
+
+def record(
+    name: str,
+    measure: Callable[[], Iterable[Mapping[str, Any]]],
+    *,
+    device: Device,
+    lab: str,
+    needs_gpu: bool = True,
+) -> Record:
+    """Measure, write ``results/<name>.json`` and return the record; on the simulator return the recorded one.
+
+    ``measure()`` returns dicts such as {"series": "conv1d_basic", "n": 1000000, "timing": Timing or None}; the other
+    entries are plain scalars (NumPy ones too). A series, or an entry "kernel", that is the name of a kernel has that
+    kernel's source recorded. It is not called on the simulator, unless ``needs_gpu=False`` (host measurements).
+
+    Raises RecordError if the results folder cannot be written (found out before measuring) or there is no recorded
+    measurement; ValueError or TypeError for a malformed measurement or name.
+    """
+    _require_name(name)
+    if device.kind != "gpu" and needs_gpu:
+        return _recall(name)
+    folder = _writable_folder()
+    measurements = tuple(_measurement(row) for row in measure())
+    if not measurements:
+        raise ValueError(f"record {name}: measure() returned no measurements")
+    made = Record(
+        name=name,
+        lab=lab,
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        device=device,
+        software=_software(device),
+        sources=_sources(measurements),
+        measurements=measurements,
+    )
+    with _replacing(folder / f"{name}.json") as file:
+        file.write(made.to_json().encode())
+    return made
+
+
+def load(path: Path | str) -> Record:
+    """Read a record from a JSON file. Raises RecordError if it is missing, unreadable, cut off, older or newer."""
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise RecordError(f"there is no record {path}; run its lab first") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path} cannot be read ({error}); measure again") from error
+    return _parse(text, str(path))
+
+
+def _recall(name: str) -> Record:
+    path = MEASURED / f"{name}.json"
+    if not path.exists():
+        raise RecordError(
+            f"there is no GPU here, and no recorded measurement {path} to show instead. Run the lab on a machine with "
+            f"an NVIDIA GPU and copy results/{name}.json there."
+        )
+    found = load(path)
+    return Record(**{f: getattr(found, f) for f in found.__dataclass_fields__} | {"recalled": True})
+
+
+def _parse(text: str, where: str) -> Record:
+    from helpers.device import Device
+
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        body = text.rstrip()
+        if not body or (body.startswith("{") and (not body.endswith("}") or error.pos >= len(body))):
+            raise RecordError(f"{where} is cut off after {len(text):,} characters; measure again") from None
+        raise RecordError(f"{where} is not JSON ({error}); measure again") from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, int):
+        raise RecordError(f"{where} is not a record of these labs: it has no schema version")
+    if schema < SCHEMA:
+        raise RecordError(f"{where} has the older schema {schema}, and this version reads {SCHEMA}; measure again")
+    if schema > SCHEMA:
+        raise RecordError(f"{where} has the newer schema {schema}, and this version reads {SCHEMA}; update the labs")
+    try:
+        measurements = tuple(
+            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            for m in data["measurements"]
+        )
+        kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
+        return Record(device=Device.from_dict(data["device"]), measurements=measurements, **kept)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(f"{where} lacks or garbles a part of a record ({error!r}); measure again") from error
+
+
+def _require_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ValueError(f"{name!r} cannot name a record; use letters, digits, _ and -")
+
+
+def _measurement(row: Mapping[str, Any]) -> Measurement:
+    parameters = dict(row)
+    series, timing = parameters.pop("series", None), parameters.pop("timing", None)
+    if not isinstance(series, str) or not series:
+        raise ValueError(f'a measurement needs a "series", such as the kernel\'s name; got {dict(row)!r}')
+    if timing is not None and not isinstance(timing, Timing):
+        raise TypeError(f"{series}: timing is a {type(timing).__name__}; give what helpers.timing returned, or None")
+    if taken := [key for key in parameters if key in _FROM_TIMING]:
+        raise ValueError(f"{series}: {', '.join(taken)} would hide a column that the timing fills; use other names")
+    return Measurement(series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing)
+
+
+def _scalar(value: Any, series: str, key: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not (value is None or isinstance(value, str | bool | int | float)):
+        raise TypeError(f"{series}: {key} is a {type(value).__name__}; a record holds texts, numbers, bools and None")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{series}: {key} is {value}; use None where there is no number")
+    return value
+
+
+def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
+    named = {name for m in measurements for name in (m.series, m.parameters.get("kernel"))}
+    return {name: _sha256(name) for name in sorted(named & set(kernels.names()))}
+
+
+def _sha256(kernel: str) -> str:
+    return hashlib.sha256(kernels.path(kernel).read_bytes()).hexdigest()
+
+
+def _software(device: Device) -> dict[str, str | None]:
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= dict.fromkeys(("pycuda", "cuda_driver", "cuda_runtime"))
+    if device.kind == "gpu":
+        import pycuda
+        import pycuda.driver as cuda
+
+        driver = cuda.get_driver_version()  # 13000 is CUDA 13.0
+        versions["pycuda"] = pycuda.VERSION_TEXT
+        versions["cuda_driver"] = f"{driver // 1000}.{driver % 1000 // 10}"
+        versions["cuda_runtime"] = ".".join(map(str, cuda.get_version()))
+    return versions
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+def folder() -> Path:
+    """Return the results folder: what LAB_RESULTS names, else results/ in the repository."""
+    return Path(os.environ.get("LAB_RESULTS") or ROOT / "results").expanduser().resolve()
+
+
+def _writable_folder() -> Path:
+    target = folder()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        probe = target / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RecordError(
+            f"the results folder {target} cannot be written ({error.strerror}). "
+            "Set the environment variable LAB_RESULTS to a folder that can be, and run the cell again."
+        ) from error
+    return target
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
+    """Write to a file beside ``path`` and rename it at the end, so that a reader never sees half a file."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        os.replace(part, path)
+    except OSError as error:
+        raise RecordError(
+            f"{path} cannot be written ({error.strerror}). Free the disk or make the folder writable, or set the "
+            "environment variable LAB_RESULTS to another folder, and run the cell again."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
+    """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
+
+    The record goes into the PNG's metadata, so a picture that is handed in alone still holds its numbers. The
+    background is opaque white, to be read in a dark theme too. Raises RecordError if the folder cannot be written.
+    """
+    _require_name(name)
+    path = _writable_folder() / f"{name}.png"
+    metadata = {} if record is None else {PNG_KEY: record.to_json()}
+    with _replacing(path) as file:
+        fig.savefig(file, format="png", metadata=metadata, facecolor="white", transparent=False, bbox_inches="tight")
+    return path
+
+
+def from_png(path: Path | str) -> Record:
+    """Read the record out of a figure that :func:`save_figure` wrote. Raises RecordError if there is none."""
+    from PIL import Image  # comes with Matplotlib
+
+    try:
+        with Image.open(path) as image:
+            image.load()
+            text = getattr(image, "text", {}).get(PNG_KEY)
+    except FileNotFoundError:
+        raise RecordError(f"there is no figure {path}") from None
+    except (OSError, ValueError, SyntaxError) as error:
+        raise RecordError(f"{path} cannot be read as a picture ({error})") from error
+    if text is None:
+        raise RecordError(f"{path} holds no record; save figures with results.save_figure(fig, name, record)")
+    return _parse(text, f"the record in {path}")
+
+
+def reported(name: str) -> list[dict[str, Any]]:
+    """Return the rows of data/reported/<name>.csv, numbers published by others.
+
+    A column whose values are all whole numbers holds int, all numbers float, else str; an empty value is None.
+    Raises RecordError if there is no such file, naming those there are, or if a row has too many or too few values.
+    """
+    path = REPORTED / f"{name}.csv"
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            heads, *lines = csv.reader(file)
+    except FileNotFoundError:
+        there = ", ".join(sorted(file.stem for file in REPORTED.glob("*.csv"))) or "none"
+        raise RecordError(f"there are no reported numbers {name!r}; there are: {there}") from None
+    except ValueError as error:
+        raise RecordError(f"{path} is empty; it needs a line of column names") from error
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(heads):
+            raise RecordError(f"{path}, line {number}: {len(line)} values for {len(heads)} columns")
+    columns = [_typed(column) for column in zip(*lines, strict=True)]
+    return [dict(zip(heads, line, strict=True)) for line in zip(*columns, strict=True)]
+
+
+def _typed(column: tuple[str, ...]) -> list[Any]:
+    for convert in (int, float, str):
+        with contextlib.suppress(ValueError):
+            return [convert(text) if text else None for text in column]
+    raise AssertionError("every text is a str")

@@ -1,0 +1,173 @@
+"""Runs CUDA kernels on the CPU, and says what is wrong with them and what they do to memory.
+
+`activate()` lets `import pycuda` find the simulator; `check` and `profile` run one launch under it, whatever device is there.
+
+What it models and what not is said in `helpers.simulator.runtime`: it has no clock, so it never tells a time of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from . import runtime
+from .report import Finding, LineTraffic, Profile, Request, profile_of
+
+__all__ = ["Finding", "LineTraffic", "Profile", "Request", "activate", "check", "profile"]
+
+
+def activate() -> None:
+    """Makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
+
+    Raises RuntimeError when the real PyCUDA has been imported already.
+    """
+    from . import pycuda_api
+
+    pycuda_api.install()
+
+
+def profile(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
+    sample_every: int = 1,
+    time_limit: float | None = None,
+) -> Profile:
+    """Runs kernel `name` of CUDA `source` once, and returns its counters and findings.
+
+    args: NumPy arrays (copied to the device; outputs are written back unless the launch was stopped), NumPy scalars, or device
+    allocations of the simulator; grid, block: up to three extents; shared: bytes of dynamic shared memory; options: nvcc's, -D...;
+    constants: values for `__constant__` symbols; watch: (block, warp) whose requests are kept one by one in `Profile.requests`;
+    sample_every: run every n-th block only (the result says so); time_limit: seconds.
+
+    Raises runtime.CompileFailed, TypeError or ValueError for arguments that do not fit, runtime.LaunchRefused.
+    """
+    observe = (*runtime.CHECKS, "traffic")
+    launched = _launch(source, name, args, grid, block, shared, options, constants or {}, observe, watch, sample_every, time_limit)
+    return profile_of(*launched)
+
+
+def check(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    time_limit: float | None = None,
+) -> tuple[Finding, ...]:
+    """Runs one launch as `profile` does, without counting, and returns what is wrong with it: an empty tuple for a good one."""
+    watch = ((0, 0, 0), 0)
+    report, *_ = _launch(source, name, args, grid, block, shared, options, constants or {}, runtime.CHECKS, watch, 1, time_limit)
+    return report.findings
+
+
+def _launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit):
+    module = runtime.load(source, tuple(options), file=f"{name}.cu")
+    try:
+        if name not in module.kernels:
+            raise ValueError(f"no kernel {name!r} in this source: it has {', '.join(module.kernels) or 'none'}")
+        kernel = module.kernels[name]
+        grid, block = (tuple(int(v) for v in (*shape, 1, 1, 1)[:3]) for shape in (grid, block))
+        _set_constants(module, constants)
+        with _Arguments(kernel, args) as packed:
+            try:
+                report = runtime.launch(
+                    kernel,
+                    packed.buffer,
+                    grid,
+                    block,
+                    shared,
+                    observe,
+                    watch=watch,
+                    sample_every=sample_every,
+                    time_limit=time_limit,
+                )
+                packed.copy_back()
+            except runtime.LaunchFault as fault:
+                report = fault.report
+        return report, kernel, grid, block
+    finally:
+        module.close()
+
+
+def _set_constants(module: runtime.Module, constants: Mapping[str, np.ndarray]) -> None:
+    for symbol, value in constants.items():
+        known = {n: g for n, g in module.globals.items()}
+        if symbol not in known:
+            raise ValueError(f"no constant {symbol!r} in this source: it has {', '.join(known) or 'none'}")
+        value = np.ascontiguousarray(value)
+        if value.nbytes != known[symbol].nbytes:
+            raise ValueError(
+                f"constant {symbol!r} has {known[symbol].nbytes} bytes, the value given has {value.nbytes} ({value.dtype}, shape {value.shape})"
+            )
+        runtime.memory.write(known[symbol].address, value, value.nbytes)
+
+
+class _Arguments:
+    """Arguments on the device for one launch: arrays are copied there and freed afterwards."""
+
+    def __init__(self, kernel: runtime.Kernel, args: tuple):
+        expected = ", ".join(f"{p.type_text} {p.name}" for p in kernel.parameters)
+        if len(args) != len(kernel.parameters):
+            raise TypeError(f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, {len(args)} given")
+        self._kernel, self._args = kernel, args
+        self._copies: list[tuple[int, np.ndarray]] = []
+
+    def __enter__(self) -> _Arguments:
+        try:
+            size = max((p.offset + p.size for p in self._kernel.parameters), default=0)
+            packed = bytearray(size)
+            for parameter, value in zip(self._kernel.parameters, self._args, strict=True):
+                packed[parameter.offset : parameter.offset + parameter.size] = self._bytes_of(parameter, value)
+            self.buffer = bytes(packed)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        for address, _array in self._copies:
+            runtime.memory.free(address)
+        self._copies.clear()
+
+    def copy_back(self) -> None:
+        for address, array in self._copies:
+            if array.flags.writeable:
+                runtime.memory.read(array, address, array.nbytes)
+
+    def _bytes_of(self, parameter: runtime.Parameter, value) -> bytes:
+        what = f"argument {parameter.name!r} of {self._kernel.name} ({parameter.type_text})"
+        if parameter.is_pointer:
+            return self._pointer(what, value).to_bytes(8, "little")
+        if not isinstance(value, np.generic):
+            raise TypeError(f"{what} needs a NumPy scalar such as numpy.int32(7), {value!r} ({type(value).__name__}) given")
+        if value.nbytes != parameter.size or (value.dtype.kind == "f") != parameter.is_floating:
+            raise TypeError(f"{what} has {parameter.size} bytes, {value!r} ({value.dtype}) does not fit")
+        return value.tobytes()
+
+    def _pointer(self, what: str, value) -> int:
+        if not isinstance(value, np.ndarray):
+            try:
+                return int(value)
+            except (TypeError, ValueError):
+                raise TypeError(f"{what} needs a NumPy array or a device allocation, {type(value).__name__} given") from None
+        if not value.flags.c_contiguous:
+            raise ValueError(
+                f"{what} needs a C-contiguous array: pass numpy.ascontiguousarray(...) (shape {value.shape}, strides {value.strides})"
+            )
+        if value.size == 0:
+            raise ValueError(f"{what} was given an empty array")
+        address = runtime.memory.allocate(value.nbytes)
+        self._copies.append((address, value))
+        runtime.memory.write(address, value, value.nbytes)
+        return address

@@ -1,0 +1,48 @@
+// findings.h -- what an observer reports; the same layout is declared in runtime.py
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+enum Kind : std::uint32_t {
+    OUT_OF_BOUNDS = 0, MISALIGNED = 1, RACE = 2, UNINITIALISED = 3, BARRIER_DIVERGENCE = 4, BARRIER_EXITED = 5,
+    RUNAWAY = 6, READ_ONLY = 7, ROW_OVERRUN = 8
+};
+enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
+
+struct Place {    // one thread at one instruction
+    std::uint64_t pc = 0;    // offset of the return address in the kernel's library
+    std::uint32_t thread = 0, access = LOAD;
+    std::uint32_t block[3] = {0, 0, 0};
+    std::uint32_t line = 0;    // of a barrier; other lines come from pc
+};
+struct Finding {
+    std::uint32_t kind = 0, region = 0;    // region 0: no array is near
+    std::int64_t offset = 0;               // bytes from the array's start, or an index (ROW_OVERRUN)
+    std::uint64_t size = 0;                // bytes accessed; extent of the row (ROW_OVERRUN)
+    std::uint64_t count = 1;               // how often it happened
+    Place here, other;
+    char text[64] = {0};                   // type of the indexed array (ROW_OVERRUN)
+};
+
+// One finding per kind and instruction: the first one in program order, with a count.
+class Findings {
+public:
+    static constexpr std::size_t limit = 256;
+    void add(const Finding& finding) {
+        std::uint64_t key = (finding.here.pc << 8 | std::uint64_t(finding.here.line) << 40) ^ finding.kind;
+        auto found = seen_.find(key);
+        if (found != seen_.end()) {
+            list_[found->second].count += 1;
+        } else if (list_.size() < limit) {
+            seen_.emplace(key, list_.size());
+            list_.push_back(finding);
+        }
+    }
+    void clear() { list_.clear(), seen_.clear(); }
+    const std::vector<Finding>& list() const { return list_; }
+
+private:
+    std::vector<Finding> list_;
+    std::unordered_map<std::uint64_t, std::size_t> seen_;
+};

@@ -1,0 +1,135 @@
+"""A CUDA source as a shared library: compiled once per content, with what its debug information says beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from . import debug_info, toolchain
+from .debug_info import DebugInfo
+from .translate import Signature, Translation, UnsupportedError, translate
+
+NATIVE = Path(__file__).parent / "native"
+INCLUDE = NATIVE / "include"
+
+_ENGINE_FLAGS = ("-O2", "-Wall", "-pthread", f"-I{NATIVE}")
+# -fsanitize=thread and the others only insert calls; the engine answers them. What a host's optimiser would do to loads and stores
+# that a GPU's would not (joining them into vectors or memset) is switched off.
+_KERNEL_FLAGS = (
+    "-std=c++17", "-O2", "-g", "-fPIC", "-w", "-ffp-contract=off", "-fno-strict-aliasing",
+    "-fsanitize=thread", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
+    "-fno-tree-vectorize", "-fno-optimize-sibling-calls",
+)  # fmt: skip
+_ONLY_GCC = (
+    "-fno-tree-loop-distribute-patterns", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+    "-fno-ipa-icf", "--param=tsan-instrument-func-entry-exit=0",
+)  # fmt: skip
+_ONLY_CLANG = (
+    "-fno-slp-vectorize",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-instrument-memintrinsics=0",
+)
+
+# Options of nvcc that change speed or messages, never what a kernel means.
+_NO_MEANING_HERE = re.compile(
+    r"-(O\d|G|g|lineinfo|w|use_fast_math|-use_fast_math|Xptxas|-ptxas-options|maxrregcount|-maxrregcount|arch|-gpu-architecture|gencode|std|-std|Xcompiler|-restrict|restrict|-extra-device-vectorization|v|-resource-usage)\b.*"
+)
+_TAKES_ANOTHER = {"-Xptxas", "-Xcompiler", "-arch", "-gencode", "-maxrregcount", "-std", "--ptxas-options"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled source: where its library lies, its kernels' signatures, and its debug information."""
+
+    library: Path
+    file: str
+    source: str
+    kernels: tuple[Signature, ...]
+    dynamic_shared: tuple[tuple[str, str], ...]
+    debug: DebugInfo
+
+
+def compile_program(source: str, options: tuple[str, ...] = (), file: str = "kernel.cu", extern_c: bool = False) -> Program:
+    """Compiles CUDA `source` (or takes it from the cache).
+
+    options: nvcc's; -D, -U and -I count, those that only steer optimisation are passed over, others are refused.
+    Raises toolchain.CompileFailed with `file`:line in the message, toolchain.CompilerMissingError without a compiler.
+    """
+    macros, paths = compiler_options(options)
+    try:
+        translation = translate(source, file, extern_c, macros)
+    except UnsupportedError as error:
+        raise toolchain.CompileFailed(str(error)) from error
+    key = toolchain.content_key(translation.text, *paths, *_kernel_flags(), _headers())
+    library = toolchain.cache_directory() / f"kernel-{key}.so"
+    notes = library.with_suffix(".json")
+    if not (library.exists() and notes.exists()):
+        _build(translation, paths, library, notes)
+    debug = DebugInfo.from_dict(json.loads(notes.read_text()))
+    return Program(library, file, source, translation.kernels, translation.dynamic_shared, debug)
+
+
+def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """What means something here: -D and -U as preprocessor lines, and the -I options.
+
+    Macros become lines because the compiler would apply -D to the simulator's own headers too, where -DT=16 breaks a template.
+    Raises toolchain.CompileFailed for an option that nobody knows.
+    """
+    lines, paths, rest = [], [], [str(option) for option in options]
+    while rest:
+        option = rest.pop(0)
+        if option in ("-D", "-U", "-I"):
+            option += rest.pop(0) if rest else ""
+        if option.startswith("-D"):
+            name, _, value = option[2:].partition("=")
+            lines.append(f"#define {name} {value if '=' in option else '1'}")
+        elif option.startswith("-U"):
+            lines.append(f"#undef {option[2:]}")
+        elif option.startswith("-I"):
+            paths.append(option)
+        elif option in _TAKES_ANOTHER:
+            rest[:1] = []
+        elif not _NO_MEANING_HERE.fullmatch(option):
+            raise toolchain.CompileFailed(
+                f"the simulator does not know the compiler option {option!r}: it takes -D, -U and -I, and passes over nvcc's "
+                "options for optimisation (-O3, -use_fast_math, -maxrregcount ...)"
+            )
+    return "\n".join(lines), tuple(paths)
+
+
+def _build(translation: Translation, paths: tuple[str, ...], library: Path, notes: Path) -> None:
+    with toolchain.scratch() as folder:
+        (folder / "kernel.cpp").write_text(translation.text)
+        includes = ["-include", str(INCLUDE / "halo_cuda.h"), f"-I{INCLUDE}"]
+        toolchain.run_compiler([*_kernel_flags(), *includes, *paths, "-c", "kernel.cpp", "-o", "kernel.o"], folder)
+        # Linked without the sanitizers: the engine, loaded before, defines what they would.
+        toolchain.run_compiler(["-shared", "kernel.o", "-o", "kernel.so"], folder)
+        (folder / "kernel.json").write_text(json.dumps(debug_info.read(folder / "kernel.so").to_dict()))
+        os.replace(folder / "kernel.json", notes)
+        os.replace(folder / "kernel.so", library)
+
+
+@cache
+def _kernel_flags() -> tuple[str, ...]:
+    return _KERNEL_FLAGS + (_ONLY_GCC if toolchain.find_compiler().kind == "gcc" else _ONLY_CLANG)
+
+
+@cache
+def _headers() -> str:
+    return "".join(path.read_text() for path in sorted(INCLUDE.glob("*.h")))
+
+
+@cache
+def engine() -> ctypes.CDLL:
+    """The engine, built at first use and loaded so that kernels' libraries find its symbols."""
+    text = (NATIVE / "engine.cpp").read_text()
+    headers = "".join(path.read_text() for path in sorted(NATIVE.glob("*.h")))
+    path = toolchain.shared_library("halo_engine", text, _ENGINE_FLAGS, extra_key=headers)
+    return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

@@ -1,0 +1,84 @@
+"""The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions and refusals.
+
+install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray`, `pycuda.autoprimaryctx`, `pycuda.autoinit`
+and `pycuda.tools` resolve to the modules of this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import sys
+import types
+import warnings
+
+from ._errors import SimulatorWarning
+
+__all__ = ["PyCUDAImportedError", "SimulatorWarning", "install", "installed"]
+
+# autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's import.
+_AT_ONCE = ("driver", "compiler", "gpuarray", "tools")
+_ON_IMPORT = ("autoprimaryctx", "autoinit")
+
+
+class PyCUDAImportedError(RuntimeError):
+    """The real PyCUDA is already imported, so that its names are taken."""
+
+
+class _Finder:
+    """Finds the modules that must run at import, and says of the others that only the real PyCUDA has them."""
+
+    @staticmethod
+    def find_spec(fullname: str, path=None, target=None):
+        package, _, name = fullname.rpartition(".")
+        if package != "pycuda" or not installed():
+            return None
+        if name not in _ON_IMPORT:
+            raise ModuleNotFoundError(
+                f"no module named {fullname!r} in the simulator, which stands in for PyCUDA on this machine: it has "
+                f"pycuda.{', pycuda.'.join((*_AT_ONCE, *_ON_IMPORT))}",
+                name=fullname,
+            )
+        return importlib.machinery.ModuleSpec(fullname, _Loader())
+
+
+class _Loader:
+    @staticmethod
+    def create_module(spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return importlib.import_module(f"{__name__}.{spec.name.rpartition('.')[2]}")
+
+    @staticmethod
+    def exec_module(module: types.ModuleType) -> None:
+        """Nothing is left to do: create_module has imported it."""
+
+
+def installed() -> bool:
+    """Whether `import pycuda` resolves to the simulator."""
+    return getattr(sys.modules.get("pycuda"), "_halo_simulator", False)
+
+
+def install() -> None:
+    """Makes `import pycuda...` resolve to the simulator; again does no harm.
+
+    Raises PyCUDAImportedError where the real PyCUDA is imported already.
+    """
+    if installed():
+        return
+    if "pycuda" in sys.modules:
+        raise PyCUDAImportedError(
+            "the real PyCUDA is already imported in this process, so the simulator cannot take its name. Restart the "
+            "kernel and call device.select() before the first `import pycuda`"
+        )
+    package = types.ModuleType("pycuda", "PyCUDA, as far as the simulator stands in for it.")
+    package._halo_simulator = True
+    package.__path__ = []
+    package.__spec__ = importlib.machinery.ModuleSpec("pycuda", None, is_package=True)
+    package.VERSION, package.VERSION_STATUS, package.VERSION_TEXT = (2026, 1), "", "2026.1"
+    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in _AT_ONCE}
+    sys.modules["pycuda"] = package
+    for name, module in modules.items():
+        sys.modules[f"pycuda.{name}"] = module
+        setattr(package, name, module)
+    sys.meta_path.insert(0, _Finder)
+    # Python shows a warning once per line; a cell that is run again must show its races again.
+    warnings.filterwarnings("always", category=SimulatorWarning, append=True)

@@ -1,0 +1,285 @@
+"""Kernel arguments: what a caller hands over, checked against the kernel's parameters and packed as CUDA packs them.
+
+PyCUDA packs whatever it is given, and the driver compares at most the total size: a float64 where a float is needed, or
+an int32 in the place of a float, reaches the kernel as garbage. The simulator knows the parameters and names the one
+that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _errors
+from ._errors import LogicError
+from ._memory import DeviceAllocation, _layout, address_of, host_bytes, mem_alloc_like, memcpy_dtoh, memcpy_htod
+
+LAUNCH = "cuLaunchKernel"
+
+_SCALARS = {
+    "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "u1",
+    "char": "i1", "signed char": "i1", "unsigned char": "u1", "uchar": "u1", "int8_t": "i1", "uint8_t": "u1",
+    "short": "i2", "unsigned short": "u2", "ushort": "u2", "int16_t": "i2", "uint16_t": "u2",
+    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4", "uint": "u4",
+    "int32_t": "i4", "uint32_t": "u4", "long": "i8", "unsigned long": "u8", "long long": "i8",
+    "long long int": "i8", "unsigned long long": "u8", "unsigned long long int": "u8", "long int": "i8",
+    "unsigned long int": "u8", "size_t": "u8", "ptrdiff_t": "i8", "int64_t": "i8", "uint64_t": "u8",
+}  # fmt: skip
+# A pointer to bytes may point to anything.
+_BYTES = {"char", "signed char", "unsigned char", "uchar", "int8_t", "uint8_t", "void"}
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|restrict|struct|std::)\b|std::")
+_STRUCT_CODES = "bBhHiIlLqQfdePFD"
+
+
+class ArgumentHandler:
+    """Base of In, Out and InOut: a host array that gets device memory for the time of one launch."""
+
+    def __init__(self, ary: np.ndarray):
+        self.array = ary
+        self.dev_alloc: DeviceAllocation | None = None
+
+    def get_device_alloc(self) -> DeviceAllocation:
+        if self.dev_alloc is None:
+            if not hasattr(self.array, "nbytes"):
+                raise TypeError(
+                    f"could not determine array length of '{type(self.array)}': "
+                    f"unsupported array type or not an array; {type(self).__name__}() takes a NumPy array"
+                )
+            self.dev_alloc = mem_alloc_like(self.array)
+        return self.dev_alloc
+
+    def pre_call(self, stream) -> None:
+        pass
+
+
+class In(ArgumentHandler):
+    """Copies the array to the device before the launch."""
+
+    def pre_call(self, stream) -> None:
+        memcpy_htod(self.get_device_alloc(), self.array)
+
+
+class Out(ArgumentHandler):
+    """Copies the array back from the device after the launch."""
+
+    def pre_call(self, stream) -> None:
+        # Before the kernel runs: afterwards its work would be lost.
+        host_bytes(self.array, "cuMemcpyDtoH", "dest", writable=True)
+
+    def post_call(self, stream) -> None:
+        memcpy_dtoh(self.array, self.get_device_alloc())
+
+
+class InOut(In, Out):
+    """Copies the array to the device before the launch and back after it."""
+
+    def pre_call(self, stream) -> None:
+        Out.pre_call(self, stream)
+        In.pre_call(self, stream)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument, ready to be packed.
+
+    given: what the caller passed, in words; data: its bytes; dtype: of the scalar, or of the elements that a pointer
+    points to, None where that is not known; is_pointer: whether the bytes are a device address.
+    """
+
+    given: str
+    data: bytes
+    dtype: np.dtype | None
+    is_pointer: bool
+
+
+def from_call(args: Sequence[object], parameters: Sequence) -> tuple[list[Argument], list[ArgumentHandler]]:
+    """The arguments of `function(*args, ...)`; TypeError for a Python number, and for what is no scalar or array."""
+    arguments = [_from_value(k, value, parameters) for k, value in enumerate(args)]
+    return arguments, [value for value in args if isinstance(value, ArgumentHandler)]
+
+
+def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
+    if isinstance(value, np.number):
+        return Argument(f"numpy.{value.dtype.name}", value.tobytes(), value.dtype, is_pointer=False)
+    if isinstance(value, DeviceAllocation):
+        role = _place(k, parameters)
+        return _pointer("a device allocation", address_of(value, LAUNCH, role), None)
+    if isinstance(value, ArgumentHandler):
+        dtype = getattr(value.array, "dtype", None)
+        return _pointer(f"{type(value).__name__}({dtype} array)", int(value.get_device_alloc()), dtype)
+    if isinstance(value, np.ndarray):
+        data = host_bytes(value, LAUNCH, _place(k, parameters), writable=False).tobytes()
+        return Argument(f"a NumPy array ({value.nbytes} bytes, by value)", data, None, is_pointer=False)
+    if isinstance(value, np.void):
+        return Argument(f"a NumPy record ({value.itemsize} bytes)", value.tobytes(), None, is_pointer=False)
+    return _from_array_like(k, value, parameters)
+
+
+def _from_array_like(k: int, value: object, parameters: Sequence) -> Argument:
+    if hasattr(value, "gpudata"):
+        if value.gpudata is None:
+            raise TypeError(f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 elements)")
+        if not value.flags.c_contiguous:
+            # PyCUDA passes the address; a kernel that computes its own indices then reads other elements.
+            layout = _gpu_layout(value)
+            raise ValueError(f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {layout}")
+        address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
+        return _pointer(f"a GPUArray of {value.dtype}", address, value.dtype)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface:
+        return _pointer("a device array", interface["data"][0], np.dtype(interface["typestr"]))
+    raise TypeError(f"invalid type on parameter #{k} (0-based){_type_hint(k, value, parameters)}")
+
+
+def _gpu_layout(array: object) -> str:
+    text = _layout(array)
+    return (
+        text[: text.rindex("Pass")] + "Make a C-contiguous copy first: gpuarray.to_gpu(np.ascontiguousarray(a.get()))"
+    )
+
+
+def _type_hint(k: int, value: object, parameters: Sequence) -> str:
+    kind = type(value).__name__
+    given = f"was given {value!r} ({kind})" if isinstance(value, int | float | complex) else f"was given a {kind}"
+    if k >= len(parameters):
+        return f": {given}"
+    parameter = parameters[k]
+    return f": {_place(k, parameters)} {given}; pass {_wanted(parameter)}"
+
+
+def _wanted(parameter) -> str:
+    if parameter.is_pointer:
+        return "a device array: mem_alloc, gpuarray.to_gpu, or cuda.In/Out/InOut around a NumPy array"
+    dtype = _scalar_dtype(parameter.type_text)
+    return f"np.{dtype.name}(...)" if dtype is not None else f"a NumPy value of {parameter.size} bytes"
+
+
+def _place(k: int, parameters: Sequence) -> str:
+    return f"`{_declared(parameters[k])}`" if k < len(parameters) else f"argument #{k}"
+
+
+def _declared(parameter) -> str:
+    return f"{parameter.type_text} {parameter.name}".replace("* ", "*")
+
+
+def _pointer(given: str, address: int, dtype: np.dtype | None) -> Argument:
+    return Argument(given, struct.pack("P", address), dtype, is_pointer=True)
+
+
+def format_of(arg_types: Sequence[object]) -> list[str]:
+    """The struct codes for what prepare() takes: NumPy types, dtypes, code letters; anything else is a pointer."""
+    codes: list[str] = []
+    for arg_type in arg_types:
+        if isinstance(arg_type, str):
+            codes += re.findall(r"\d*[a-zA-Z]", arg_type)
+        elif isinstance(arg_type, np.dtype):
+            codes.append(f"{arg_type.itemsize}s" if arg_type.char == "V" else arg_type.char)
+        elif isinstance(arg_type, type) and issubclass(arg_type, np.number):
+            codes.append(np.dtype(arg_type).char)
+        else:
+            codes.append("P")
+    return codes
+
+
+def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument]:
+    """The arguments of a prepared call; struct.error where one does not fit its code or their number is wrong."""
+    if len(codes) != len(args):
+        raise struct.error(f"the function was prepared for {len(codes)} arguments and was given {len(args)}")
+    return [_from_code(code, value) for code, value in zip(codes, args, strict=True)]
+
+
+def _from_code(code: str, value: object) -> Argument:
+    if code.endswith("s"):
+        data = value if isinstance(value, bytes) else bytes(memoryview(value))
+        return Argument(f"{len(data)} bytes", struct.pack(code, data), None, is_pointer=False)
+    if code not in _STRUCT_CODES:
+        raise struct.error(f"prepare() was given the type code {code!r}; use NumPy types, or 'P' for a pointer")
+    if code == "P":
+        return _pointer("a pointer ('P')", _prepared_address(value), None)
+    if code in "FD":
+        data = np.dtype(code).type(value).tobytes()
+    else:
+        data = struct.pack(code, float(value) if code in "fde" else _integer(code, value))
+    dtype = np.dtype(code)
+    return Argument(f"numpy.{dtype.name} (prepared)", data, dtype, is_pointer=False)
+
+
+def _integer(code: str, value: object) -> int:
+    try:
+        return int(value)
+    except TypeError:
+        given = type(value).__name__
+        raise struct.error(f"an argument prepared as {np.dtype(code).name} was given a {given}") from None
+
+
+def _prepared_address(value: object) -> int:
+    if isinstance(value, DeviceAllocation | int):
+        return address_of(value, LAUNCH, "a pointer argument")
+    if isinstance(value, np.integer):
+        return int(value)
+    hint = ": pass its .gpudata" if hasattr(value, "gpudata") else ""
+    given = type(value).__name__
+    raise struct.error(f"a prepared pointer argument must be a device allocation, was given {given}{hint}")
+
+
+def pack(kernel, arguments: Sequence[Argument]) -> bytes:
+    """The arguments as one block of bytes, each at its parameter's offset; LogicError names one that does not fit."""
+    parameters = kernel.parameters
+    if len(arguments) != len(parameters):
+        signature = ", ".join(map(_declared, parameters))
+        count = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
+        raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, was given {count}")
+    packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
+    for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        if problem := _misfit(parameter, argument):
+            raise _refused(f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)}, {problem}")
+        packed[parameter.offset : parameter.offset + parameter.size] = argument.data
+    return bytes(packed)
+
+
+def _refused(detail: str) -> LogicError:
+    return LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, detail))
+
+
+def _misfit(parameter, argument: Argument) -> str:
+    """Why the argument cannot stand for the parameter; "" where it can."""
+    if parameter.is_pointer:
+        return _pointer_misfit(parameter, argument)
+    if argument.is_pointer:
+        return f"is a value, was given {argument.given}: pass {_wanted(parameter)}"
+    if len(argument.data) != parameter.size:
+        return (
+            f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} bytes: "
+            f"pass {_wanted(parameter)}"
+        )
+    wanted = _scalar_dtype(parameter.type_text)
+    if wanted is not None and argument.dtype is not None and _number_kind(wanted) != _number_kind(argument.dtype):
+        return f"was given {argument.given}, bytes of another kind of number: pass {_wanted(parameter)}"
+    return ""
+
+
+def _pointer_misfit(parameter, argument: Argument) -> str:
+    if not argument.is_pointer:
+        # An address kept as an integer (np.uintp, np.intp) is how PyCUDA programs pass a pointer into an array.
+        is_address = argument.dtype is not None and argument.dtype.kind in "iu" and argument.dtype.itemsize == 8
+        return "" if is_address else f"is a pointer, was given {argument.given}: pass {_wanted(parameter)}"
+    target = _QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0])
+    wanted = None if " ".join(target.split()) in _BYTES else _scalar_dtype(target)
+    if wanted is None or argument.dtype is None or argument.dtype.names:
+        return ""
+    if wanted.itemsize == argument.dtype.itemsize and _number_kind(wanted) == _number_kind(argument.dtype):
+        return ""
+    return f"points to {wanted.name}, was given {argument.given}: convert it with .astype(np.{wanted.name})"
+
+
+def _scalar_dtype(type_text: str) -> np.dtype | None:
+    code = _SCALARS.get(" ".join(_QUALIFIERS.sub("", type_text).replace("&", " ").split()))
+    return np.dtype(code) if code else None
+
+
+def _number_kind(dtype: np.dtype) -> str:
+    return "integer" if dtype.kind in "iub" else dtype.kind

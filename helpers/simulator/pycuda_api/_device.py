@@ -1,0 +1,250 @@
+"""The simulated device, its limits (those of one NVIDIA H200), and contexts."""
+
+from __future__ import annotations
+
+import builtins
+from enum import IntEnum
+
+from helpers.simulator import runtime
+
+from . import _errors
+from ._errors import LogicError
+
+NAME = "Halo Labs simulator"
+COMPUTE_CAPABILITY = (9, 0)
+
+# name: (number in cuda.h, value; None where a value would need a clock or a memory chip, which the simulator lacks).
+# The values are what the CUDA driver reports for one H200, except those that say what the hardware can overlap.
+_ATTRIBUTES: dict[str, tuple[int, int | None]] = {
+    "MAX_THREADS_PER_BLOCK": (1, runtime.MAX_THREADS_PER_BLOCK),
+    "MAX_BLOCK_DIM_X": (2, runtime.MAX_BLOCK[0]),
+    "MAX_BLOCK_DIM_Y": (3, runtime.MAX_BLOCK[1]),
+    "MAX_BLOCK_DIM_Z": (4, runtime.MAX_BLOCK[2]),
+    "MAX_GRID_DIM_X": (5, runtime.MAX_GRID[0]),
+    "MAX_GRID_DIM_Y": (6, runtime.MAX_GRID[1]),
+    "MAX_GRID_DIM_Z": (7, runtime.MAX_GRID[2]),
+    "MAX_SHARED_MEMORY_PER_BLOCK": (8, runtime.MAX_STATIC_SHARED),
+    "SHARED_MEMORY_PER_BLOCK": (8, runtime.MAX_STATIC_SHARED),
+    "TOTAL_CONSTANT_MEMORY": (9, runtime.MAX_CONSTANT),
+    "WARP_SIZE": (10, runtime.WARP_SIZE),
+    "MAX_PITCH": (11, 2**31 - 1),
+    "MAX_REGISTERS_PER_BLOCK": (12, 64 * 1024),
+    "REGISTERS_PER_BLOCK": (12, 64 * 1024),
+    "CLOCK_RATE": (13, None),
+    "TEXTURE_ALIGNMENT": (14, 512),
+    "GPU_OVERLAP": (15, 0),
+    "MULTIPROCESSOR_COUNT": (16, 132),
+    "KERNEL_EXEC_TIMEOUT": (17, 0),
+    "INTEGRATED": (18, 0),
+    "CAN_MAP_HOST_MEMORY": (19, 0),
+    "CONCURRENT_KERNELS": (31, 0),
+    "ECC_ENABLED": (32, 0),
+    "MEMORY_CLOCK_RATE": (36, None),
+    "GLOBAL_MEMORY_BUS_WIDTH": (37, None),
+    "L2_CACHE_SIZE": (38, 60 * 1024 * 1024),
+    "MAX_THREADS_PER_MULTIPROCESSOR": (39, 2048),
+    "ASYNC_ENGINE_COUNT": (40, 0),
+    "UNIFIED_ADDRESSING": (41, 0),
+    "COMPUTE_CAPABILITY_MAJOR": (75, COMPUTE_CAPABILITY[0]),
+    "COMPUTE_CAPABILITY_MINOR": (76, COMPUTE_CAPABILITY[1]),
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": (81, 228 * 1024),
+    "MAX_REGISTERS_PER_MULTIPROCESSOR": (82, 64 * 1024),
+    "MANAGED_MEMORY": (83, 0),
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": (97, runtime.MAX_SHARED),
+    "MAX_BLOCKS_PER_MULTIPROCESSOR": (106, 32),
+}
+
+device_attribute = IntEnum("device_attribute", {name: number for name, (number, _) in _ATTRIBUTES.items()})
+function_attribute = IntEnum(
+    "function_attribute",
+    {
+        "MAX_THREADS_PER_BLOCK": 0,
+        "SHARED_SIZE_BYTES": 1,
+        "CONST_SIZE_BYTES": 2,
+        "LOCAL_SIZE_BYTES": 3,
+        "NUM_REGS": 4,
+        "PTX_VERSION": 5,
+        "BINARY_VERSION": 6,
+        "CACHE_MODE_CA": 7,
+        "MAX_DYNAMIC_SHARED_SIZE_BYTES": 8,
+        "PREFERRED_SHARED_MEMORY_CARVEOUT": 9,
+    },
+)
+ctx_flags = IntEnum(
+    "ctx_flags", {"SCHED_AUTO": 0, "SCHED_SPIN": 1, "SCHED_YIELD": 2, "SCHED_BLOCKING_SYNC": 4, "MAP_HOST": 8}
+)
+event_flags = IntEnum("event_flags", {"DEFAULT": 0, "BLOCKING_SYNC": 1, "DISABLE_TIMING": 2, "INTERPROCESS": 4})
+func_cache = IntEnum("func_cache", {"PREFER_NONE": 0, "PREFER_SHARED": 1, "PREFER_L1": 2, "PREFER_EQUAL": 3})
+shared_config = IntEnum("shared_config", {"DEFAULT_BANK_SIZE": 0, "FOUR_BYTE_BANK_SIZE": 1, "EIGHT_BYTE_BANK_SIZE": 2})
+limit = IntEnum("limit", {"STACK_SIZE": 0, "PRINTF_FIFO_SIZE": 1, "MALLOC_HEAP_SIZE": 2})
+
+_VALUES = {int(number): value for number, value in _ATTRIBUTES.values()}
+_initialised = False
+_stack: list[Context] = []
+_limits = {limit.STACK_SIZE: 1024, limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024, limit.MALLOC_HEAP_SIZE: 8 * 1024 * 1024}
+
+
+def init(flags: int = 0) -> None:
+    """Must come before every other call of the driver; calling it again does no harm."""
+    global _initialised
+    if flags != 0:
+        raise LogicError(_errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"))
+    _initialised = True
+
+
+def get_version() -> tuple[int, int, int]:
+    """The CUDA version that the simulator stands in for."""
+    return (13, 0, 0)
+
+
+def get_driver_version() -> int:
+    """The driver's version as CUDA numbers it: 1000 * major + 10 * minor."""
+    _need_init("cuDriverGetVersion")
+    return 13000
+
+
+def _need_init(call: str) -> None:
+    if not _initialised:
+        detail = "call device.select() (or pycuda.driver.init()) first"
+        raise LogicError(_errors.message(call, _errors.NOT_INITIALIZED, detail))
+
+
+def need_context(call: str) -> Context:
+    """The current context; LogicError where there is none, naming the driver call that needed it."""
+    _need_init(call)
+    if not _stack:
+        detail = "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+        raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
+    return _stack[-1]
+
+
+class Device:
+    """The one simulated device, number 0."""
+
+    def __init__(self, number: int):
+        _need_init("cuDeviceGet")
+        if isinstance(number, str) or not isinstance(number, int):
+            raise TypeError(f"Device takes the number of a device, an int, was given {number!r}")
+        if number != 0:
+            detail = f"the simulator has one device, number 0, was asked for number {number}"
+            raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
+
+    @staticmethod
+    def count() -> int:
+        _need_init("cuDeviceGetCount")
+        return 1
+
+    def name(self) -> str:
+        return NAME
+
+    def compute_capability(self) -> tuple[int, int]:
+        return COMPUTE_CAPABILITY
+
+    def total_memory(self) -> int:
+        """Bytes."""
+        return runtime.memory.total
+
+    def get_attribute(self, attribute: device_attribute) -> int:
+        """The value of one attribute; LogicError for one that needs a clock or a memory chip."""
+        if not isinstance(attribute, device_attribute):
+            raise TypeError(f"get_attribute takes a member of pycuda.driver.device_attribute, was given {attribute!r}")
+        value = _VALUES[int(attribute)]
+        if value is None:
+            detail = f"the simulator does not model time, so it has no {attribute.name}"
+            raise LogicError(_errors.message("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail))
+        return value
+
+    def get_attributes(self) -> dict[device_attribute, int]:
+        """Every attribute that the simulated device has."""
+        return {member: _VALUES[int(member)] for member in device_attribute if _VALUES[int(member)] is not None}
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            attribute = device_attribute[name.upper()]
+        except KeyError:
+            raise AttributeError(f"Device has no attribute {name!r}") from None
+        return self.get_attribute(attribute)
+
+    def make_context(self, flags: int = 0) -> Context:
+        context = Context._make(self)
+        _stack.append(context)
+        return context
+
+    def retain_primary_context(self) -> Context:
+        """The device's own context, which is not made current: push() it."""
+        return Context._make(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Context:
+    """A context. The simulator's contexts share one memory; they are kept so that the same calls fail as on a GPU."""
+
+    _device: Device
+    _valid: bool
+
+    def __init__(self) -> None:
+        raise builtins.RuntimeError("make a context with Device(0).retain_primary_context() or .make_context()")
+
+    @classmethod
+    def _make(cls, device: Device) -> Context:
+        self = object.__new__(cls)
+        self._device = device
+        self._valid = True
+        return self
+
+    def push(self) -> None:
+        if not self._valid:
+            raise LogicError(_errors.message("cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"))
+        _stack.append(self)
+
+    @staticmethod
+    def pop() -> None:
+        if not _stack:
+            raise LogicError(_errors.message("context::pop", _errors.INVALID_CONTEXT, "cannot pop non-current context"))
+        _stack.pop()
+
+    def detach(self) -> None:
+        if not self._valid:
+            detail = "cannot detach from invalid context"
+            raise LogicError(_errors.message("context::detach", _errors.INVALID_CONTEXT, detail))
+        self._valid = False
+        _stack[:] = [context for context in _stack if context is not self]
+
+    @staticmethod
+    def get_device() -> Device:
+        return need_context("cuCtxGetDevice")._device
+
+    @staticmethod
+    def get_current() -> Context | None:
+        return _stack[-1] if _stack else None
+
+    @staticmethod
+    def synchronize() -> None:
+        """Returns at once: every launch and copy of the simulator has finished when its call returns."""
+        need_context("cuCtxSynchronize")
+
+    @staticmethod
+    def set_limit(which: limit, value: int) -> None:
+        """Kept and given back by get_limit; the simulator's kernels do not run into these limits."""
+        need_context("cuCtxSetLimit")
+        _limits[limit(which)] = value
+
+    @staticmethod
+    def get_limit(which: limit) -> int:
+        need_context("cuCtxGetLimit")
+        return _limits[limit(which)]
+
+    @staticmethod
+    def set_cache_config(config: func_cache) -> None:
+        """Changes nothing: the split between L1 and shared memory is a hint, and the simulator has no L1."""
+        need_context("cuCtxSetCacheConfig")
+
+    @staticmethod
+    def get_cache_config() -> func_cache:
+        need_context("cuCtxGetCacheConfig")
+        return func_cache.PREFER_NONE

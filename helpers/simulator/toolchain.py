@@ -1,0 +1,276 @@
+"""The host's C++ compiler: find it, run it, and cache what it builds by content.
+
+Used by the simulator (which compiles .cu files with it) and by `helpers.reference` (the C++ CPU baselines). Nothing is
+searched for or compiled when this module is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+CACHE_VARIABLE = "HALO_CACHE"
+SHARED_FLAGS = ("-std=c++17", "-shared", "-fPIC")
+OPENMP_FLAGS = ("-fopenmp",)
+
+_INSTALL = """Install one of these and try again:
+  Debian, Ubuntu, WSL   sudo apt install g++
+  Fedora, RHEL          sudo dnf install gcc-c++
+  macOS                 xcode-select --install
+  conda                 conda install -c conda-forge cxx-compiler
+  anywhere, no root     pip install ziglang"""
+
+_OPENMP_PROBE = '#include <omp.h>\nextern "C" int halo_threads() { return omp_get_max_threads(); }\n'
+_FLAG_PROBE = 'extern "C" int halo_probe() { return 7; }\n'
+
+
+class CompilerMissingError(RuntimeError):
+    """No C++ compiler runs on this machine; the message lists what was tried and how to install one."""
+
+
+class CompileFailed(Exception):
+    """The compiler refused a source. `message` is what it wrote, without the paths of temporary folders."""
+
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.message = message
+
+
+class CacheError(OSError):
+    """The folder for compiled code cannot be used; the message names it and HALO_CACHE."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler that answered `--version`.
+
+    argv: how to call it, e.g. ("/usr/bin/c++",) or (python, "-m", "ziglang", "c++"); kind: "gcc", "clang" or "zig";
+    version: the first line of what it says about itself.
+    """
+
+    argv: tuple[str, ...]
+    kind: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.argv)} ({self.version})"
+
+
+def find_compiler() -> Compiler:
+    """The first compiler that runs of $CXX, c++, g++, clang++ and the ziglang wheel; looked up once per $CXX and $PATH.
+
+    Raises CompilerMissingError where none runs, also where $CXX is set and does not run: a compiler that was asked for
+    is never replaced by another one in silence.
+    """
+    return _find_compiler(os.environ.get("CXX", "").strip(), os.environ.get("PATH", ""))
+
+
+@functools.cache
+def _find_compiler(asked: str, search_path: str) -> Compiler:
+    if asked:
+        found, why = _try(tuple(shlex.split(asked)), search_path)
+        if found is None:
+            raise CompilerMissingError(
+                f"CXX is set to {asked!r}, which does not run ({why}). Set CXX to a C++ compiler, or unset it to let "
+                f"c++, g++, clang++ and the ziglang wheel be tried."
+            )
+        return found
+    tried = []
+    for argv in (("c++",), ("g++",), ("clang++",), (sys.executable, "-m", "ziglang", "c++")):
+        found, why = _try(argv, search_path)
+        if found is not None:
+            return found
+        tried.append(f"  {' '.join(argv[-2:] if 'ziglang' in argv else argv)}: {why}")
+    raise CompilerMissingError("No C++ compiler was found. Tried:\n" + "\n".join(tried) + "\n" + _INSTALL)
+
+
+def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]:
+    """(compiler, "") when `argv --version` answers, else (None, why not)."""
+    program = shutil.which(argv[0], path=search_path)
+    if program is None:
+        return None, "not found on PATH"
+    if "ziglang" in argv and argv[0] == sys.executable and importlib.util.find_spec("ziglang") is None:
+        return None, "the Python package ziglang is not installed"
+    argv = (program, *argv[1:])
+    try:
+        answer = subprocess.run(
+            [*argv, "--version"],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            env=_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, f"{program} does not start: {error}"
+    lines = (answer.stdout or answer.stderr).strip().splitlines()
+    if answer.returncode != 0 or not lines:
+        return None, f"{program} --version failed: {lines[0] if lines else f'exit status {answer.returncode}'}"
+    return Compiler(argv, _kind(argv, answer.stdout), lines[0]), ""
+
+
+def _kind(argv: tuple[str, ...], version_text: str) -> str:
+    # zig's driver says "clang version ..." too, and on macOS g++ is clang: ask the words, not the program's name.
+    if "ziglang" in argv or Path(argv[0]).stem == "zig":
+        return "zig"
+    return "clang" if "clang" in version_text.lower() else "gcc"
+
+
+def _environment() -> dict[str, str]:
+    # The C locale keeps messages in English with plain quotes, so that line numbers can be found in them.
+    return {**os.environ, "LC_ALL": "C"}
+
+
+def run_compiler(arguments: list[str], cwd: Path) -> None:
+    """Runs the compiler with `arguments` in the folder `cwd`.
+
+    Raises CompileFailed with the compiler's message, and CompilerMissingError where there is no compiler.
+    """
+    compiler = find_compiler()
+    done = subprocess.run(
+        [*compiler.argv, *arguments],
+        check=False,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=_environment(),
+    )
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()) or f"{compiler} ended with status {done.returncode}"
+        raise CompileFailed(_without_folder(said, Path(cwd)))
+
+
+def _without_folder(message: str, folder: Path) -> str:
+    for prefix in {str(folder), str(folder.resolve())}:
+        message = message.replace(prefix + os.sep, "").replace(prefix, ".")
+    return message
+
+
+def cache_directory() -> Path:
+    """The folder for compiled code: $HALO_CACHE, else the user's cache; made when missing.
+
+    Raises CacheError when it cannot be made or written to.
+    """
+    asked = os.environ.get(CACHE_VARIABLE, "").strip()
+    folder = Path(asked).expanduser().absolute() if asked else platformdirs.user_cache_path("halo-labs")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cache_error(folder, error) from error
+    return folder
+
+
+def _cache_error(folder: Path, error: OSError) -> CacheError:
+    return CacheError(
+        f"Compiled code is kept in {folder}, which cannot be written ({error.strerror or error}). "
+        f"Set the environment variable {CACHE_VARIABLE} to a folder that you can write to."
+    )
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A new folder inside the cache folder, removed afterwards: `os.replace` from it into the cache is atomic.
+
+    Raises CacheError when the cache folder cannot be written to.
+    """
+    cache = cache_directory()
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="build-", dir=cache, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise _cache_error(cache, error) from error
+    with folder as name:
+        yield Path(name)
+
+
+def content_key(*parts: str) -> str:
+    """24 hexadecimal digits of sha256 over the compiler, this machine's architecture and `parts` (order counts)."""
+    compiler = find_compiler()
+    digest = hashlib.sha256()
+    for part in (compiler.kind, compiler.version, sys.platform, platform.machine(), *parts):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)  # lengths, so that ("ab", "c") != ("a", "bc")
+    return digest.hexdigest()[:24]
+
+
+def shared_library(name: str, text: str, flags: tuple[str, ...] = (), *, extra_key: str = "") -> Path:
+    """Compiles C++17 `text` into a shared library and returns its path in the cache.
+
+    The cache is keyed by text, flags, compiler, architecture and `extra_key`, and by the processor where the flags ask
+    for its own instructions. Safe when several processes ask at once: each builds in a folder of its own and moves
+    the finished file into place. Raises CompileFailed, CompilerMissingError, CacheError.
+    """
+    own_instructions = any(flag.endswith("=native") for flag in flags)
+    key = content_key(text, *flags, extra_key, _processor() if own_instructions else "")
+    target = cache_directory() / f"{name}-{key}.so"
+    if target.exists():
+        return target
+    with scratch() as folder:
+        try:
+            (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
+        except OSError as error:  # a full disk lets a folder be made, but nothing be written into it
+            raise _cache_error(folder.parent, error) from error
+        run_compiler([*SHARED_FLAGS, f"{name}.cpp", *flags, "-o", f"{name}.so"], folder)
+        os.replace(folder / f"{name}.so", target)
+    return target
+
+
+@functools.cache
+def _processor() -> str:
+    """What tells one processor type from another: a home folder may be shared by machines of several types."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    wanted = ("model name", "flags", "Features", "CPU part", "isa")
+    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
+
+
+def supports_openmp() -> bool:
+    """Whether the compiler builds OpenMP code that loads here; found out once per compiler."""
+    return _supports_openmp(find_compiler())
+
+
+@functools.cache
+def _supports_openmp(compiler: Compiler) -> bool:
+    try:
+        path = shared_library("openmp_probe", _OPENMP_PROBE, OPENMP_FLAGS)
+    except CompileFailed:
+        return False
+    try:
+        return ctypes.CDLL(str(path)).halo_threads() >= 1
+    except OSError:  # it compiled, but OpenMP's runtime library is not installed
+        return False
+
+
+def native_flags() -> tuple[str, ...]:
+    """The flags that ask for this processor's own instructions, () where the compiler has no such flag."""
+    return _native_flags(find_compiler())
+
+
+@functools.cache
+def _native_flags(compiler: Compiler) -> tuple[str, ...]:
+    for flag in ("-march=native", "-mcpu=native"):
+        try:
+            shared_library("flag_probe", _FLAG_PROBE, (flag,))
+        except CompileFailed:
+            continue
+        return (flag,)
+    return ()

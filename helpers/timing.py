@@ -1,0 +1,666 @@
+"""Timings with their uncertainty, and comparisons that do not mistake noise for a difference.
+
+GPU work is timed with CUDA events on the launch stream, host work with ``time.perf_counter``. All times are in
+milliseconds. Every sample is kept.
+
+The two statistics are plain functions of samples, so that they can be tested without a GPU:
+
+* :func:`interval_of_median`: the order-statistic interval. The number of samples below the true median is binomial
+  (n, 1/2), so two order statistics enclose the median with a known probability, whatever the distribution
+  (e.g. W. J. Conover, *Practical Nonparametric Statistics*, section 3.2).
+* :func:`ratio_interval`: the Hodges-Lehmann estimate of the logarithm of a/b over pairs, with the interval that
+  inverts Wilcoxon's signed-rank test (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963). :func:`compare`
+  draws the order inside each pair at random. Where both run the same code, each pair then shows a/b or b/a with
+  probability 1/2 each, *whatever* the noise does: drift, bursts and autocorrelation shift a whole pair, or are as
+  likely to favour one side as the other. A bootstrap would need independent pairs; this interval does not.
+
+This module does not import CUDA until a GPU is timed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import math
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.checking import Verdict
+
+MAX_SAMPLES = 500
+FEWEST_SAMPLES = 6  # the fewest whose extremes enclose the median with 96 %: 1 - 2 / 2**6 = 0.969
+FEWEST_PAIRS = 10
+
+# Sampling may stop after any of these numbers of samples, when the interval is narrow. That favours intervals which are
+# narrow by luck: 95 % intervals then enclose the median in 94.4 % of simulated timings. 96 % intervals keep the 95 %.
+LOOKS = (10, 30, 100, 250, MAX_SAMPLES)
+MEDIAN_LEVEL = 0.96
+
+# compare() must not see a difference where there is none, so its guarantee does not rest on a simulation: five looks at
+# 99 % keep 95 % over the whole comparison, whatever makes it stop (Bonferroni's inequality).
+PAIR_LOOKS = (25, 50, 100, 200, 400)
+PAIR_LEVEL = 1 - 0.05 / len(PAIR_LOOKS)
+
+EVENT_STEP_MS = 0.0005  # CUDA documents a resolution of about 0.5 us for event times
+SHORTEST_SAMPLE_MS = 0.05  # 1 % of this is one step of the event clock; perf_counter is finer still
+MAX_LAUNCHES = 200  # stays well under the number of launches that a stream queues before it blocks the host
+MAX_HOLD_S = 0.02
+
+# Faults after which every later call on the context fails as well (from CUDA's error table).
+_LOST = (
+    "illegal memory access",
+    "illegal instruction",
+    "misaligned address",
+    "invalid address space",
+    "invalid program counter",
+    "hardware stack error",
+    "device-side assert",
+    "unspecified launch failure",
+    "launch failed",
+    "launch timed out",
+    "uncorrectable",
+)
+
+_HOLD_SOURCE = """
+extern "C" __global__ void hold_back(unsigned long long nanoseconds)
+{
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+    do {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (now - start < nanoseconds);
+}
+"""
+
+
+class NotCheckedError(RuntimeError):
+    """A timing was asked for of something that has not passed its check."""
+
+
+class NoClockError(RuntimeError):
+    """A GPU timing was asked for on the simulator, which does not model time."""
+
+
+class DeviceLostError(RuntimeError):
+    """A fault on the GPU destroyed the context; only a new process can use the GPU again."""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Statistics
+
+
+def interval_of_median(samples: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
+    """Return (median, low, high): the sample median and its order-statistic interval.
+
+    The interval encloses the true median with probability >= ``level`` if the samples are independent. Too few
+    samples cannot give the level (six are needed for 95 %): then the smallest and the largest sample are returned,
+    and the true level is 1 - 2 / 2**n. Raises ValueError for no samples, or for one that is not finite.
+    """
+    ordered = sorted(float(s) for s in samples)
+    if not ordered:
+        raise ValueError("interval_of_median got no samples; it needs at least one")
+    if not all(math.isfinite(s) for s in ordered):
+        raise ValueError("interval_of_median got a sample that is not a finite number; times are finite")
+    rank = _binomial_rank(len(ordered), (1 - level) / 2)
+    return statistics.median(ordered), ordered[rank], ordered[len(ordered) - 1 - rank]
+
+
+@lru_cache(maxsize=2048)
+def _binomial_rank(n: int, tail: float) -> int:
+    """Largest r with P(Binomial(n, 1/2) <= r) <= tail, at least 0: the 0-based rank of the lower end."""
+    total, rank = 0.0, 0
+    for successes in range(n // 2):
+        log_probability = math.lgamma(n + 1) - math.lgamma(successes + 1) - math.lgamma(n - successes + 1)
+        total += math.exp(log_probability - n * math.log(2))
+        if total > tail:
+            break
+        rank = successes
+    return rank
+
+
+def ratio_interval(a: Sequence[float], b: Sequence[float], level: float = PAIR_LEVEL) -> tuple[float, float, float]:
+    """Return (ratio, low, high) of a/b from paired samples: ``a[i]`` and ``b[i]`` were taken next to each other.
+
+    The ratio is exp(median of all (d[i] + d[j]) / 2, i <= j) with d = log(a) - log(b): close to the ratio of the
+    medians, and it does not mind outliers and drift. ``level`` is 0.99 by default, because :func:`compare` looks
+    up to five times. Raises ValueError for different lengths, fewer than ten pairs, or times that are not > 0.
+    """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"ratio_interval got {a.size} and {b.size} samples; it needs pairs, as many of a as of b")
+    if a.size < FEWEST_PAIRS:
+        raise ValueError(f"ratio_interval got {a.size} pairs; fewer than {FEWEST_PAIRS} say nothing, take more samples")
+    if not (np.isfinite(a).all() and np.isfinite(b).all() and (a > 0).all() and (b > 0).all()):
+        raise ValueError("ratio_interval got a time that is not a positive finite number")
+    d = np.log(a) - np.log(b)
+    i, j = np.triu_indices(d.size)
+    means = np.sort((d[i] + d[j]) / 2)
+    rank = _signed_rank(d.size, (1 - level) / 2)
+    return math.exp(np.median(means)), math.exp(means[rank]), math.exp(means[means.size - 1 - rank])
+
+
+@lru_cache(maxsize=256)
+def _signed_rank(n: int, tail: float) -> int:
+    """Largest r with P(W <= r) <= tail for Wilcoxon's signed-rank sum W of n pairs: 0-based rank of the lower end.
+
+    Exact up to 100 pairs; the normal approximation beyond, where it is good to less than one rank in the tails used.
+    """
+    if n > 100:
+        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        return max(0, math.floor(mean + statistics.NormalDist().inv_cdf(tail) * deviation - 0.5))
+    probability = np.zeros(n * (n + 1) // 2 + 1)
+    probability[0] = 1.0
+    for rank in range(1, n + 1):  # rank counts towards W or not, with probability 1/2 each
+        shifted = np.zeros_like(probability)
+        shifted[rank:] = probability[:-rank]
+        probability = (probability + shifted) / 2
+    return max(0, int(np.searchsorted(np.cumsum(probability), tail, side="right")) - 1)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Records
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One timed thing. Times are in milliseconds and are rounded to seven significant digits.
+
+    ``samples`` holds every sample; a sample is the mean over ``launches`` launches made between two readings of the
+    clock (more than 1 only where one launch is too short for the clock). ``low`` to ``high`` is the 95 % interval of
+    the median, with the repeated looks that sampling takes allowed for (see LOOKS). ``what`` is "kernel",
+    "end to end" or "cpu"; ``cache`` is "cold", "hot" or None (host timings). ``clocks`` is what nvidia-smi said
+    before and after, or None.
+    """
+
+    name: str
+    samples: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+    n: int
+    what: str
+    cache: str | None
+    device: str
+    clocks: dict[str, Any] | None
+    launches: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        samples: Sequence[float],
+        *,
+        what: str,
+        device: str,
+        cache: str | None = None,
+        clocks: dict[str, Any] | None = None,
+        launches: int = 1,
+        step: float = 0.0,
+    ) -> Timing:
+        """Make a Timing from samples (ms). The interval is never narrower than one ``step`` (ms) of the clock."""
+        samples = tuple(_rounded(s) for s in samples)
+        median, low, high = interval_of_median(samples, MEDIAN_LEVEL)
+        if high - low < step:
+            low, high = min(low, median - step / 2), max(high, median + step / 2)
+        return cls(
+            name, samples, _rounded(median), _rounded(low), _rounded(high), len(samples), what, cache, device, clocks,
+            launches,
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"samples": list(self.samples)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Timing:
+        """Read what :meth:`to_dict` made. Raises KeyError for a missing and TypeError for an unknown field."""
+        return cls(**(data | {"samples": tuple(data["samples"])}))
+
+    def __str__(self) -> str:
+        cache = f", {self.cache} cache" if self.cache else ""
+        return (
+            f"{self.name}: {self.median:.4g} ms (95 % interval {self.low:.4g} to {self.high:.4g}, n = {self.n}, "
+            f"{self.what}{cache}, {self.device})"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``ratio`` = time of a / time of b, with its 95 % interval, and the two timings (samples interleaved)."""
+
+    ratio: float
+    low: float
+    high: float
+    a: Timing
+    b: Timing
+
+    @property
+    def different(self) -> bool:
+        """Whether the interval leaves 1 out."""
+        return not self.low <= 1 <= self.high
+
+    def __str__(self) -> str:
+        figures = f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, {self.a.n} pairs"
+        if not self.different:
+            return f"no measurable difference between {self.a.name} and {self.b.name} ({figures})"
+        slow, fast, times = (self.a, self.b, self.ratio) if self.ratio > 1 else (self.b, self.a, 1 / self.ratio)
+        return f"{slow.name} takes {times:.3g} times as long as {fast.name} ({figures})"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Sampling: knows nothing of clocks; `sample()` returns one time in ms
+
+
+def _sample(sample: Callable[[], float], budget_s: float, precision: float, step: float = 0.0) -> list[float]:
+    """Take samples until the interval is narrow enough, the budget is spent, or there are MAX_SAMPLES.
+
+    Narrow enough: the half-width of the median's interval is under ``precision`` times the median (or under the
+    clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent budget still takes six samples.
+    """
+    end, samples = time.perf_counter() + budget_s, []
+    while len(samples) < MAX_SAMPLES:
+        samples.append(sample())
+        if len(samples) >= FEWEST_SAMPLES and time.perf_counter() > end:
+            break
+        if len(samples) in LOOKS:
+            median, low, high = interval_of_median(samples, MEDIAN_LEVEL)
+            if (high - low) / 2 <= max(precision * median, step):
+                break
+    return samples
+
+
+def _sample_pairs(
+    a: Callable[[], float], b: Callable[[], float], budget_s: float, precision: float, rng: np.random.Generator
+) -> tuple[list[float], list[float]]:
+    """Interleave a and b, the order inside each pair drawn by ``rng``; stop as :func:`compare` says."""
+    end = time.perf_counter() + budget_s
+    samples: tuple[list[float], list[float]] = ([], [])
+    while len(samples[0]) < PAIR_LOOKS[-1]:
+        for side in rng.permutation(2):
+            samples[side].append((a, b)[side]())
+        pairs = len(samples[0])
+        if pairs >= FEWEST_PAIRS and time.perf_counter() > end:
+            break
+        if pairs in PAIR_LOOKS:
+            ratio, low, high = ratio_interval(*samples)
+            if (high - low) / 2 <= precision * ratio:
+                break
+    return samples
+
+
+def _warm_up(call: Callable[[], Any], budget_s: float) -> None:
+    """Call until a tenth of the budget is spent, at least once: caches, page faults, lazy loading, clocks."""
+    end = time.perf_counter() + budget_s / 10
+    call()
+    while time.perf_counter() < end:
+        call()
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python's garbage collector out of the samples; leave it as it was found."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _require_settings(budget_s: float, precision: float) -> None:
+    if not (budget_s >= 0 and math.isfinite(budget_s)):
+        raise ValueError(f"budget_s is {budget_s}; give the seconds to spend on samples, 0 or more")
+    if not 0 < precision < 1:
+        raise ValueError(f"precision is {precision}; give a relative half-width between 0 and 1, such as 0.01")
+
+
+def _require_verdict(verdict: Any, name: str) -> None:
+    if not isinstance(verdict, Verdict):
+        raise NotCheckedError(
+            f"{name} has not passed a check (verdict={verdict!r}): a fast wrong answer is worth nothing. "
+            "Pass what checking.check(got, want, ...) returned for this result."
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Host
+
+
+def time_cpu(
+    call: Callable[[], Any],
+    *,
+    name: str,
+    verdict: Verdict | None = None,
+    budget_s: float = 2.0,
+    precision: float = 0.01,
+) -> Timing:
+    """Time ``call()`` on the host with ``time.perf_counter``, garbage collection off, after a warm-up.
+
+    Sampling stops when the half-width of the 95 % interval is under ``precision`` of the median, after ``budget_s``
+    seconds, or at 500 samples; at least 10 are taken (6 if the budget is spent before). Calls under 0.05 ms are
+    batched: ``launches`` of them make one sample. ``verdict`` is optional, because a baseline may be what others are
+    checked against; where one is given it must be a passed one (else NotCheckedError).
+    """
+    _require_settings(budget_s, precision)
+    if verdict is not None:
+        _require_verdict(verdict, name)
+    sample, launches = _host_sampler(call, budget_s)
+    with _no_collection():
+        samples = _sample(sample, budget_s, precision)
+    return Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
+
+
+def compare_cpu(
+    a: Callable[[], Any],
+    b: Callable[[], Any],
+    *,
+    names: tuple[str, str],
+    budget_s: float = 4.0,
+    precision: float = 0.01,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two host calls as :func:`compare` compares two GPU launches."""
+    _require_settings(budget_s, precision)
+    sample_a, launches_a = _host_sampler(a, budget_s)
+    sample_b, launches_b = _host_sampler(b, budget_s)
+    with _no_collection():
+        pairs = _sample_pairs(sample_a, sample_b, budget_s, precision, np.random.default_rng(seed))
+    timings = [
+        Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
+        for name, samples, launches in zip(names, pairs, (launches_a, launches_b), strict=True)
+    ]
+    return Comparison(*map(_rounded, ratio_interval(*pairs)), *timings)
+
+
+def _host_sampler(call: Callable[[], Any], budget_s: float) -> tuple[Callable[[], float], int]:
+    _warm_up(call, budget_s)
+    launches = _launches(min(_host_ms(call, 1) for _ in range(3)))
+    return (lambda: _host_ms(call, launches)), launches
+
+
+def _host_ms(call: Callable[[], Any], launches: int) -> float:
+    start = time.perf_counter()
+    for _ in range(launches):
+        call()
+    return (time.perf_counter() - start) * 1e3 / launches
+
+
+def _launches(one_ms: float) -> int:
+    return min(MAX_LAUNCHES, max(1, math.ceil(SHORTEST_SAMPLE_MS / max(one_ms, 1e-6))))
+
+
+@lru_cache(maxsize=1)
+def cpu_name() -> str:
+    """Return the processor's name as the system gives it, or its architecture."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    if sys.platform == "darwin":
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+            return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+    return platform.processor() or platform.machine() or "unknown processor"
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# GPU
+
+
+def time_gpu(
+    launch: Callable[[Any], Any],
+    *,
+    verdict: Verdict,
+    name: str,
+    cache: str = "cold",
+    budget_s: float = 2.0,
+    precision: float = 0.01,
+) -> Timing:
+    """Time what ``launch(stream)`` enqueues on that stream, copies to and from the host left out.
+
+    CUDA events stand on the stream right before and after the launch. Before the first event the stream is held
+    back by a waiting kernel until the host has enqueued launch and events, so that the host's launch cost (several
+    us through Python) is not taken for GPU time. ``launch`` must not wait for the stream itself.
+
+    ``cache="cold"``: before each sample a buffer of twice the L2 cache is written on the same stream, so no input is
+    left in L2; one launch per sample. ``cache="hot"``: no flush; the same data are used again and again. A launch
+    shorter than 0.05 ms is then repeated ``launches`` times between the two events and the time divided, because
+    events count in steps of about 0.5 us; neighbouring launches of one stream do not overlap. The interval is never
+    narrower than one such step.
+
+    Stops as :func:`time_cpu` does. Raises NotCheckedError without a passed ``verdict``, NoClockError on the simulator,
+    DeviceLostError if a launch faults.
+    """
+    _require_settings(budget_s, precision)
+    _require_verdict(verdict, name)
+    gpu = _gpu(name)
+    with device_faults(name), _no_collection():
+        sampler = _GpuSampler(gpu, launch, cache, budget_s)
+        before = _read_clocks(gpu.bus_id)
+        samples = _sample(sampler.sample, budget_s, precision, sampler.step)
+        return sampler.timing(name, samples, _clocks(before, gpu))
+
+
+def time_end_to_end(
+    call: Callable[[], Any], *, verdict: Verdict, name: str, budget_s: float = 2.0, precision: float = 0.01
+) -> Timing:
+    """Time ``call()`` by the host's clock, the GPU synchronized before and after: copies and launch cost included.
+
+    Stops and raises as :func:`time_gpu`. Nothing is flushed: host data come through memory in any case.
+    """
+    _require_settings(budget_s, precision)
+    _require_verdict(verdict, name)
+    gpu = _gpu(name)
+
+    def finished() -> None:
+        call()
+        gpu.cuda.Context.synchronize()
+
+    with device_faults(name), _no_collection():
+        gpu.cuda.Context.synchronize()
+        _warm_up(finished, budget_s)
+        before = _read_clocks(gpu.bus_id)
+        samples = _sample(lambda: _host_ms(finished, 1), budget_s, precision)
+        return Timing.of(name, samples, what="end to end", device=gpu.name, clocks=_clocks(before, gpu))
+
+
+def compare(
+    a: Callable[[Any], Any],
+    b: Callable[[Any], Any],
+    *,
+    verdicts: tuple[Verdict, Verdict],
+    names: tuple[str, str],
+    cache: str = "cold",
+    budget_s: float = 4.0,
+    precision: float = 0.01,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two launches, each timed as by :func:`time_gpu`, their samples interleaved in pairs.
+
+    Which of a pair goes first is drawn from ``seed``. After 25, 50, 100, 200 and 400 pairs the interval of the ratio
+    is looked at, and sampling stops if its half-width is under ``precision`` of the ratio, or when ``budget_s``
+    seconds are spent (never before ten pairs). Each look uses 99 %, so the whole comparison keeps 95 %: on two equal
+    launches the interval contains 1 in at least 95 of 100 comparisons. With hot caches each sample is preceded by
+    one launch of its own that is not timed, because the other one's data are in the cache.
+
+    Raises as :func:`time_gpu`.
+    """
+    _require_settings(budget_s, precision)
+    for verdict, name in zip(verdicts, names, strict=True):
+        _require_verdict(verdict, name)
+    gpu = _gpu(names[0])
+    with device_faults(" or ".join(names)), _no_collection():
+        samplers = [_GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot") for launch in (a, b)]
+        before = _read_clocks(gpu.bus_id)
+        pairs = _sample_pairs(*(s.sample for s in samplers), budget_s, precision, np.random.default_rng(seed))
+        clocks = _clocks(before, gpu)
+        timings = [s.timing(n, p, clocks) for s, n, p in zip(samplers, names, pairs, strict=True)]
+    return Comparison(*map(_rounded, ratio_interval(*pairs)), *timings)
+
+
+@contextlib.contextmanager
+def device_faults(name: str) -> Iterator[None]:
+    """Turn a GPU fault inside the block into DeviceLostError, which says what to do; other errors pass unchanged.
+
+    A launch is asynchronous, so put the call that waits for it (a copy back, ``Context.synchronize()``) inside too.
+    On the simulator nothing is lost by a fault, and its errors pass unchanged.
+    """
+    try:
+        yield
+    except Exception as error:
+        message = str(error).lower()
+        if _simulated() or not any(fault in message for fault in _LOST):
+            raise
+        raise DeviceLostError(
+            f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, and each later call "
+            "would fail too. Restart the notebook's kernel (Kernel > Restart) and run again from the top. To see "
+            "which line and index it was, run the same source through helpers.simulator.check."
+        ) from error
+
+
+def _simulated() -> bool:
+    """Whether `import pycuda` means the simulator in this process."""
+    return getattr(sys.modules.get("pycuda"), "_halo_simulator", False)
+
+
+@dataclass(frozen=True)
+class _Gpu:
+    """The PyCUDA driver module, and what a timing needs of the selected device."""
+
+    cuda: Any
+    name: str
+    l2_bytes: int
+    bus_id: str
+
+
+def _gpu(name: str) -> _Gpu:
+    from helpers import device
+
+    selected = device.select()
+    if selected.kind != "gpu":
+        raise NoClockError(
+            f"cannot time {name}: the simulator does not model time. Show a recorded timing (results.record does), "
+            "or count requests and sectors with helpers.simulator.profile, or run this on a machine with an NVIDIA GPU."
+        )
+    import pycuda.driver as cuda
+
+    return _Gpu(cuda, selected.name, selected.l2_bytes, cuda.Context.get_device().pci_bus_id())
+
+
+class _GpuSampler:
+    """Times one launch between two events on a stream of its own; `sample()` returns ms per launch."""
+
+    def __init__(self, gpu: _Gpu, launch: Callable[[Any], Any], cache: str, budget_s: float, rewarm: bool = False):
+        if cache not in ("cold", "hot"):
+            raise ValueError(f'cache is {cache!r}; give "cold" (L2 flushed before each sample) or "hot"')
+        self._gpu, self._launch, self._cache, self._rewarm = gpu, launch, cache, rewarm
+        self._stream = gpu.cuda.Stream()
+        self._start, self._end = gpu.cuda.Event(), gpu.cuda.Event()
+        self._hold_back = _hold_kernel(gpu.bus_id)
+        self._flush = _flush_buffer(gpu.bus_id, gpu.l2_bytes) if cache == "cold" else None
+        self.launches = 1
+        self._hold_s = 0.0
+        enqueue_s: list[float] = []
+        _warm_up(lambda: enqueue_s.append(self._enqueue()), budget_s)
+        one = statistics.median(enqueue_s[-20:])
+        self._hold_s = _hold_for(one)
+        if cache == "hot":
+            self.launches = _launches(statistics.median(self.sample() for _ in range(3)))
+            self._hold_s = _hold_for(one * self.launches)
+
+    @property
+    def step(self) -> float:
+        """One step of the event clock, in ms per launch."""
+        return EVENT_STEP_MS / self.launches
+
+    def sample(self) -> float:
+        self._enqueue()
+        return self._start.time_till(self._end) / self.launches
+
+    def timing(self, name: str, samples: Sequence[float], clocks: dict[str, Any] | None) -> Timing:
+        return Timing.of(
+            name, samples, what="kernel", device=self._gpu.name, cache=self._cache, clocks=clocks,
+            launches=self.launches, step=self.step,
+        )  # fmt: skip
+
+    def _enqueue(self) -> float:
+        """Run one sample to its end; return the seconds that the host took to enqueue the timed part."""
+        if self._flush is not None:
+            self._gpu.cuda.memset_d32_async(self._flush, 0, 2 * self._gpu.l2_bytes // 4, self._stream)
+        elif self._rewarm:
+            self._launch(self._stream)
+        if self._hold_s:
+            hold_ns = np.uint64(self._hold_s * 1e9)
+            self._hold_back(hold_ns, block=(1, 1, 1), grid=(1, 1), stream=self._stream)
+        begin = time.perf_counter()
+        self._start.record(self._stream)
+        for _ in range(self.launches):
+            self._launch(self._stream)
+        self._end.record(self._stream)
+        enqueue_s = time.perf_counter() - begin
+        self._end.synchronize()
+        return enqueue_s
+
+
+def _hold_for(enqueue_s: float) -> float:
+    """Seconds to hold the stream back: twice what the host needs, or 0 where `launch` waits for the stream itself."""
+    hold = 2 * enqueue_s + 20e-6
+    return hold if hold < MAX_HOLD_S else 0.0
+
+
+@lru_cache(maxsize=4)
+def _hold_kernel(bus_id: str) -> Any:
+    from pycuda.compiler import SourceModule
+
+    return SourceModule(_HOLD_SOURCE, no_extern_c=True).get_function("hold_back")
+
+
+@lru_cache(maxsize=4)
+def _flush_buffer(bus_id: str, l2_bytes: int) -> Any:
+    """Allocate the one flush buffer of this process. It is freed before PyCUDA's own exit handlers end the context."""
+    import pycuda.driver as cuda
+
+    buffer = cuda.mem_alloc(2 * l2_bytes)
+    atexit.register(buffer.free)
+    return buffer
+
+
+def _read_clocks(bus_id: str) -> dict[str, float] | None:
+    """Ask nvidia-smi for the clocks (MHz), temperature (C) and power (W) of one GPU; None where it does not answer."""
+    query = ("clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "temperature.gpu", "power.draw")
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return None
+    command = [program, f"--id={bus_id}", f"--query-gpu={','.join(query)}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    values = {}
+    for key, text in zip(query, answer.strip().split(","), strict=False):
+        with contextlib.suppress(ValueError):  # "[N/A]" where a card does not tell
+            values[key] = float(text)
+    return values or None
+
+
+def _clocks(before: dict[str, float] | None, gpu: _Gpu) -> dict[str, Any] | None:
+    after = _read_clocks(gpu.bus_id)
+    return None if before is None and after is None else {"before": before, "after": after}

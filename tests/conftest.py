@@ -1,0 +1,34 @@
+"""Fixtures and rules for all tests."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from helpers import device
+
+# The first draw of a shape compiles something; time says nothing here.
+settings.register_profile("labs", deadline=None)
+settings.load_profile("labs")
+
+
+def pytest_collection_modifyitems(config, items):
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    reason = why_not_gpu(config.option.markexpr) if marked else None
+    if reason is not None:
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def why_not_gpu(marks: str) -> str | None:
+    """The reason to skip the tests marked `gpu`; None when they can run. `marks` is the -m expression of this run."""
+    if os.environ.get("LAB_DEVICE") == "simulator":
+        return "LAB_DEVICE=simulator"
+    if marks.strip() != "gpu":
+        # The other tests put the simulator in PyCUDA's place, once for the whole process.
+        return "real PyCUDA and the simulator cannot share a process: run these alone, by `make gpu` or `pytest -m gpu`"
+    if os.environ.get("LAB_DEVICE") == "gpu":
+        return None  # asked for by name: without one they fail
+    return device.problem_of(device.probe()) or None

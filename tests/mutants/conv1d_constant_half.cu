@@ -1,0 +1,34 @@
+// conv1d_constant_half.cu -- WRONG ON PURPOSE: half precision where single was promised
+//
+// Mutant of  conv1d_constant (lab 03)
+// Wrong      cells and weights are rounded to the 11 significant bits of FP16 before they are multiplied.
+// Message    check: precision
+
+#ifndef FILTER_WIDTH
+#define FILTER_WIDTH 3
+#endif
+#define RADIUS (FILTER_WIDTH / 2)
+
+__constant__ float filter[FILTER_WIDTH];
+
+// Veltkamp's splitting: keeps 24 - 13 = 11 significant bits.
+__device__ float rounded(float x)
+{
+    const float scaled = x * 8193.0f;
+    return scaled - (scaled - x);
+}
+
+extern "C" __global__ void conv1d_constant_half(float* P, const float* N, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float sum = 0.0f;
+        for (int j = 0; j < FILTER_WIDTH; ++j) {
+            const int cell = i - RADIUS + j;
+            if (cell >= 0 && cell < n) {
+                sum += rounded(N[cell]) * rounded(filter[j]);
+            }
+        }
+        P[i] = sum;
+    }
+}
