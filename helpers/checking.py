@@ -104,9 +104,7 @@ def check(
     raise CheckError(message, name=name, wrong=int(wrong.sum()), diagnosis=diagnosis)
 
 
-def require_array(
-    a: Any, *, dtype: Any, shape: Sequence[int] | None = None, ndim: int | None = None, name: str = "array"
-) -> Any:
+def require_array(a: Any, *, dtype: Any, shape: Sequence[int] | None = None, ndim: int | None = None, name: str = "array") -> Any:
     """Return ``a`` if it can be handed to a launch: that dtype, C order without gaps, not empty, that shape or ndim.
 
     A kernel sees only an address, so anything else would be read as wrong numbers without any error. Takes NumPy and

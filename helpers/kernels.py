@@ -188,9 +188,7 @@ def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
 def _require_block(block: tuple[int, int, int]) -> None:
     threads = math.prod(block)
     if threads > MAX_THREADS:
-        raise GridError(
-            f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. Take more and smaller blocks."
-        )
+        raise GridError(f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. Take more and smaller blocks.")
     if any(size > most for size, most in zip(block, MAX_BLOCK, strict=True)):
         raise GridError(f"block {block} is too long along an axis; CUDA allows {MAX_BLOCK}")
 

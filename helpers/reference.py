@@ -4,7 +4,7 @@
 `cpu_baselines()` are the named CPU programs that a GPU time may be set beside. They are compiled at first use, with the
 compiler that the simulator uses, and each is checked against the oracle before it is handed out.
 """
-# ruff: noqa: N803 -- N is the name of the array in the formula
+
 
 from __future__ import annotations
 

@@ -242,8 +242,7 @@ def _parse(text: str, where: str) -> Record:
         raise RecordError(f"{where} has the newer schema {schema}, and this version reads {SCHEMA}; update the labs")
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
-            for m in data["measurements"]
+            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"])) for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
         return Record(device=Device.from_dict(data["device"]), measurements=measurements, **kept)

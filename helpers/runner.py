@@ -365,9 +365,7 @@ def _drop_paths(notebook: NotebookNode) -> None:
     for folder in sorted(folders, key=len, reverse=True):
         shortened = "~" + folder.removeprefix(home) if folder.startswith(home + os.sep) else folder  # as IPython does
         for output in (out for cell in notebook.cells for out in cell.get("outputs", []) if out.output_type == "error"):
-            output.traceback = [
-                line.replace(folder + os.sep, "").replace(shortened + os.sep, "") for line in output.traceback
-            ]
+            output.traceback = [line.replace(folder + os.sep, "").replace(shortened + os.sep, "") for line in output.traceback]
 
 
 def _failure(notebook: NotebookNode, index: int | None, error: Exception) -> Failure:

@@ -37,9 +37,7 @@ def fresh(monkeypatch):
     monkeypatch.delenv("LAB_DEVICE", raising=False)
     monkeypatch.setattr(device.pycuda_api, "installed", lambda: False)
     monkeypatch.setattr(device, "_use_gpu", lambda why: dataclasses.replace(GPU, why=why))
-    monkeypatch.setattr(
-        device, "_use_simulator", lambda why: dataclasses.replace(GPU, kind="simulator", name="simulator", why=why)
-    )
+    monkeypatch.setattr(device, "_use_simulator", lambda why: dataclasses.replace(GPU, kind="simulator", name="simulator", why=why))
     return monkeypatch
 
 
@@ -304,8 +302,7 @@ def test_importing_the_helpers_imports_no_cuda():
 
 def test_the_simulator_beside_an_imported_pycuda_is_refused():
     done = run(
-        "import sys, types; sys.modules['pycuda'] = types.ModuleType('pycuda')\n"
-        "from helpers import device; device.select()",
+        "import sys, types; sys.modules['pycuda'] = types.ModuleType('pycuda')\nfrom helpers import device; device.select()",
         LAB_DEVICE="simulator",
     )
     assert done.returncode != 0

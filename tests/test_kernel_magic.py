@@ -72,9 +72,7 @@ def test_the_source_can_be_profiled_with_the_lines_of_the_cell(shell):
 
 
 def test_constants_are_reached_through_the_module(shell):
-    shell.run_cell(
-        "%%kernel weigh\n__constant__ float w[2];\n__global__ void weigh(float *out) { out[0] = w[0] + w[1]; }\n"
-    )
+    shell.run_cell("%%kernel weigh\n__constant__ float w[2];\n__global__ void weigh(float *out) { out[0] = w[0] + w[1]; }\n")
     import pycuda.driver as cuda
 
     weigh, out = shell.user_ns["weigh"], np.zeros(1, np.float32)

@@ -35,9 +35,7 @@ class Mutant:
     def read(cls, file: Path) -> "Mutant":
         source = file.read_text(encoding="utf-8")
         original = re.search(r"^// Mutant of  (\w+) \(lab \d\d\)$", source, re.MULTILINE)
-        message = re.search(
-            r"^// Message    (check|simulator): ([\w -]+?)(?:, array ([\w|]+)| \((.+)\))?$", source, re.M
-        )
+        message = re.search(r"^// Message    (check|simulator): ([\w -]+?)(?:, array ([\w|]+)| \((.+)\))?$", source, re.M)
         assert original and message, f"{file.name}: the header lacks its line 'Mutant of' or 'Message'"
         judge, kind, array, text = message.groups()
         return cls(file.stem, source, original[1], judge, kind, array or text or "")
@@ -74,9 +72,7 @@ def run_conv1d(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...
 
 def require_named(mutant: Mutant, findings: tuple[simulator.Finding, ...]) -> None:
     """One of the findings has the kind and the array of the header, and its message tells where."""
-    fitting = [
-        f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in mutant.detail.split("|"))
-    ]
+    fitting = [f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in mutant.detail.split("|"))]
     assert fitting, f"{mutant.name} must give {mutant.kind} {mutant.detail}, not:\n" + "\n".join(map(str, findings))
     first = fitting[0]
     assert first.file == f"{mutant.name}.cu"

@@ -580,9 +580,7 @@ def test_events_order_but_do_not_time(scale, arrays):
             ask()
     with pytest.raises(cuda.LogicError, match="does not model time"):
         scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **LAUNCH)
-    get_time = scale.prepare("PPif").prepared_timed_call(
-        (4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0
-    )
+    get_time = scale.prepare("PPif").prepared_timed_call((4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0)
     with pytest.raises(cuda.LogicError, match="does not model time"):
         get_time()
 

@@ -1,5 +1,5 @@
 """The oracle against hand-worked cases and laws; the CPU baselines against the oracle, wrong ones first."""
-# ruff: noqa: N803 -- N is the name of the array in the formula
+
 
 import os
 

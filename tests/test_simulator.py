@@ -143,7 +143,7 @@ def test_a_launch_stopped_at_a_finding_leaves_the_host_arrays_alone_and_the_next
 
 def test_a_null_pointer_is_out_of_bounds():
     module = runtime.load(kernel("y[0] = 1;", "float* y"))
-    with pytest.raises(runtime.LaunchFault, match="outside every array|but"):
+    with pytest.raises(runtime.LaunchFault, match=r"outside every array|but"):
         runtime.launch(module.kernels["k"], bytes(8), (1,), (1,))
 
 
@@ -216,7 +216,10 @@ def test_every_block_writing_one_cell_is_a_race():
 
 
 def test_shared_memory_is_forgotten_between_blocks():
-    body = "__shared__ float s[32];\nif (blockIdx.x == 0) s[threadIdx.x] = 1;\n__syncthreads();\ny[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];"
+    body = (
+        "__shared__ float s[32];\nif (blockIdx.x == 0) s[threadIdx.x] = 1;\n__syncthreads();\n"
+        "y[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];"
+    )
     finding = only(simulator.check(kernel(body), "k", *arrays(64), grid=(2,), block=(32,)))
     assert (finding.kind, finding.array, finding.block) == ("uninitialised", "s", (1, 0, 0))
 
@@ -298,7 +301,10 @@ def test_lanes_that_leave_a_branch_early_meet_the_others_again():
 
 
 def test_loops_of_unequal_length_do_not_misalign_what_follows():
-    body = "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = 0; j < i % 3; ++j) s += x[j];\nfor (int j = 0; j < 4; ++j) s += x[i + j];\ny[i] = s;"
+    body = (
+        "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = 0; j < i % 3; ++j) s += x[j];\n"
+        "for (int j = 0; j < 4; ++j) s += x[i + j];\ny[i] = s;"
+    )
     y, x, n = arrays(64)
     profile = simulator.profile(kernel(body), "k", y, x, n, **ONE_WARP)
     counts = [len(r.lanes) for r in profile.requests if r.kind == "load" and r.line == 6]
@@ -402,7 +408,10 @@ def test_what_cannot_run_is_refused_by_name_and_line(body, what):
 
 
 def test_words_in_comments_and_strings_are_not_code():
-    body = '// asm("x") <<< __global__ void ghost(int a) {\n/* extern __shared__ float s[]; */ const char* t = "<<<";\ny[0] = t[0] == 0;'
+    body = (
+        '// asm("x") <<< __global__ void ghost(int a) {\n/* extern __shared__ float s[]; */ const char* t = "<<<";\n'
+        "y[0] = t[0] == 0;"
+    )
     y = np.zeros(1, np.float32)
     module = runtime.load(kernel(body, "float* y"))
     assert list(module.kernels) == ["k"]

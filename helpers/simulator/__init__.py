@@ -108,7 +108,8 @@ def _set_constants(module: runtime.Module, constants: Mapping[str, np.ndarray]) 
         value = np.ascontiguousarray(value)
         if value.nbytes != known[symbol].nbytes:
             raise ValueError(
-                f"constant {symbol!r} has {known[symbol].nbytes} bytes, the value given has {value.nbytes} ({value.dtype}, shape {value.shape})"
+                f"constant {symbol!r} has {known[symbol].nbytes} bytes, the value given has {value.nbytes} "
+                f"({value.dtype}, shape {value.shape})"
             )
         runtime.memory.write(known[symbol].address, value, value.nbytes)
 
@@ -163,7 +164,8 @@ class _Arguments:
                 raise TypeError(f"{what} needs a NumPy array or a device allocation, {type(value).__name__} given") from None
         if not value.flags.c_contiguous:
             raise ValueError(
-                f"{what} needs a C-contiguous array: pass numpy.ascontiguousarray(...) (shape {value.shape}, strides {value.strides})"
+                f"{what} needs a C-contiguous array: pass numpy.ascontiguousarray(...) "
+                f"(shape {value.shape}, strides {value.strides})"
             )
         if value.size == 0:
             raise ValueError(f"{what} was given an empty array")

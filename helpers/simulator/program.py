@@ -26,7 +26,7 @@ _KERNEL_FLAGS = (
     "-fno-tree-vectorize", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 _ONLY_GCC = (
-    "-fno-tree-loop-distribute-patterns", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+    "-fno-tree-loop-distribute-patterns", "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
     "-fno-ipa-icf", "--param=tsan-instrument-func-entry-exit=0",
 )  # fmt: skip
 _ONLY_CLANG = (

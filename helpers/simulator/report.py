@@ -131,7 +131,8 @@ class _Describer:
         lines = [n for n in (self.other_line, self.line) if n]
         shown = {n: self.source[n - 1].strip() for n in dict.fromkeys(lines) if n <= len(self.source)}
         return Finding(
-            _KINDS[self.raw.kind], message, self.file, self.line, self.thread(self.raw.here), tuple(self.raw.here.block), name, index,
+            _KINDS[self.raw.kind], message, self.file, self.line, self.thread(self.raw.here), tuple(self.raw.here.block),
+            name, index,
             "warning" if self.raw.kind == _EXITED else "error", cause, self.other_line, self.raw.count, shown,
         )  # fmt: skip
 
@@ -169,9 +170,12 @@ class _Describer:
         size = "" if self.raw.size == (self.array.element_bytes or self.raw.size) else f"{self.raw.size} bytes from "
         message = f"{self.who(here)} {verb} {size}{element}, but {self.extent()}"
         if isinstance(index, int) and 2**31 <= index < 2**32:
-            cause = f"{index:,} is {index - 2**32} as an unsigned number: threadIdx and blockIdx are unsigned, so make the index an int first."
+            wrapped = f"{index:,} is {index - 2**32} as an unsigned number"
+            cause = f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
         elif self.array.space == "global":
-            cause = "Is a guard missing, or off by one: the halo at the array's ends, or the last block, which may be only partly needed?"
+            cause = (
+                "Is a guard missing or off by one: at the array's ends (ghost cells), or in the last block, which may be partial?"
+            )
         else:
             cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
         return index, self.array.name, message, cause
@@ -184,7 +188,8 @@ class _Describer:
         name = variable.name if variable else indexed.pop() if len(indexed) == 1 else None
         if variable and len(variable.extents) == 1:
             last = variable.extents[0] - 1
-            message = f"{self.who(here)} uses {name}[{self.raw.offset}], but {name} has {last + 1:,} elements ({name}[0] to {name}[{last}])"
+            extent = f"{name} has {last + 1:,} elements ({name}[0] to {name}[{last}])"
+            message = f"{self.who(here)} uses {name}[{self.raw.offset}], but {extent}"
             cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
         else:
             message = f"{self.who(here)} uses index {self.raw.offset} on {name or 'an array'}, on an axis declared as {type_text}"
@@ -203,7 +208,8 @@ class _Describer:
 
     def misaligned(self):
         index, element = self.element()
-        message = f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]} {self.raw.size} bytes at {element}, which is not {self.raw.size}-byte aligned"
+        here, size = self.raw.here, self.raw.size
+        message = f"{self.who(here)} {_VERBS[here.access]} {size} bytes at {element}, which is not {size}-byte aligned"
         return (
             index,
             self.array.name,
@@ -226,17 +232,15 @@ class _Describer:
         self.other_line = self.line_of(other)
         index, element = self.element() if self.array else (None, "the same bytes")
         same_block = tuple(here.block) == tuple(other.block)
-        between = "no barrier between them" if same_block else "and nothing orders two blocks"
-        first = (
-            f"{self.who(other)} {_PAST[other.access]}" if not same_block else f"thread {self.thread(other)} {_PAST[other.access]}"
-        )
-        message = f"{self.who(here)} {_VERBS[here.access]} {element}, which {first} at line {self.other_line}, with {between}"
+        between = "with no barrier between them" if same_block else "and nothing orders two blocks"
+        first = f"{f'thread {self.thread(other)}' if same_block else self.who(other)} {_PAST[other.access]}"
+        message = f"{self.who(here)} {_VERBS[here.access]} {element}, which {first} at line {self.other_line}, {between}"
         cause = (
             "On a GPU either may come first: a __syncthreads() is missing between the two lines."
             if same_block
             else "Blocks run in any order: let each block write its own part, use an atomic, or make it two launches."
         )
-        return index, self.array.name if self.array else None, message.replace("with and", "and"), cause
+        return index, self.array.name if self.array else None, message, cause
 
     def uninitialised(self):
         index, element = self.element()
@@ -253,7 +257,8 @@ class _Describer:
     def divergence(self):
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
-        message = f"{self.who(here)} waits at the barrier in line {self.line}, thread {self.thread(other)} at the one in line {self.other_line}"
+        elsewhere = f"thread {self.thread(other)} at the one in line {self.other_line}"
+        message = f"{self.who(here)} waits at the barrier in line {self.line}, {elsewhere}"
         return (
             None,
             None,
@@ -264,7 +269,10 @@ class _Describer:
     def exited(self):
         here, other = self.raw.here, self.raw.other
         message = f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer reach: it has returned"
-        cause = "Since Volta a thread that has exited does not hold the others up, but its share of the tile is not loaded: guard the store instead."
+        cause = (
+            "Since Volta a thread that has exited does not hold the others up, but its share of the tile is not loaded: "
+            "guard the store instead."
+        )
         return None, None, message, cause
 
     def runaway(self):
@@ -319,9 +327,10 @@ class Request:
 class Profile:
     """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics that DESIGN names.
 
-    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the shared-memory
-    banks, conflicts the passes beyond the first. Not modelled: time, caches, occupancy. nvcc may join neighbouring shared loads of
-    one thread into one of 16 bytes, which a host compiler does not: a GPU then counts fewer shared wavefronts.
+    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the
+    banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
+    nvcc may join neighbouring shared loads of one thread into one of 16 bytes, which a host compiler does not: a GPU then
+    counts fewer shared wavefronts.
     """
 
     kernel: str

@@ -387,7 +387,8 @@ class ArrayName:
 _ELEMENT_BYTES = {
     "char": 1, "signed char": 1, "unsigned char": 1, "bool": 1, "int8_t": 1, "uint8_t": 1, "short": 2, "unsigned short": 2,
     "half": 2, "__half": 2, "int": 4, "unsigned": 4, "unsigned int": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "double": 8,
-    "long long": 8, "unsigned long long": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "float2": 8, "int2": 8, "float4": 16, "int4": 16,
+    "long long": 8, "unsigned long long": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "float2": 8, "int2": 8,
+    "float4": 16, "int4": 16,
 }  # fmt: skip
 
 _launch_lock = threading.Lock()
@@ -440,7 +441,8 @@ def _refuse_what_a_gpu_refuses(kernel: Kernel, grid, block, shared: int):
         raise LaunchRefused(f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} at most")
     if shared + kernel.static_shared > MAX_SHARED:
         raise LaunchRefused(
-            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of static shared memory, {MAX_SHARED:,} at most"
+            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of static shared memory, "
+            f"{MAX_SHARED:,} at most"
         )
     return grid, block
 

@@ -137,9 +137,7 @@ def _from_array_like(k: int, value: object, parameters: Sequence) -> Argument:
 
 def _gpu_layout(array: object) -> str:
     text = _layout(array)
-    return (
-        text[: text.rindex("Pass")] + "Make a C-contiguous copy first: gpuarray.to_gpu(np.ascontiguousarray(a.get()))"
-    )
+    return text[: text.rindex("Pass")] + "Make a C-contiguous copy first: gpuarray.to_gpu(np.ascontiguousarray(a.get()))"
 
 
 def _type_hint(k: int, value: object, parameters: Sequence) -> str:
@@ -252,10 +250,7 @@ def _misfit(parameter, argument: Argument) -> str:
     if argument.is_pointer:
         return f"is a value, was given {argument.given}: pass {_wanted(parameter)}"
     if len(argument.data) != parameter.size:
-        return (
-            f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} bytes: "
-            f"pass {_wanted(parameter)}"
-        )
+        return f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} bytes: pass {_wanted(parameter)}"
     wanted = _scalar_dtype(parameter.type_text)
     if wanted is not None and argument.dtype is not None and _number_kind(wanted) != _number_kind(argument.dtype):
         return f"was given {argument.given}, bytes of another kind of number: pass {_wanted(parameter)}"

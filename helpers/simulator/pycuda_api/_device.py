@@ -70,9 +70,7 @@ function_attribute = IntEnum(
         "PREFERRED_SHARED_MEMORY_CARVEOUT": 9,
     },
 )
-ctx_flags = IntEnum(
-    "ctx_flags", {"SCHED_AUTO": 0, "SCHED_SPIN": 1, "SCHED_YIELD": 2, "SCHED_BLOCKING_SYNC": 4, "MAP_HOST": 8}
-)
+ctx_flags = IntEnum("ctx_flags", {"SCHED_AUTO": 0, "SCHED_SPIN": 1, "SCHED_YIELD": 2, "SCHED_BLOCKING_SYNC": 4, "MAP_HOST": 8})
 event_flags = IntEnum("event_flags", {"DEFAULT": 0, "BLOCKING_SYNC": 1, "DISABLE_TIMING": 2, "INTERPROCESS": 4})
 func_cache = IntEnum("func_cache", {"PREFER_NONE": 0, "PREFER_SHARED": 1, "PREFER_L1": 2, "PREFER_EQUAL": 3})
 shared_config = IntEnum("shared_config", {"DEFAULT_BANK_SIZE": 0, "FOUR_BYTE_BANK_SIZE": 1, "EIGHT_BYTE_BANK_SIZE": 2})

@@ -43,9 +43,7 @@ class CompileError(Error):
     msg: one line; command_line: list of str or None; stdout, stderr: what the compiler wrote, with file and line.
     """
 
-    def __init__(
-        self, msg: str, command_line: Sequence[str] | None, stdout: str | None = None, stderr: str | None = None
-    ):
+    def __init__(self, msg: str, command_line: Sequence[str] | None, stdout: str | None = None, stderr: str | None = None):
         super().__init__(msg, command_line, stdout, stderr)
         self.msg = msg
         self.command_line = command_line

@@ -160,9 +160,7 @@ class GPUArray:
         """As set; the simulator has finished the copy when the call returns."""
         self.set(ary, async_=True, stream=stream)
 
-    def get(
-        self, ary: np.ndarray | None = None, pagelocked: bool = False, async_: bool = False, stream=None
-    ) -> np.ndarray:
+    def get(self, ary: np.ndarray | None = None, pagelocked: bool = False, async_: bool = False, stream=None) -> np.ndarray:
         """The array on the host: a new one, or `ary`, of the same size and dtype, filled."""
         _memory._check_stream(stream, "GPUArray.get")
         if ary is None:
@@ -226,9 +224,7 @@ class GPUArray:
         raw, whole = self._on_host()
         view = whole[index if Ellipsis in index else (*index, Ellipsis)]
         offset = view.ctypes.data - raw.ctypes.data - self._reach()[0]
-        return GPUArray(
-            view.shape, self.dtype, self.allocator, base=self, gpudata=self.ptr + offset, strides=view.strides
-        )
+        return GPUArray(view.shape, self.dtype, self.allocator, base=self, gpudata=self.ptr + offset, strides=view.strides)
 
     def __setitem__(self, index, value) -> None:
         target = self[index]
