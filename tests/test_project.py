@@ -142,6 +142,13 @@ def test_every_kernel_and_lab_is_listed():
         assert labs == {name for name in rows(document) if re.match(r"\d\d_", name)}, document
 
 
+def test_minutes_in_the_index_are_those_of_the_labs():
+    index = dict(re.findall(r"^\| \[(\w+)\].*\| (\d+) \|$", (ROOT / "labs/README.md").read_text(), re.MULTILINE))
+    told = {lab.stem: re.search(r"About (\d+) minutes", nbformat.read(lab, as_version=4).cells[0].source) for lab in LABS}
+    assert index == {name: found and found[1] for name, found in told.items()}
+    assert all(int(minutes) <= 50 for minutes in index.values())
+
+
 def test_every_kernel_is_used_by_the_lab_it_is_listed_for():
     listed = re.findall(r"^\| `(\w+)\.cu` .*\((\.\./labs/.*?)\) \|$", (ROOT / "kernels/README.md").read_text(), re.MULTILINE)
     assert len(listed) == len(list((ROOT / "kernels").glob("*.cu")))
