@@ -30,12 +30,9 @@ _ONLY_GCC = (
     "-fno-ipa-icf", "--param=tsan-instrument-func-entry-exit=0",
 )  # fmt: skip
 _ONLY_CLANG = (
-    "-fno-slp-vectorize",
-    "-mllvm",
-    "-tsan-instrument-func-entry-exit=0",
-    "-mllvm",
-    "-tsan-instrument-memintrinsics=0",
-)
+    "-gdwarf-4", "-fno-slp-vectorize", "-mllvm", "-tsan-instrument-func-entry-exit=0",
+    "-mllvm", "-tsan-instrument-memintrinsics=0", "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-finite-loops",
+)  # fmt: skip
 
 # Options of nvcc that change speed or messages, never what a kernel means.
 _NO_MEANING_HERE = re.compile(

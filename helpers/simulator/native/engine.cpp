@@ -304,12 +304,12 @@ void on_stop_signal(int, siginfo_t*, void* context) {
 
 void run_launch() {
     Worker& w = worker;
-    current = &w;
     w.aborted = false;
     w.last_region.fill(nullptr);
     w.fibers.reset(run_fibers);
     prepare_threads(w);
     map_shared(w);
+    current = &w;    // from here on the hooks listen
     w.traffic.begin(w.launch.watched_block, w.launch.watched_warp);
     std::uint64_t blocks = std::uint64_t(w.launch.grid.x) * w.launch.grid.y * w.launch.grid.z;
     Races::first_block = next_block_number;
