@@ -182,7 +182,7 @@ class _Describer:
 
     def row_overrun(self):
         here = self.raw.here
-        type_text = self.raw.text.decode().strip("'")
+        type_text = self.raw.text.decode().strip("'").replace(" [", "[").replace("[", " [", 1)  # clang writes float[5]
         variable = self._indexed_array(type_text)
         indexed = set(re.findall(r"(\w+)\s*\[", self.text_of_line()))
         name = variable.name if variable else indexed.pop() if len(indexed) == 1 else None
