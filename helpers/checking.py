@@ -7,6 +7,7 @@ and names the usual cause: a missing halo, an unguarded last block, whole tiles,
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +19,7 @@ from helpers.limits import require_filter
 
 __all__ = ["CheckError", "Diagnosis", "Verdict", "check", "require_array", "require_filter"]
 
+LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
 SHOWN = 5  # wrong cells listed in a message
 LONGEST_HALO = 64  # cells at an end that still look like a halo: filters of the labs are far shorter than 129
 SMALLEST_TILE = 16  # patterns with a shorter period are strides, not tiles
@@ -97,7 +99,7 @@ def check(
     message = "\n".join(
         [
             f"FAIL {name}: {_count(wrong.sum(), want.size)} wrong (rtol={rtol:g}{atol_text}){_not_finite(got)}",
-            diagnosis.text,
+            textwrap.fill(diagnosis.text, LINE),
             *_first_wrong(got, want, wrong),
         ]
     )

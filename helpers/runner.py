@@ -509,6 +509,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         progress.close()
     if outcomes:
         print(f"\n{table(outcomes)}")
+        if not all(outcome.on_gpu for outcome in outcomes):
+            print("\nThe simulator has no clock: speedups above were recorded on a GPU (data/measured). Checks were made here.")
     print(f"\nNotebooks, records and figures: {_shown(results)}")
     if stopped:
         print(f"Stopped by Ctrl-C; {len(labs) - len(outcomes)} of {len(labs)} labs did not finish.")

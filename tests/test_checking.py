@@ -206,7 +206,7 @@ def test_reversed_and_shifted():
 def test_an_impulse_through_a_flipped_filter_is_called_flipped():
     want = np.zeros(31)
     want[13:18] = [1, 2, 3, 4, 5]
-    assert "filter is flipped" in str(failure(want[::-1], want))
+    assert "filter is flipped" in failure(want[::-1], want).diagnosis.text
 
 
 def test_suspects_are_named():
