@@ -62,8 +62,10 @@ jupyter: $(ENVIRONMENT) ## open JupyterLab on labs/
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
 # each launches every kernel once, at sizes that leave a partial block.
 gpu: export LAB_DEVICE := gpu
-gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: tests marked gpu, compute-sanitizer over every kernel
+gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
+	$(PYTHON) -m helpers.counters
+	$(PYTHON) -m helpers.sanitizer run --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    compute-sanitizer --tool $$tool --error-exitcode 1 \
@@ -78,7 +80,7 @@ check-gpu:
 	@nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || { \
 	    echo 'make gpu: no NVIDIA GPU here (nvidia-smi lists none), so nothing was run.'; \
 	    echo 'The labs and `make test` do without one: they use the simulator.'; exit 1; }
-	@for tool in nvcc compute-sanitizer; do command -v $$tool >/dev/null || { \
+	@for tool in nvcc ncu compute-sanitizer; do command -v $$tool >/dev/null || { \
 	    echo "make gpu: $$tool is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin."; exit 1; }; done
 
 # $(1): a Python. Says what is wrong when there is none or it is too old.

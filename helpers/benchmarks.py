@@ -1,6 +1,6 @@
-"""Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU.
+"""Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
 
-    python -m helpers.benchmarks [conv1d | timing] [--max-n N] [--budget-s S] [--tries T]
+    python -m helpers.benchmarks [conv1d | timing | simulator] [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
 Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
@@ -11,20 +11,27 @@ before it is timed there: every output against the plainest kernel, which itself
 with 5 % more work must.
 
 Both write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
+
+``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory accesses a second our
+simulator checks and profiles, beside numba-cuda's simulator on the same three kernels, in the same run. ``--numba``
+names a Python that has numba-cuda (this one, unless told otherwise); without it only ours is measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, reference, results, timing
+from helpers import checking, device, kernels, limits, reference, results, simulator, timing
 
 FILTER_WIDTHS = (3, 5, 7, 15, 31)
 SIZES = (10**7, 10**8, 10**9)
@@ -431,6 +438,118 @@ def _tries(
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# simulator
+
+NUMBA = "numba-cuda's simulator"
+SAME_N = 2048  # threads of the launch that both simulators run: numba-cuda's does some thousands a second
+SIMULATED = {"axpy_basic": 2**20, "conv1d_basic": 2**16, "conv1d_tiled_steps": 2**16}  # and a launch worth measuring
+SIMULATED_WIDTH = 31
+NUMBA_SAMPLES = 6  # the fewest of which an interval of the median can be given
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One launch for a simulator: kernel ``name`` over ``n`` cells, blocks of 256. x, y: float32, shape (n,)."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, n: int) -> Simulated:
+        """Random cells in [-1, 1) and a filter of SIMULATED_WIDTH."""
+        rng = np.random.default_rng(SEED)
+        return cls(name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH)))
+
+    def call(self, entry: Callable[..., Any], output: np.ndarray) -> Any:
+        """Run simulator.check or simulator.profile; ``output`` (float32, shape (n,)) is y on entry."""
+        n, more = np.int32(self.x.size), {"options": [f"-DFILTER_WIDTH={self.weights.size}"]}
+        arguments: tuple = (output, self.x, n)
+        if self.name == "axpy_basic":
+            arguments, more = (output, self.x, n, np.float32(2)), {}
+        elif self.name == "conv1d_basic":
+            arguments = (output, self.x, self.weights, n)
+        else:
+            more |= {"constants": {"filter": self.weights}}
+        grid = kernels.grid_for(self.x.size, (256, 1, 1))
+        return entry(kernels.source(self.name), self.name, *arguments, grid=grid, block=(256,), **more)
+
+    def check(self, output: np.ndarray, who: str) -> checking.Verdict:
+        """Compare an output with the oracle. Raises checking.CheckError."""
+        if self.name == "axpy_basic":
+            want, atol = 2 * self.x.astype(np.float64) + self.y, 4 * 2.0**-24
+        else:
+            want, atol = reference.conv1d(self.x, self.weights), conv1d_atol(self.x, self.weights)
+        return checking.check(output, want, rtol=0.0, atol=atol, name=f"{self.name} in {who}")
+
+
+def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]]:
+    """Time both simulators: what ``results.record`` wants. A launch is checked before it is timed, and has no finding."""
+    rows = [row for name, n in SIMULATED.items() for size in (SAME_N, n) for row in _simulated_rows(name, size, budget_s)]
+    accesses = {(row["kernel"], row["n"]): row["accesses"] for row in rows}
+    try:
+        seconds = numba_seconds(numba_python, NUMBA_SAMPLES)
+    except NumbaMissing as error:
+        print(f"{NUMBA} is left out: {error}")
+        return rows
+    for name, samples in seconds.items():
+        timed = timing.Timing.of(name, [1e3 * s for s in samples], what="cpu", device=timing.cpu_name())
+        rows.append(_simulated_row(NUMBA, name, SAME_N, accesses[name, SAME_N], timed))
+    return rows
+
+
+def _simulated_rows(name: str, n: int, budget_s: float) -> Iterator[dict[str, Any]]:
+    launch = Simulated.of(name, n)
+    output = launch.y.copy()
+    seen = launch.call(simulator.profile, output)
+    if seen.findings:
+        raise RuntimeError(f"the simulator finds fault with a right kernel: {seen.findings[0]}")
+    verdict = launch.check(output, "the simulator")
+    accesses = sum(row.lanes for row in seen.lines)
+    for entry in (simulator.check, simulator.profile):
+        again = launch.y.copy()
+        timed = timing.time_cpu(lambda: launch.call(entry, again), name=name, verdict=verdict, budget_s=budget_s)  # noqa: B023
+        yield _simulated_row(entry.__name__, name, n, accesses, timed)
+
+
+def _simulated_row(series: str, name: str, n: int, accesses: int, timed: timing.Timing) -> dict[str, Any]:
+    rate = 1e3 / timed.median
+    return {
+        "series": series,
+        "kernel": name,
+        "n": n,
+        "accesses": accesses,
+        "threads_per_s": n * rate,
+        "accesses_per_s": accesses * rate,
+        "timing": timed,
+    }
+
+
+class NumbaMissing(RuntimeError):
+    """The Python that was named has no numba-cuda, or its simulator failed; the message is its last line."""
+
+
+def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[float]]:
+    """Run the three kernels in numba-cuda's simulator, check what they give, and return the seconds of each sample."""
+    launches = {name: Simulated.of(name, n) for name in SIMULATED}
+    with tempfile.TemporaryDirectory() as folder:
+        one = next(iter(launches.values()))
+        np.savez(Path(folder) / "inputs.npz", x=one.x, y=one.y, weights=one.weights)
+        script = Path(__file__).with_name("numba_yardstick.py")
+        try:
+            done = subprocess.run([python, script, folder, str(samples)], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise NumbaMissing(f"{python} does not start: {error.strerror}") from None
+        if done.returncode:
+            raise NumbaMissing((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        with np.load(Path(folder) / "outputs.npz") as made:
+            for name, launch in launches.items():
+                launch.check(made[name], f"{NUMBA} ({made['version']})")
+            return {name: made[f"{name} seconds"].tolist() for name in launches}
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Tables
 
 
@@ -484,16 +603,29 @@ def timing_table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each launch: threads and accesses a second, and how many times numba-cuda's rate that is."""
+    yardstick = {row["kernel"]: row["threads_per_s"] for row in rows if row["series"] == NUMBA}
+    lines = [f"{'simulator':24}{'kernel':22}{'threads':>11}{'threads/s':>13}{'accesses/s':>14}{'of numba-cuda':>16}"]
+    for row in sorted(rows, key=lambda row: (row["kernel"], row["n"], row["threads_per_s"])):
+        base = yardstick.get(row["kernel"])
+        ratio = f"{row['threads_per_s'] / base:,.0f}x" if base and row["series"] != NUMBA else "-"
+        rates = f"{row['threads_per_s']:>13,.0f}{row['accesses_per_s']:>14,.0f}{ratio:>16}"
+        lines.append(f"{row['series']:24}{row['kernel']:22}{row['n']:>11,}{rates}")
+    return "\n".join(lines)
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Command line
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m helpers.benchmarks", description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("conv1d", "timing"), help="one of the two; both when left out")
+    parser.add_argument("what", nargs="?", choices=("conv1d", "timing", "simulator"), help="one; the first two when left out")
     parser.add_argument("--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)")
     parser.add_argument("--budget-s", type=float, default=0.3, help="seconds to spend on each timing (default 0.3)")
     parser.add_argument("--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)")
+    parser.add_argument("--numba", default=sys.executable, metavar="PYTHON", help="a Python with numba-cuda, for `simulator`")
     return parser.parse_args(argv)
 
 
@@ -517,6 +649,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             lab="benchmarks",
         )
         print(f"\n{record.caption()}\n{timing_table(record.rows())}")
+    if asked.what == "simulator":
+        record = results.record(
+            "benchmark_simulator",
+            lambda: simulator_measure(asked.budget_s, asked.numba),
+            device=gpu,
+            lab="benchmarks",
+            needs_gpu=False,
+        )
+        print(f"\n{record.caption()}\n{simulator_table(record.rows())}")
     return 0
 
 

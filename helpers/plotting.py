@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Data = Record | Sequence[Mapping[str, Any]]
 
 SECTOR_BYTES = 32
+WORD_BYTES = 4  # of constant memory, and of a bank of shared memory
+BANKS = 32
 WARP = 32
 
 # Dark and light in turn, for print in grey; markers and line styles differ as well.
@@ -32,6 +34,8 @@ INK = "#222222"
 
 MOST_REQUESTS = 6  # of a warp that an access map tells apart; the others are drawn alike
 MOST_CELLS = 64  # of an array that a picture of single cells can show
+MOST_CELLS_2D = 24  # along one axis of a two-dimensional one
+MOST_SOURCE = 64  # characters of a source line beside its traffic
 MOST_BLOCKS, MOST_THREADS = 8, 64  # along one axis of a picture of a grid, of a block
 ROOFLINE = "roofline"
 LOG_FROM = 30  # largest over smallest speedup from which on the axis is logarithmic
@@ -118,7 +122,7 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
             ax.errorbar(ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2)
         left = logarithmic and ratio < 1
         ax.annotate(
-            "1× (baseline)" if name == baseline else f"{ratio:.3g}×", (low if left else high, y),
+            "1× (baseline)" if name == baseline else f"{_ratio(ratio)}×", (low if left else high, y),
             (-5 if left else 5, 0), textcoords="offset points", va="center", ha="right" if left else "left",
         )  # fmt: skip
     ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
@@ -127,7 +131,135 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     ax.margins(x=0.15)
     if not logarithmic:
         ax.set_xlim(left=0)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(_tick))
+
+
+def _tick(value: float, _: int) -> str:
+    """0.01, 30, 100,000: no powers of ten in a notation of their own."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+def _ratio(value: float) -> str:
+    """Three digits, and from 1,000 on no exponent but commas: 86,600."""
+    if value < 999.5:
+        return f"{value:.3g}"
+    return f"{float(f'{value:.3g}'):,.0f}"
+
+
+def times(
+    ax: Axes,
+    data: Data,
+    *,
+    emphasize: str | Sequence[str] = (),
+    where: Mapping[str, Any] | None = None,
+    by: str | Sequence[str] = "series",
+    title: str = "",
+) -> Axes:
+    """Horizontal bars on a logarithmic axis: the time of each row, with its 95 % interval, and the value as text.
+
+    data, where, by: as for speedup(), one bar a row, in the order of the rows; emphasize: the names of bars to draw
+    solid, where the others are hatched. A bar begins at the decade below the shortest time, which is no zero: compare
+    the ends of bars and not their lengths.
+
+    Raises ValueError as speedup() does, and for an emphasized name without a bar.
+    """
+    rows = _one_row_each(_timed(data, where), by)
+    chosen = {emphasize} if isinstance(emphasize, str) else set(emphasize)
+    if missing := sorted(chosen - rows.keys()):
+        raise ValueError(f"there is no bar {missing[0]!r} to emphasize; there is: {', '.join(rows)}")
+    style(ax, title)
+    start = 10.0 ** math.floor(math.log10(min(row["low_ms"] for row in rows.values())) - 0.3)
+    for y, (name, row) in enumerate(rows.items()):
+        look = {"color": COLOURS[0]} if name in chosen else {"color": "white", "hatch": "///"}
+        ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+        whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
+        ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
+        weight = "bold" if name in chosen else "normal"
+        _beside(ax, row["high_ms"], y, _duration(row["median_ms"]), fontweight=weight)
+    ax.set_xscale("log")
+    ax.set_xlim(left=start)
+    _name_bars(ax, list(rows))
+    ax.set_xlabel("time (ms; a logarithmic axis)")
+    ax.xaxis.set_major_formatter(FuncFormatter(_tick))
+    return ax
+
+
+def _duration(ms: float) -> str:
+    """Three digits and the unit that fits: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
+    for unit, factor in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
+        if ms * factor >= 1:
+            return f"{_ratio(ms * factor)} {unit}"
+    return f"{_ratio(ms * 1e6)} ns"
+
+
+def _beside(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    """Text to the right of the end of a bar."""
+    ax.annotate(text, (x, y), (6, 0), textcoords="offset points", va="center", **{"fontsize": "small", **look})
+
+
+def _name_bars(ax: Axes, names: Sequence[str]) -> None:
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.margins(x=0.18)
+
+
+def share(
+    ax: Axes,
+    data: Data,
+    *,
+    yardstick: str | Callable[[Mapping[str, Any]], float],
+    where: Mapping[str, Any] | None = None,
+    by: str | Sequence[str] = "series",
+    group: str = "",
+    xlabel: str = "",
+    title: str = "",
+) -> Axes:
+    """Horizontal bars: the speed of each row in percent of a yardstick's, 100 yardstick time / row time.
+
+    yardstick: the name of a bar (its row is not drawn), or a function that gives the yardstick's time in ms for a row:
+    `lambda row: copy_ms[row["n"]]`; group: a column whose values stand side by side for each name, told apart by shade
+    and hatch. data, where, by: as for speedup(). Whiskers are the intervals of the row's time alone.
+
+    Raises ValueError for no rows, rows without times, several rows for one bar, or an unknown yardstick.
+    """
+    columns = [by] if isinstance(by, str) else list(by)
+    rows = _one_row_each(_timed(data, where), [*columns, group] if group else columns)
+    if isinstance(yardstick, str):
+        if yardstick not in rows:
+            raise ValueError(f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}")
+        measure, name = rows.pop(yardstick)["median_ms"], yardstick
+        time_of = lambda _: measure  # noqa: E731
+    else:
+        time_of, name = yardstick, "the yardstick"
+    names = list(dict.fromkeys(_name(row, by) for row in rows.values()))
+    groups = list(dict.fromkeys(row.get(group) for row in rows.values())) if group else [None]
+    style(ax, title)
+    for row in rows.values():
+        place, number = names.index(_name(row, by)), groups.index(row.get(group) if group else None)
+        _draw_share(ax, row, time_of(row), place, number, len(groups))
+    ax.axvline(100, color=INK, linewidth=0.9, linestyle=":")
+    _name_bars(ax, names)
+    ax.set_xlim(left=0)
+    ax.set_xlabel(xlabel or f"percent of the speed of {name} (dotted: 100 %)")
+    if group:
+        handles = [Patch(label=f"{group} = {value}", **_group_look(k)) for k, value in enumerate(groups)]
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
+    return ax
+
+
+def _group_look(number: int) -> dict[str, Any]:
+    hatches = ("", "////", "....", "xxxx")
+    return {"facecolor": (COLOURS[5], "white", PALE, "white")[number % 4], "hatch": hatches[number % 4], "edgecolor": INK}
+
+
+def _draw_share(ax: Axes, row: Mapping[str, Any], measure: float, place: int, group: int, groups: int) -> None:
+    percent, low, high = (100 * measure / row[key] for key in ("median_ms", "high_ms", "low_ms"))
+    height = 0.7 / groups
+    y = place + (group - (groups - 1) / 2) * height
+    ax.barh(y, percent, height=0.92 * height, linewidth=0.8, **_group_look(group))
+    ax.errorbar(percent, y, xerr=[[percent - low], [high - percent]], color=INK, capsize=3, linewidth=1.2)
+    _beside(ax, high, y, f"{percent:.3g} %")
 
 
 def scaling(
@@ -253,65 +385,95 @@ def _legend_beside(ax: Axes) -> None:
 # ------------------------------------------------------------------------------------------------------------ memory
 
 
-def access_map(ax: Axes, profile: Profile, *, array: str, kind: str = "load", space: str = "global", title: str = "") -> Axes:
+def access_map(
+    ax: Axes,
+    profile: Profile,
+    *,
+    array: str,
+    kind: str = "load",
+    space: str = "global",
+    first: int | None = None,
+    requests: Sequence[int] | None = None,
+    title: str = "",
+) -> Axes:
     """Which bytes of `array` each lane of the watched warp touches, request by request, and which sectors that moves.
 
     Down: lanes 0 to 31. Across: bytes from the start of the array. Each band is a sector of 32 bytes that at least one
     request touches; each kind of mark is one request (one instruction of the whole warp), in the order in which the
-    warp made them. A line through a mark is an access of more than 4 bytes.
+    warp made them. A line through a mark is an access of more than 4 bytes. In shared and constant memory, which have
+    no sectors, a band is a word of 4 bytes.
 
-    Raises ValueError when the watched warp made no such request.
+    kind: "load", "store" or "atomic"; first: draw the first so many requests only; requests: draw those of these
+    numbers, counted from 1 as the legend counts them.
+
+    Raises ValueError when the watched warp made no such request, or fewer than asked for.
     """
-    requests = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
-    if not requests:
-        made = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
-        raise ValueError(f"the watched warp made no {space} {kind} of {array!r}; it made: {', '.join(made) or 'none'}")
+    made = _requests_of(profile, array, kind, space)
+    chosen = _chosen(made, first, requests, f"{space} {kind}s of {array}")
+    unit, name = (SECTOR_BYTES, "sector") if space == "global" else (WORD_BYTES, "word")
     style(ax, title)
-    sectors = sorted({sector for request in requests for sector in _sectors(request)})
-    _draw_sectors(ax, sectors)
-    for number, request in enumerate(requests):
-        _draw_request(ax, number, request, len(requests))
+    pieces = sorted({piece for number in chosen for piece in _pieces(made[number - 1], unit)})
+    _draw_pieces(ax, pieces, unit)
+    for place, number in enumerate(chosen):
+        _draw_request(ax, place, number, made[number - 1], chosen[-1], unit)
     ax.set_ylim(WARP - 0.5, -0.5)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.set_ylabel("lane of the warp")
-    ax.set_xlabel(f"byte of {array} (a band: one sector of {SECTOR_BYTES} bytes; {len(sectors)} touched)")
+    ax.set_xlabel(f"byte of {array} (a band: one {name} of {unit} bytes; {len(pieces)} touched)")
     _legend_beside(ax)
     return ax
 
 
-def _sectors(request) -> set[int]:
+def _requests_of(profile: Profile, array: str, kind: str, space: str) -> list:
+    """The watched warp's requests of one kind; ValueError, naming what there is, where it made none."""
+    found = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
+    if not found:
+        made = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
+        raise ValueError(f"the watched warp made no {space} {kind} of {array!r}; it made: {', '.join(made) or 'none'}")
+    return found
+
+
+def _chosen(made: Sequence, first: int | None, requests: Sequence[int] | None, what: str) -> list[int]:
+    """Numbers of requests, from 1."""
+    if first is not None and requests is not None:
+        raise ValueError("give first= or requests=, not both")
+    chosen = list(requests) if requests is not None else list(range(1, (len(made) if first is None else min(first, len(made))) + 1))
+    if not chosen or not all(1 <= number <= len(made) for number in chosen):
+        asked = f"requests={list(requests)}" if requests is not None else f"first={first}"
+        raise ValueError(f"{asked}: the watched warp made {len(made)} {what}, numbered from 1")
+    return sorted(set(chosen))
+
+
+def _pieces(request, unit: int) -> set[int]:
+    """The pieces of `unit` bytes that the lanes touch: sectors, or words."""
     return {
-        sector
-        for offset in request.offsets
-        for sector in range(offset // SECTOR_BYTES, (offset + request.size - 1) // SECTOR_BYTES + 1)
-    }
+        piece for offset in request.offsets for piece in range(offset // unit, (offset + request.size - 1) // unit + 1)
+    }  # fmt: skip
 
 
-def _draw_sectors(ax: Axes, sectors: Sequence[int]) -> None:
-    first, last = sectors[0] * SECTOR_BYTES, (sectors[-1] + 1) * SECTOR_BYTES
-    for sector in sectors:
-        start = sector * SECTOR_BYTES
-        ax.axvspan(start, start + SECTOR_BYTES, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6)
-    margin = max(SECTOR_BYTES / 4, (last - first) * 0.02)
-    boundaries = (last - first) // SECTOR_BYTES
-    step = SECTOR_BYTES * 2 ** max(0, math.ceil(math.log2(boundaries / 8)))  # at most nine labels, all on boundaries
+def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
+    first, last = pieces[0] * unit, (pieces[-1] + 1) * unit
+    for piece in pieces:
+        ax.axvspan(piece * unit, (piece + 1) * unit, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6)
+    margin = max(unit / 4, (last - first) * 0.02)
+    step = unit * 2 ** max(0, math.ceil(math.log2((last - first) / unit / 8)))  # at most nine labels, all on boundaries
     ax.set_xticks(range(first - first % step, last + 1, step))
     ax.set_xlim(first - margin, last + margin)
 
 
-def _draw_request(ax: Axes, number: int, request, count: int) -> None:
-    told_apart = number < MOST_REQUESTS
-    moved = len(_sectors(request))
-    label = f"request {number + 1}, line {request.line}: {moved} sector{'s' * (moved != 1)}"
+def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: int) -> None:
+    told_apart = place < MOST_REQUESTS
+    moved, name = len(_pieces(request, unit)), "sector" if unit == SECTOR_BYTES else "different word"
+    label = f"request {number}, line {request.line}: {moved} {name}{'s' * (moved != 1)}"
     if not told_apart:
-        label = f"the others, to request {count}" if number == MOST_REQUESTS else None
-    colour = COLOURS[number] if told_apart else "#777777"
+        label = f"the others, to request {last}" if place == MOST_REQUESTS else None
+    colour = COLOURS[place] if told_apart else "#777777"
     if request.size > 4:
         ends = [offset + request.size for offset in request.offsets]
         ax.hlines(request.lanes, request.offsets, ends, color=colour, linewidth=1.5)
     middle = [offset + request.size / 2 for offset in request.offsets]
-    hollow = told_apart and number % 2 == 1
-    mark = {"marker": MARKERS[number], "s": 16} if told_apart else {"marker": "o", "s": 3}
+    hollow = told_apart and place % 2 == 1
+    mark = {"marker": MARKERS[place], "s": 16} if told_apart else {"marker": "o", "s": 3}
     ax.scatter(
         middle,
         request.lanes,
@@ -321,6 +483,185 @@ def _draw_request(ax: Axes, number: int, request, count: int) -> None:
         edgecolors=colour,
         **mark,
     )
+
+
+def bank_conflicts(
+    ax: Axes, profile: Profile, *, array: str, kind: str = "load", request: int | None = None, title: str = ""
+) -> Axes:
+    """Which bank of shared memory serves each lane of one request of the watched warp, and in which wavefront.
+
+    Down: lanes 0 to 31. Across: the 32 banks, counted from the first byte of `array`; a bank is one word of 4 bytes
+    wide and gives one word, to any number of lanes, in a wavefront. The number in a cell is the wavefront that serves
+    the lane there, and its shade darkens with it. A frame round a bank says that lanes want several words of it: a
+    conflict. Lanes that want the same word share a wavefront. Accesses of 8 bytes go in half warps, those of 16 in
+    quarters, one after another.
+
+    request: its number among those of `array` and `kind`, from 1; unless given, the first of those that take the most
+    wavefronts. Raises ValueError when the watched warp made no such request.
+    """
+    made = _requests_of(profile, array, kind, "shared")
+    number = max(range(1, len(made) + 1), key=lambda n: _wavefronts(made[n - 1])[1]) if request is None else request
+    _chosen(made, None, [number], f"shared {kind}s of {array}")
+    cells, wavefronts, least = _wavefronts(made[number - 1])
+    style(ax, title)
+    for (lane, bank), wavefront in cells.items():
+        shade = 0.93 - 0.75 * (wavefront - 1) / max(wavefronts - 1, 1)
+        ax.add_patch(Rectangle((bank - 0.5, lane - 0.5), 1, 1, facecolor=(shade, shade, shade), edgecolor="white", linewidth=0.4))
+        colour = INK if shade > 0.55 else "white"
+        ax.text(bank, lane, str(wavefront), ha="center", va="center", fontsize=6, color=colour, clip_on=True)
+    words = _words_in_banks(made[number - 1])
+    several = {bank: count for bank, count in words.items() if count > 1}
+    for bank, count in several.items():
+        ax.add_patch(Rectangle((bank - 0.5, -0.5), 1, WARP, fill=False, edgecolor=COLOURS[1], linewidth=1.6, zorder=3))
+        ax.text(bank, -1.4, str(count), ha="center", va="center", fontsize=7, fontweight="bold", color=INK)
+    ax.vlines([bank + 0.5 for bank in range(BANKS)], -0.5, WARP - 0.5, color=PALE, linewidth=0.5, zorder=0)
+    ticks = {lane: str(lane) for lane in (0, 8, 16, 24, 31)}
+    ax.set_yticks([*([-1.4] if several else []), *ticks], [*(["words of a bank"] if several else []), *ticks.values()])
+    ax.set(xlim=(-0.5, BANKS - 0.5), ylim=(WARP - 0.5, -2.2 if several else -0.5), xticks=list(ticks))
+    ax.set_ylabel("lane of the warp")
+    extra = wavefronts - least
+    told = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {extra} for conflicts"
+    ax.set_xlabel(f"bank ({kind} of {array}, line {made[number - 1].line}: {told})")
+    return ax
+
+
+def _passes(request) -> list[list[tuple[int, int]]]:
+    """(lane, offset) in the groups that are served together: the warp, halves of it for 8 bytes, quarters for 16."""
+    lanes = WARP if request.size <= 4 else WARP * 4 // request.size
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for lane, offset in zip(request.lanes, request.offsets, strict=True):
+        groups.setdefault(lane // lanes, []).append((lane, offset))
+    return [groups[key] for key in sorted(groups)]
+
+
+def _wavefronts(request) -> tuple[dict[tuple[int, int], int], int, int]:
+    """The wavefront (from 1) of each (lane, bank), how many there are, and how many there must be."""
+    cells: dict[tuple[int, int], int] = {}
+    before = 0
+    groups = _passes(request)
+    for group in groups:
+        queues: dict[int, list[int]] = {}  # the different words of each bank, in the order of the lanes
+        for lane, offset in group:
+            for word in range(offset // WORD_BYTES, (offset + request.size - 1) // WORD_BYTES + 1):
+                queue = queues.setdefault(word % BANKS, [])
+                if word not in queue:
+                    queue.append(word)
+                cells[lane, word % BANKS] = before + queue.index(word) + 1
+        before += max(map(len, queues.values()))
+    return cells, before, len(groups)
+
+
+def _words_in_banks(request) -> dict[int, int]:
+    """How many different words of a bank lanes served together want, at most."""
+    most: dict[int, int] = {}
+    for group in _passes(request):
+        words = {word for _, offset in group for word in range(offset // WORD_BYTES, (offset + request.size - 1) // WORD_BYTES + 1)}
+        for bank in range(BANKS):
+            count = sum(word % BANKS == bank for word in words)
+            if count:
+                most[bank] = max(most.get(bank, 0), count)
+    return most
+
+
+_COUNTED = {"sectors": "global", "wavefronts": "shared", "conflicts": "shared", "requests": "", "lanes": ""}
+
+
+def traffic(ax: Axes, profile: Profile, *, counter: str = "sectors", title: str = "") -> Axes:
+    """The source lines that touch memory, and beside each one a bar for each array that it touches: how much of what.
+
+    counter: "sectors" of global memory (the bar is filled as far as lanes asked for the bytes that were moved, and
+    hatched where they were moved in vain), "wavefronts" or "conflicts" of shared memory, "requests" or "lanes" of both
+    and of constant memory. The text says the count, its share of all bars, and of sectors the part used.
+
+    Raises ValueError for another counter, or where the launch made none.
+    """
+    if counter not in _COUNTED:
+        raise ValueError(f"no counter {counter!r}: choose among {', '.join(_COUNTED)}")
+    space = _COUNTED[counter]
+    # Lines without an array, such as barriers, make no traffic.
+    rows = [row for row in profile.lines if row.array and space in ("", row.space) and getattr(row, counter)]
+    if not rows:
+        raise ValueError(f"{profile.kernel} made no {counter}{f' in {space} memory' if space else ''}")
+    rows.sort(key=lambda row: row.line)
+    total = sum(getattr(row, counter) for row in rows)
+    style(ax, title)
+    for y, row in enumerate(rows):
+        _draw_traffic(ax, y, row, counter, total)
+    labels = [_source_label(row, rows[y - 1] if y else None) for y, row in enumerate(rows)]
+    _name_bars(ax, labels)
+    for label in ax.get_yticklabels():
+        label.set(family="monospace", fontsize="small")
+    ax.margins(x=0.05)
+    ax.set_ylim(len(rows) - 0.5, -0.6)
+    ax.set_xlim(left=0)
+    ax.xaxis.set_major_formatter(FuncFormatter(_tick))
+    unit = f" of {SECTOR_BYTES} bytes (filled: asked for; hatched: moved in vain)" if counter == "sectors" else ""
+    part = "" if profile.blocks_run == profile.blocks else f", in {profile.blocks_run:,} of {profile.blocks:,} blocks"
+    ax.set_xlabel(f"{counter}{unit}{part}")
+    return ax
+
+
+def _draw_traffic(ax: Axes, y: int, row, counter: str, total: int) -> None:
+    value = getattr(row, counter)
+    text = f"{row.access} of {row.array}: {value:,} ({value / total:.0%})"
+    used = value
+    if counter == "sectors":
+        part = row.bytes_used / (value * SECTOR_BYTES)
+        used, text = value * min(1.0, part), f"{text}, {part:.0%} used"
+    ax.barh(y + 0.16, used, height=0.42, color=COLOURS[5], edgecolor=INK, linewidth=0.8)
+    if used < value:
+        ax.barh(y + 0.16, value - used, left=used, height=0.42, color="white", hatch="////", edgecolor=INK, linewidth=0.8)
+    ax.annotate(text, (0, y - 0.26), (4, 0), textcoords="offset points", va="center", fontsize="small")
+
+
+def _source_label(row, above) -> str:
+    """ "31  sum += N[i];", and nothing where the bar above belongs to the same line."""
+    if above is not None and above.line == row.line:
+        return ""
+    text = row.source if len(row.source) <= MOST_SOURCE else f"{row.source[: MOST_SOURCE - 1]}…"
+    return f"{row.line}  {text}".replace("$", r"\$")
+
+
+def compare(
+    ax: Axes,
+    before: Profile,
+    after: Profile,
+    *,
+    counters: Sequence[str] = (),
+    names: tuple[str, str] = ("before", "after"),
+    title: str = "",
+) -> Axes:
+    """Two profiles side by side: a pair of bars for each counter, in percent of the longer one, counts and ratio as text.
+
+    counters: names of Profile.counters(), such as "global_load_sectors"; unless given, those that differ, or all that are
+    not 0 where none does. The ratio is after over before: 0.25× is a quarter.
+
+    Raises ValueError for a counter that profiles do not have, or nothing to compare.
+    """
+    both = before.counters(), after.counters()
+    if unknown := [name for name in counters if name not in both[0]]:
+        raise ValueError(f"no counter {unknown[0]!r}; there is: {', '.join(both[0])}")
+    shown = list(counters) or [n for n in both[0] if both[0][n] != both[1].get(n)] or [n for n in both[0] if both[0][n]]
+    if not shown:
+        raise ValueError(f"neither {before.kernel} nor {after.kernel} touched memory: there is nothing to compare")
+    style(ax, title)
+    for place, name in enumerate(shown):
+        _draw_pair(ax, place, both[0][name], both[1][name])
+    _name_bars(ax, [name.replace("_", " ") for name in shown])
+    ax.set_xlim(0, 150)
+    ax.set_xticks(range(0, 101, 25))
+    ax.set_xlabel("percent of the longer bar of each pair; as text: the count, and after over before")
+    handles = [Patch(label=name, **_group_look(1 - k)) for k, name in enumerate(names)]
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
+    return ax
+
+
+def _draw_pair(ax: Axes, place: int, before: float, after: float) -> None:
+    longest = max(before, after) or 1
+    ratio = f"{_ratio(after / before)}×" if before else ("" if after == before else "new")
+    for value, shift, look, text in ((before, -0.18, 1, ""), (after, 0.18, 0, f"   {ratio}")):
+        ax.barh(place + shift, 100 * value / longest, height=0.33, linewidth=0.8, **_group_look(look))
+        _beside(ax, 100 * value / longest, place + shift, f"{value:,}{text}")
 
 
 # ------------------------------------------------------------------------------------------------------- launches
@@ -410,6 +751,64 @@ def _legend_below(ax: Axes, looks: Mapping[str, str]) -> None:
     handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
     ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize="small", **below)
+
+
+def halo2d(
+    ax: Axes,
+    shape: Sequence[int],
+    tile: Sequence[int],
+    radius: int,
+    *,
+    block: Sequence[int] = (0, 0),
+    title: str = "",
+) -> Axes:
+    """The cells of a two-dimensional array, and those that one block stages: its tile, its halo, and ghosts outside.
+
+    shape, tile: (rows, columns); block: (x, y) as blockIdx counts, so x is the tile's column. Shaded cells are the tile's
+    own, hatched cells its halo (neighbours' cells), dashed cells are ghosts, which count as 0. Thick lines part the tiles.
+
+    Raises ValueError for sizes below 1 (radius: 0), more than 24 cells along an axis, or a block without a tile.
+    """
+    (rows, columns), (high, wide) = (tuple(map(int, pair)) for pair in (shape, tile))
+    if min(rows, columns, high, wide) < 1 or radius < 0:
+        raise ValueError(f"shape {rows, columns}, tile {high, wide}, radius {radius}: give at least 1, 1 and 0")
+    if max(rows, columns) + 2 * radius > MOST_CELLS_2D:
+        raise ValueError(f"a picture shows at most {MOST_CELLS_2D} cells along an axis, ghosts too: draw a smaller example")
+    across, down = -(-columns // wide), -(-rows // high)
+    if not (0 <= block[0] < across and 0 <= block[1] < down):
+        raise ValueError(f"block {tuple(block)} has no tile: there are {across} x {down} (x, y) tiles")
+    style(ax, title)
+    x, y = block[0] * wide, block[1] * high
+    for row in range(-radius, rows + radius):
+        for column in range(-radius, columns + radius):
+            _draw_cell(ax, column, row, "", _look_2d(row, column, (rows, columns), (y, y + high), (x, x + wide), radius))
+    for edge in range(across + 1):
+        ax.plot([min(edge * wide, columns)] * 2, [0, rows], color=INK, linewidth=1.8)
+    for edge in range(down + 1):
+        ax.plot([0, columns], [min(edge * high, rows)] * 2, color=INK, linewidth=1.8)
+    ax.set(xlim=(-radius - 0.3, columns + radius + 0.3), ylim=(rows + radius + 0.3, -radius - 0.3), aspect="equal")
+    ax.set_xticks([c + 0.5 for c in range(0, columns, wide)], range(0, columns, wide))
+    ax.set_yticks([r + 0.5 for r in range(0, rows, high)], range(0, rows, high))
+    ax.set(xlabel="column (x)", ylabel="row (y)")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    looks = {
+        "own": f"own cells of block ({x // wide}, {y // high})",
+        "halo": "halo: neighbours' cells",
+        "ghost": "ghosts: count as 0",
+    }
+    handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
+    return ax
+
+
+def _look_2d(row: int, column: int, shape: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int], radius: int) -> str:
+    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
+        return "ghost"
+    if rows[0] <= row < rows[1] and columns[0] <= column < columns[1]:
+        return "own"
+    staged = rows[0] - radius <= row < rows[1] + radius and columns[0] - radius <= column < columns[1] + radius
+    return "halo" if staged else "plain"
 
 
 def grid_picture(ax: Axes, grid: Sequence[int], block: Sequence[int], *, chosen: Sequence[int] = (0, 0), title: str = "") -> Axes:

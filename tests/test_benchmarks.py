@@ -1,5 +1,6 @@
 """Benchmarks: launches, data and checks, without a clock; a short real run where there is a GPU."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -248,7 +249,9 @@ def test_without_a_gpu_the_record_is_shown(cuda, monkeypatch, tmp_path, capsys):
 
 
 def test_arguments():
-    assert vars(benchmarks._arguments([])) == {"what": None, "max_n": 10**9, "budget_s": 0.3, "tries": 100}
+    defaults = {"what": None, "max_n": 10**9, "budget_s": 0.3, "tries": 100, "numba": sys.executable}
+    assert vars(benchmarks._arguments([])) == defaults
+    assert benchmarks._arguments(["simulator", "--numba", "python3"]).numba == "python3"
     with pytest.raises(SystemExit):
         benchmarks._arguments(["conv2d"])
 

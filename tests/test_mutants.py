@@ -89,7 +89,8 @@ def test_conv1d_mutants_are_rejected(mutant):
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
-    assert not findings, "nothing but the result is wrong with it:\n" + "\n".join(map(str, findings))
+    others = [f for f in findings if f.kind != "unwritten"]  # an output that is left out shows as a wrong result, too
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
     suspects = {"the filter is flipped": reference.conv1d(N, filter[::-1])}
     with pytest.raises(checking.CheckError) as error:
         checking.check(P, reference.conv1d(N, filter), rtol=0.0, atol=conv1d_atol(N, filter), suspects=suspects)

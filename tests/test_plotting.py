@@ -11,10 +11,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from helpers import limits, plotting
+from helpers import limits, plotting, simulator
 from helpers.device import Device
 from helpers.results import Measurement, Record
-from helpers.simulator.report import Profile, Request
+from helpers.simulator import Profile, Request
 from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
@@ -335,6 +335,264 @@ def test_grid_picture_refuses(ax, grid, block, options, message):
         plotting.grid_picture(ax, grid, block, **options)
 
 
+# ------------------------------------------------------------------------------------------------------ times and shares
+
+
+def test_large_ratios_are_written_out(ax):
+    far = record(("a", 1, 86_600.0, 86_600.0, 86_600.0), ("b", 1, 1.0, 1.0, 1.0), ("c", 1, 100.0, 100.0, 100.0))
+    plotting.speedup(ax, far, baseline="a")
+    assert {"86,600×", "866×"} <= texts(ax)
+    assert not any("e+" in text for text in texts(ax))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5, "0.5"), (999.4, "999"), (999.6, "1,000"), (1234.6, "1,230"), (2.16e7, "21,600,000")]
+)
+def test_ratio(value, text):
+    assert plotting._ratio(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(0.00046, "460 ns"), (0.0457, "45.7 µs"), (4.6, "4.6 ms"), (999.0, "999 ms"), (1.2e6, "1,200 s")]
+)
+def test_duration(ms, text):
+    assert plotting._duration(ms) == text
+
+
+def test_times_are_bars_on_a_logarithmic_axis(ax):
+    assert plotting.times(ax, THREE, emphasize="conv1d_basic") is ax
+    assert ax.get_xscale() == "log" and "ms" in ax.get_xlabel()
+    assert {"8 ms", "2 ms", "16 ms"} <= texts(ax)
+    drawn = bars(ax)
+    assert np.allclose([bar.get_x() + bar.get_width() for bar in drawn.values()], [8, 2, 16])
+    assert {name: bool(bar.get_hatch()) for name, bar in drawn.items()} == {
+        "C++, one core": True, "conv1d_basic": False, "conv1d_tiled": True,
+    }  # fmt: skip
+    assert ax.get_xlim()[0] < 1.8
+
+
+def test_times_refuses_an_unknown_emphasis(ax):
+    with pytest.raises(ValueError, match=r"no bar 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"):
+        plotting.times(ax, THREE, emphasize="conv1d")
+
+
+def test_share_is_yardstick_time_over_the_rows_time(ax):
+    assert plotting.share(ax, THREE, yardstick="C++, one core") is ax
+    assert {name: bar.get_width() for name, bar in bars(ax).items()} == {"conv1d_basic": 400.0, "conv1d_tiled": 50.0}
+    assert {"400 %", "50 %"} <= texts(ax)
+    assert ax.get_xlabel() == "percent of the speed of C++, one core (dotted: 100 %)"
+
+
+def test_share_of_a_time_that_depends_on_the_row_in_groups(ax):
+    rows = record(("a", 10, 2, 2, 2), ("b", 10, 4, 4, 4), ("a", 20, 4, 4, 4), ("b", 20, 5, 5, 5))
+    plotting.share(ax, rows, yardstick=lambda row: row["n"] / 10, group="n", xlabel="percent of copy bandwidth")
+    assert [bar.get_width() for bar in ax.patches] == [50, 25, 50, 40]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert legend(ax) == ["n = 10", "n = 20"]
+    assert len({(bar.get_hatch(), bar.get_facecolor()) for bar in ax.patches}) == 2
+    assert ax.get_xlabel() == "percent of copy bandwidth"
+
+
+def test_share_refuses(ax):
+    with pytest.raises(ValueError, match="no row 'copy' to measure by"):
+        plotting.share(ax, THREE, yardstick="copy")
+    with pytest.raises(ValueError, match="several rows for a; they differ in n"):
+        plotting.share(ax, record(("a", 10, 1, 1, 1), ("a", 20, 1, 1, 1)), yardstick=lambda _: 1.0)
+
+
+# ------------------------------------------------------------------------------------------ requests, banks and lines
+
+
+def test_access_map_of_chosen_requests_keeps_their_numbers(ax):
+    reads = profile(*(request(*(4 * (lane + 8 * tap) for lane in range(32))) for tap in range(4)))
+    plotting.access_map(ax, reads, array="N", requests=[2, 4])
+    assert legend(ax) == ["request 2, line 12: 4 sectors", "request 4, line 12: 4 sectors"]
+    assert bands(ax) == [32, 64, 96, 128, 160, 192]
+
+
+def test_access_map_of_the_first_requests(ax):
+    reads = profile(*(request(32 * tap) for tap in range(9)))
+    plotting.access_map(ax, reads, array="N", first=2)
+    assert [label[:9] for label in legend(ax)] == ["request 1", "request 2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"requests": [3]}, r"requests=\[3\]: the watched warp made 2 global loads of N, numbered from 1"),
+        ({"requests": [0]}, r"requests=\[0\]"),
+        ({"requests": []}, r"requests=\[\]"),
+        ({"first": 0}, "first=0"),
+        ({"first": 1, "requests": [1]}, "not both"),
+    ],
+)
+def test_access_map_refuses_requests_that_are_not_there(ax, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.access_map(ax, profile(request(0), request(32)), array="N", **options)
+
+
+def elsewhere(space: str, *offsets: int, kind: str = "load", size: int = 4) -> Request:
+    return Request(kind, space, "filter", 7, tuple(range(len(offsets))), offsets, size)
+
+
+def test_access_map_of_constant_memory_counts_words(ax):
+    plotting.access_map(ax, profile(elsewhere("constant", 0, 4, 0, 8)), array="filter", space="constant")
+    assert legend(ax) == ["request 1, line 7: 3 different words"]
+    assert bands(ax) == [0, 4, 8]
+    assert ax.get_xlabel() == "byte of filter (a band: one word of 4 bytes; 3 touched)"
+
+
+def test_access_map_of_atomics(ax):
+    seen = profile(request(0, 0, 4, kind="atomic", array="bins"), request(64, array="bins"))
+    plotting.access_map(ax, seen, array="bins", kind="atomic")
+    assert bands(ax) == [0]
+
+
+def column(stride: int, size: int = 4) -> Profile:
+    return profile(elsewhere("shared", *(stride * lane for lane in range(32)), size=size))
+
+
+def numbers(ax) -> list[int]:
+    return [int(text.get_text()) for text in ax.texts if text.get_fontsize() == 6]
+
+
+def test_bank_conflicts_of_a_column(ax):
+    assert plotting.bank_conflicts(ax, column(128), array="filter") is ax
+    assert numbers(ax) == list(range(1, 33))
+    assert "32 wavefronts, 31 for conflicts" in ax.get_xlabel()
+    framed = [patch for patch in ax.patches if not patch.get_fill()]
+    assert [patch.get_x() for patch in framed] == [-0.5]
+    shades = [patch.get_facecolor()[0] for patch in ax.patches if patch.get_fill()]
+    assert shades == sorted(shades, reverse=True) and shades[0] - shades[-1] > 0.5
+
+
+@pytest.mark.parametrize("stride", [0, 4, 132])
+def test_no_conflict_where_each_bank_gives_one_word(ax, stride):
+    plotting.bank_conflicts(ax, column(stride), array="filter")
+    assert set(numbers(ax)) == {1}
+    assert "1 wavefront, 0 for conflicts" in ax.get_xlabel()
+    assert all(patch.get_fill() for patch in ax.patches)
+
+
+def test_wide_accesses_take_a_wavefront_for_each_half_or_quarter():
+    for size, least in ((8, 2), (16, 4)):
+        cells, wavefronts, needed = plotting._wavefronts(column(size, size).requests[0])
+        assert (wavefronts, needed, len(cells)) == (least, least, 32 * size // 4)
+
+
+def test_two_words_in_a_bank_are_two_wavefronts():
+    cells, wavefronts, needed = plotting._wavefronts(elsewhere("shared", 0, 128, 0, 4))
+    assert (wavefronts, needed) == (2, 1)
+    assert cells == {(0, 0): 1, (1, 0): 2, (2, 0): 1, (3, 1): 1}
+
+
+def test_bank_conflicts_shows_the_worst_request_unless_told(ax):
+    both = profile(*column(4).requests, *column(64).requests, *column(128).requests)
+    plotting.bank_conflicts(ax, both, array="filter")
+    assert "32 wavefronts" in ax.get_xlabel()
+    ax.clear()
+    plotting.bank_conflicts(ax, both, array="filter", request=2)
+    assert "16 wavefronts, 15 for conflicts" in ax.get_xlabel()
+    with pytest.raises(ValueError, match="made 3 shared loads of filter"):
+        plotting.bank_conflicts(ax, both, array="filter", request=4)
+    with pytest.raises(ValueError, match="no shared load of 'N'"):
+        plotting.bank_conflicts(ax, both, array="N")
+
+
+TRANSPOSE = """
+extern "C" __global__ void transpose(float* out, const float* in, int n)
+{
+    __shared__ float tile[32][32 + PAD];
+    const int x = threadIdx.x;
+    for (int y = 0; y < 32; ++y) tile[y][x] = in[y * n + x];
+    __syncthreads();
+    for (int y = 0; y < 32; ++y)
+        out[x * n + y] = tile[x][y];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def transposes() -> tuple[Profile, Profile]:
+    cells, out = np.ones((32, 32), np.float32), np.zeros((32, 32), np.float32)
+    return tuple(
+        simulator.profile(TRANSPOSE, "transpose", out, cells, np.int32(32), grid=(1,), block=(32,), options=[f"-DPAD={pad}"])
+        for pad in (0, 1)
+    )
+
+
+def test_the_picture_agrees_with_the_engine(transposes, ax):
+    for seen, wavefronts in zip(transposes, (32, 1), strict=True):
+        request = next(r for r in seen.requests if (r.space, r.kind) == ("shared", "load"))
+        assert plotting._wavefronts(request)[1] == wavefronts
+        assert seen.shared_load_wavefronts == 32 * wavefronts
+
+
+def test_traffic_stands_beside_the_source(transposes, ax):
+    assert plotting.traffic(ax, transposes[0], title="A claim") is ax
+    assert [label.get_text()[:12] for label in ax.get_yticklabels()] == ["6  for (int ", "9  out[x * n"]
+    assert {"load of in: 128 (11%), 100% used", "store of out: 1,024 (89%), 12% used"} <= texts(ax)
+    hatched = [(bar.get_x(), bar.get_width()) for bar in ax.patches if bar.get_hatch()]
+    assert hatched == [(128, 1024 - 128)]
+    assert ax.get_xlabel().startswith("sectors of 32 bytes")
+
+
+def test_traffic_of_shared_memory(transposes, ax):
+    plotting.traffic(ax, transposes[0], counter="wavefronts")
+    assert {"store of tile: 32 (3%)", "load of tile: 1,024 (97%)"} <= texts(ax)
+    ax.clear()
+    plotting.traffic(ax, transposes[0], counter="requests")
+    told = {text.split(":")[0] for text in texts(ax)}
+    assert told == {"load of in", "store of tile", "load of tile", "store of out"}  # and not the barrier
+
+
+def test_traffic_refuses(transposes, ax):
+    with pytest.raises(ValueError, match="no counter 'bytes': choose among sectors, wavefronts"):
+        plotting.traffic(ax, transposes[0], counter="bytes")
+    with pytest.raises(ValueError, match="transpose made no conflicts in shared memory"):
+        plotting.traffic(ax, transposes[1], counter="conflicts")
+
+
+def test_compare_shows_what_differs(transposes, ax):
+    assert plotting.compare(ax, *transposes, names=("plain", "padded")) is ax
+    shown = [label.get_text() for label in ax.get_yticklabels()]
+    assert "shared load wavefronts" in shown and "shared load conflicts" in shown and "global load sectors" not in shown
+    assert {"1,024", "32   0.0312×", "992", "0   0×"} <= texts(ax)
+    assert legend(ax) == ["plain", "padded"]
+
+
+def test_compare_of_chosen_counters(transposes, ax):
+    plotting.compare(ax, transposes[1], transposes[0], counters=["shared_load_conflicts", "global_load_sectors"])
+    assert {"992   new", "128   1×"} <= texts(ax)
+    with pytest.raises(ValueError, match="no counter 'sectors'; there is: global_load_requests"):
+        plotting.compare(ax, *transposes, counters=["sectors"])
+
+
+# ------------------------------------------------------------------------------------------------------ halo of a picture
+
+
+def test_halo_in_two_dimensions(ax):
+    assert plotting.halo2d(ax, (6, 9), (3, 4), 1, block=(1, 0)) is ax
+    cells = looks(ax)
+    assert sorted(cells["own"]) == [(x, y) for x in range(4, 8) for y in range(3)]
+    assert sorted(cells["halo"]) == sorted([(3, y) for y in range(4)] + [(8, y) for y in range(4)] + [(x, 3) for x in range(4, 8)])
+    assert len(cells["ghost"]) == 8 * 11 - 6 * 9
+    assert legend(ax)[0] == "own cells of block (1, 0)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "message"),
+    [
+        (((0, 4), (2, 2), 1), {}, "give at least 1, 1 and 0"),
+        (((20, 40), (4, 4), 1), {}, "at most 24 cells along an axis"),
+        (((6, 9), (3, 4), 1), {"block": (3, 0)}, r"there are 3 x 2 \(x, y\) tiles"),
+    ],
+)
+def test_halo_in_two_dimensions_refuses(ax, sizes, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.halo2d(ax, *sizes, **options)
+
+
 # --------------------------------------------------------------------------------------------------------- all of them
 
 DRAW = {
@@ -342,6 +600,10 @@ DRAW = {
     "scaling": lambda ax: plotting.scaling(ax, SWEEP, title="A claim"),
     "access_map": lambda ax: plotting.access_map(ax, profile(request(*range(0, 128, 4))), array="N", title="A claim"),
     "halo": lambda ax: plotting.halo(ax, 12, 4, 1, block=1, title="A claim"),
+    "times": lambda ax: plotting.times(ax, THREE, emphasize="conv1d_basic", title="A claim"),
+    "share": lambda ax: plotting.share(ax, THREE, yardstick="C++, one core", title="A claim"),
+    "bank_conflicts": lambda ax: plotting.bank_conflicts(ax, column(8), array="filter", title="A claim"),
+    "halo2d": lambda ax: plotting.halo2d(ax, (6, 9), (3, 4), 1, title="A claim"),
     "grid_picture": lambda ax: plotting.grid_picture(ax, (3,), (64,), title="A claim"),
 }
 
@@ -360,9 +622,19 @@ def test_background_is_opaque_white_whatever_the_theme(ax, name):
 @pytest.mark.parametrize("name", DRAW)
 def test_nothing_is_cut_off(ax, name):
     plotting.caption(DRAW[name](ax), THREE)
-    picture = pixels(ax)[..., :3]
+    assert_white_edges(ax)
+
+
+def assert_white_edges(ax):
+    picture = pixels(ax)
+    assert (picture[..., 3] == 1).all()
     for edge in (picture[0], picture[-1], picture[:, 0], picture[:, -1]):
-        assert (edge == 1).all(), "ink at the edge of the figure"
+        assert (edge[..., :3] == 1).all(), "ink at the edge of the figure"
+
+
+def test_nothing_of_a_launch_is_cut_off(transposes):
+    for draw in (lambda ax: plotting.traffic(ax, transposes[0]), lambda ax: plotting.compare(ax, *transposes)):
+        assert_white_edges(draw(Figure(figsize=(11, 4)).subplots()))
 
 
 def test_caption_says_whether_the_numbers_are_recorded(ax):

@@ -80,7 +80,7 @@ def test_every_requirement_has_a_lower_bound():
 
 
 # Yardsticks of a benchmark, used where the machine has them.
-OPTIONAL = {"cupy"}
+OPTIONAL = {"cupy", "numba"}
 
 
 def imported(source: str) -> set[str]:

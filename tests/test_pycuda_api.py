@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import struct
 import sys
 import types
@@ -75,8 +76,8 @@ def test_import_gives_the_simulator_and_only_what_it_has():
     assert pycuda.VERSION == (2026, 1)
     assert sys.modules["pycuda.driver"] is cuda
     assert pycuda.autoprimaryctx.device.name() == "Halo Labs simulator"
-    with pytest.raises(ModuleNotFoundError, match=r"no module named 'pycuda\.curandom' in the simulator"):
-        importlib.import_module("pycuda.curandom")
+    with pytest.raises(ModuleNotFoundError, match=r"no module named 'pycuda\.gl' in the simulator"):
+        importlib.import_module("pycuda.gl")
 
 
 def test_install_refuses_beside_the_real_pycuda(monkeypatch):
@@ -179,8 +180,7 @@ def test_function_attributes(module):
     assert reverse.get_attribute(cuda.function_attribute.CONST_SIZE_BYTES) == 12
     assert reverse.shared_size_bytes == 0
     reverse.set_cache_config(cuda.func_cache.PREFER_L1)
-    with pytest.raises(cuda.LogicError, match="compiles for the CPU"):
-        _ = reverse.num_regs
+    assert reverse.num_regs is None and reverse.local_size_bytes is None  # only a GPU's compiler knows
     with pytest.raises(AttributeError):
         _ = reverse.no_such_attribute
 
@@ -235,20 +235,10 @@ WRONG_ARGUMENTS = {
         cuda.LogicError,
         r"points to float32.*float64",
     ),
-    "a strided view": (
-        lambda o, i: (o, i[::2], np.int32(N), np.float32(1)),
-        ValueError,
-        r"`const float \*in`: the GPUArray is not contiguous",
-    ),
     "a strided host array": (
         lambda o, i: (o, cuda.In(i.get()[::2]), np.int32(N), np.float32(1)),
         ValueError,
         r"strided view",
-    ),
-    "Fortran order": (
-        lambda o, i: (o, cuda.In(i.get().reshape(10, 100).T), np.int32(N), np.float32(1)),
-        ValueError,
-        r"Fortran order.*transposed",
     ),
     "an empty array": (
         lambda o, i: (o, gpuarray.empty(0, np.float32), np.int32(N), np.float32(1)),
@@ -343,6 +333,27 @@ def test_use_after_free(scale, arrays):
         cuda.memcpy_dtoh(np.empty(N, np.float32), freed)
     with pytest.raises(cuda.LogicError, match="invalid resource handle"):
         freed.free()
+
+
+DOUBTFUL_ARGUMENTS = {
+    "a view with gaps": (
+        lambda o, i: (o, i[::2]),
+        r"parameter #1 \(0-based\), `const float \*in`: the GPUArray is a view with gaps",
+    ),
+    "a Fortran array": (lambda o, i: (o, i.reshape(10, 100, order="F")), "the GPUArray is in Fortran order"),
+    "a host array in Fortran order": (lambda o, i: (o, cuda.In(i.get().reshape(10, 100).T)), "Fortran order.*transposed"),
+    "bits of another kind": (lambda o, i: (o, i.view(np.int32)), "points to float32, was given a GPUArray of int32"),
+}
+
+
+@pytest.mark.parametrize("case", DOUBTFUL_ARGUMENTS)
+def test_what_a_gpu_takes_and_few_mean_is_taken_with_a_warning(scale, arrays, case):
+    make, message = DOUBTFUL_ARGUMENTS[case]
+    simulator.pycuda_api.findings(clear=True)
+    with pytest.warns(cuda.SimulatorWarning, match=message):
+        scale(*make(*arrays), np.int32(N // 2), np.float32(2), **LAUNCH)
+    expected = arrays[1].get()[: N // 2] * 2  # the kernel sees the memory as it lies
+    np.testing.assert_array_equal(arrays[0].get()[: N // 2], expected)
 
 
 # ---- compiling ----
@@ -464,11 +475,6 @@ WRONG_MEMORY = {
         ValueError,
         "not contiguous",
     ),
-    "a Fortran source": (
-        lambda: cuda.memcpy_htod(cuda.mem_alloc(24), np.zeros((2, 3), np.float32, "F")),
-        ValueError,
-        "Fortran order",
-    ),
     "a read-only destination": (lambda: cuda.memcpy_dtoh(bytes(4), cuda.mem_alloc(4)), ValueError, "read-only"),
     "memset beyond the end": (lambda: cuda.memset_d32(cuda.mem_alloc(4), 0, 2), cuda.LogicError, "invalid argument"),
     "memset of too wide a value": (lambda: cuda.memset_d8(cuda.mem_alloc(4), 256, 4), OverflowError, "8 bits"),
@@ -569,20 +575,26 @@ def test_contexts_stack():
 
 def test_events_order_but_do_not_time(scale, arrays):
     start, end, stream = cuda.Event(), cuda.Event(), cuda.Stream()
-    with pytest.raises(cuda.LogicError, match="invalid resource handle"):
+    with pytest.raises(cuda.LogicError, match="cuEventElapsedTime failed: invalid resource handle - record"):
         end.time_since(start)
     start.record(stream)
     stream.wait_for_event(start)
     assert end.record(stream).synchronize() is end
     assert end.query() and stream.is_done() and stream.handle
-    for ask in (lambda: end.time_since(start), lambda: start.time_till(end)):
-        with pytest.raises(cuda.LogicError, match="does not model time"):
-            ask()
-    with pytest.raises(cuda.LogicError, match="does not model time"):
-        scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **LAUNCH)
+    with pytest.raises(cuda.LogicError, match="DISABLE_TIMING"):
+        cuda.Event(cuda.event_flags.DISABLE_TIMING).record().time_since(start)
+    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
+        assert math.isnan(end.time_since(start))
+    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
+        assert math.isnan(start.time_till(end))
+    launch = {"grid": (4, 1), "block": (256, 1, 1)}
+    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
+        assert math.isnan(scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **launch))
+    with pytest.raises(AssertionError, match="takes no stream"):
+        scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, stream=stream, **launch)
     get_time = scale.prepare("PPif").prepared_timed_call((4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0)
-    with pytest.raises(cuda.LogicError, match="does not model time"):
-        get_time()
+    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
+        assert math.isnan(get_time())
 
 
 # ---- gpuarray ----
@@ -596,7 +608,7 @@ def test_gpuarray_round_trip(shape, order):
     assert (device.shape, device.dtype, device.nbytes) == (host.shape, host.dtype, host.nbytes)
     assert device.flags.c_contiguous == host.flags.c_contiguous
     np.testing.assert_array_equal(device.get(), host)
-    device.set(host + 1)
+    device.set(np.asarray(host + 1))
     assert not np.array_equal(device.get(), host)
     np.testing.assert_array_equal(device.get(), host + 1)
 
@@ -604,11 +616,17 @@ def test_gpuarray_round_trip(shape, order):
 def test_gpuarray_views_agree_with_numpy():
     host = np.arange(24, dtype=np.float32).reshape(4, 6)
     device = gpuarray.to_gpu(host)
-    for index in (1, slice(1, 3), (slice(None), 2), (slice(None, None, 2), slice(5, 0, -2)), (..., 0), (2, 3)):
+    for index in (1, slice(1, 3), (slice(None), 2), (slice(None, None, 2), slice(0, 5, 2)), (..., 0), (2, 3)):
         np.testing.assert_array_equal(device[index].get(), host[index])
-    device[1:3, ::2] = 100
-    host[1:3, ::2] = 100
+    device[1:3] = 100
+    host[1:3] = 100
+    device[1:3, ::2] = np.full((2, 3), 7, np.float32)
+    host[1:3, ::2] = 7
     np.testing.assert_array_equal(device.get(), host)
+    with pytest.raises(RuntimeError, match="needs contiguous arrays"):  # as PyCUDA: filling needs an array without gaps
+        device[1:3, ::2] = 100
+    with pytest.raises(OverflowError, match="reversed view"):
+        device[::-1].get()
     np.testing.assert_array_equal(device.reshape(2, -1).get(), host.reshape(2, -1))
     device.ravel().fill(3)
     np.testing.assert_array_equal(device.get(), 3)
@@ -626,7 +644,7 @@ def test_gpuarray_arithmetic_agrees_with_numpy():
     y += 1
     y *= x
     np.testing.assert_array_equal(y.get(), (b + 1) * a)
-    with pytest.raises(NotImplementedError, match="Broadcasting"):
+    with pytest.raises(NotImplementedError, match="equal shapes"):
         x + gpuarray.zeros(4, np.float32)
 
 
@@ -637,7 +655,7 @@ WRONG_ARRAYS = {
     "a negative shape": (lambda a: gpuarray.empty((-3,), np.float32), ValueError, "negative"),
     "an unknown order": (lambda a: gpuarray.empty((3,), np.float32, order="X"), ValueError, "invalid order"),
     "a hash": (hash, TypeError, "unhashable"),
-    "its truth": (bool, ValueError, "ambiguous"),
+    "its truth": (bool, ValueError, "neither true nor false"),
 }
 
 

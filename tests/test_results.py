@@ -273,7 +273,11 @@ def test_reported_numbers_have_types(tmp_path, monkeypatch):
     assert results.reported("heads") == []
 
 
-@pytest.mark.parametrize("path", sorted(results.MEASURED.glob("*.json")), ids=lambda path: path.stem)
+# What compute-sanitizer said has a form of its own; tests/test_corpus.py reads it.
+RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem != "sanitizer")
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_every_committed_record_can_be_read_and_was_made_on_a_gpu_from_these_sources(path):
     record = results.load(path)
     assert record.name == path.stem and record.device.kind == "gpu" and record.changed_sources() == ()

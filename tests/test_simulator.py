@@ -1,9 +1,13 @@
 """The simulator finds what is wrong, counts what a GPU counts, and leaves right kernels alone."""
 
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,6 +108,237 @@ def test_two_modules_of_one_source_have_constants_of_their_own():
         module.close()
     runtime.memory.free(address)
     assert results == [1, 2]
+
+
+# ---- CUDA C++ ----
+
+
+def values(source: str, name: str, n: int = 4, dtype=np.float32, block: int = 1, **more) -> np.ndarray:
+    y = np.zeros(n, dtype)
+    assert simulator.check(source, name, y, grid=(1,), block=(block,), **more) == ()
+    return y
+
+
+TEMPLATES = """
+template <typename T, int N = 2> struct Pair { T first[N]; };
+template <int N> __device__ float power(float x) { if constexpr (N == 0) return 1.0f; else return x * power<N - 1>(x); }
+template <int N, typename T> __global__ void k(T* y, const Pair<T, N>* p, int n) {
+  __shared__ T s[N][2];
+  constexpr T table[3] = {1, 10, 100};
+  s[threadIdx.x % N][0] = table[threadIdx.x % 3];
+  __syncthreads();
+  if (threadIdx.x < n) y[threadIdx.x] = power<N>(s[threadIdx.x % N][0]) + p->first[N - 1];
+}
+template __global__ void k<2, float>(float*, const Pair<float, 2>*, int);
+template __global__ void k< 3 , double >(double* out, const Pair<double, 3>* p, int n);
+template <> __global__ void k<7, float>(float* y, const Pair<float, 7>*, int) { y[0] = 7; }
+"""
+
+
+def test_instances_of_a_template_are_kernels():
+    module = runtime.load(TEMPLATES)
+    assert list(module.kernels) == ["k<2, float>", "k<3, double>", "k<7, float>"]
+    kernel_of_doubles = module.kernels["k<3,double>"]
+    assert kernel_of_doubles.mangled == "_Z1kILi3EdEvPT0_PK4PairIS0_XT_EEi"
+    assert module.kernels[kernel_of_doubles.mangled] is kernel_of_doubles
+    assert [(p.name, p.size, p.is_const, p.element_bytes) for p in kernel_of_doubles.parameters] == [
+        ("y", 8, False, 8), ("p", 8, True, 24), ("n", 4, False, 0)
+    ]  # fmt: skip
+    assert [k.static_shared for k in module.kernels.values()] == [16, 48, 0]
+    module.close()
+
+
+def test_an_instance_of_a_template_runs():
+    y = np.zeros(2, np.float32)
+    p, n = np.array([5, 6], np.float32), np.int32(2)
+    assert simulator.check(TEMPLATES, "k<2,float>", y, p, n, grid=(1,), block=(2,)) == ()
+    np.testing.assert_array_equal(y, [1 + 6, 100 + 6])
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("k", r"'k' may be any of k<2, float>, k<3, double>, k<7, float>: give the full or the mangled name"),
+        ("k<4, float>", r"no kernel 'k<4, float>' in this source: it has k<2, float>"),
+    ],
+)
+def test_an_ambiguous_or_missing_instance_is_named(name, match):
+    with pytest.raises(ValueError, match=match):
+        simulator.check(TEMPLATES, name, np.zeros(1, np.float32), np.zeros(2, np.float32), np.int32(1), **ONE_WARP)
+
+
+def test_a_template_without_an_instance_says_what_to_add():
+    source = "template <int N> __global__ void k(float* y) { y[0] = N; }"
+    with pytest.raises(ValueError, match=r"'k' is a template of which the source asks for no instance: add one"):
+        simulator.check(source, "k", np.zeros(1, np.float32), **ONE_WARP)
+    only_one = source + "\ntemplate __global__ void k<4>(float*);"
+    assert values(only_one, "k")[0] == 4
+    deduced = "template <class T> __global__ void k(T* y) { y[0] = sizeof(T); }\ntemplate __global__ void k(double*);"
+    assert values(deduced, "k", dtype=np.float64)[0] == 8
+
+
+NAMESPACES = """
+namespace layers {
+  constexpr int two = 2;
+  struct Options { int a; float b; };
+  namespace detail { __global__ void __launch_bounds__(two * 32, 1) scale(float* __restrict__ y, Options o) { y[0] = o.a * o.b; } }
+  __global__ void scale(float* y) { y[0] = 1; }
+  __global__ void scale(float* y, int n) { y[0] = n; }
+}
+namespace { __global__ void hidden(float* y) { y[0] = 3; } }
+static __global__ void local(float* y) { y[0] = 4; }
+void __global__ turned(float* y) { y[0] = 5; }
+namespace a::b { extern "C" __global__ void plain(float* y) { y[0] = 6; } }
+"""
+
+
+def test_kernels_in_namespaces_overloaded_and_not_extern_c():
+    module = runtime.load(NAMESPACES)
+    assert list(module.kernels) == [
+        "layers::detail::scale", "_ZN6layers5scaleEPf", "_ZN6layers5scaleEPfi", "hidden", "local", "turned", "a::b::plain"
+    ]  # fmt: skip
+    assert module.kernels["layers::detail::scale"].max_threads == 64
+    assert module.kernels["plain"].mangled == "plain"
+    assert module.kernels["_ZN6layers5scaleEPf"].parameters[0].name == "y"
+    module.close()
+    for name, want in (("hidden", 3), ("local", 4), ("turned", 5), ("plain", 6)):
+        assert values(NAMESPACES, name)[0] == want
+    y = np.zeros(1, np.float32)
+    assert simulator.check(NAMESPACES, "_ZN6layers5scaleEPfi", y, np.int32(9), grid=(1,), block=(1,)) == ()
+    assert y[0] == 9
+    with pytest.raises(ValueError, match="may be any of"):
+        simulator.check(NAMESPACES, "scale", y, grid=(1,), block=(1,))
+
+
+def test_kernels_that_macros_make_and_conditions_leave_out():
+    source = """
+#define KERNEL(T, NAME) extern "C" __global__ void NAME(T* y) { y[0] = sizeof(T); }
+KERNEL(float, k4) KERNEL(double, k8)
+#if 0
+__global__ void never(float* y) { asm("trap;"); }
+#endif
+#ifdef WITH_EXTRA
+extern "C" __global__ void extra(float* y) { y[0] = WITH_EXTRA; }
+#endif
+"""
+    assert list(runtime.load(source).kernels) == ["k4", "k8"]
+    assert values(source, "k8", dtype=np.float64)[0] == 8
+    assert values(source, "extra", options=["-DWITH_EXTRA=5"])[0] == 5
+    found = simulator.check(
+        source.replace("WITH_EXTRA;", "y[4];"),
+        "extra",
+        np.zeros(4, np.float32),
+        grid=(1,),
+        block=(1,),
+        options=[("-DWITH_EXTRA=5")],
+    )
+    assert (found[0].kind, found[0].line) == ("out-of-bounds", 8)
+
+
+SHARED_KINDS = """
+struct Cell { float value; int count; char tag; };
+__device__ int calls = 0;
+__device__ float bias[2] = {0.5f, 1.5f};
+__constant__ float weights[2][3] = {{1, 2, 3}, {4, 5, 6}};
+__constant__ const int shift = 2;
+__device__ __noinline__ float stage(float v) {
+  __shared__ float box[32];
+  box[threadIdx.x] = v;
+  __syncthreads();
+  return box[31 - threadIdx.x];
+}
+extern "C" __global__ __launch_bounds__(32) void k(float* __restrict__ y, const float* __restrict__ x) {
+  __shared__ float plane[2][4][4];
+  __shared__ Cell cells[32];
+  __shared__ float2 pairs[32];
+  extern __shared__ __align__(sizeof(double)) unsigned char raw[];
+  float* dynamic = reinterpret_cast<float*>(raw);
+  int t = threadIdx.x;
+  plane[t / 16][t / 4 % 4][t % 4] = __ldg(&x[t]);
+  cells[t] = Cell{x[t], t, 'a'};
+  pairs[t] = make_float2(t, -t);
+  dynamic[t] = 2 * t;
+  if (t == 0) calls += 1;
+  __syncthreads();
+  float sum = 0;
+  #pragma unroll 4
+  for (int j = 0; j < 3; ++j) sum += weights[1][j];
+  int u = 31 - t;
+  sum += plane[u / 16][u / 4 % 4][u % 4] + cells[u].value + cells[u].count + pairs[u].x + dynamic[u];
+  y[t] = sum + bias[1] + shift + stage(x[t]) + calls;
+}
+"""
+
+
+def test_shared_arrays_structs_device_globals_and_constants_together():
+    x = np.arange(32, dtype=np.float32)
+    y = np.zeros(32, np.float32)
+    assert simulator.check(SHARED_KINDS, "k", y, x, grid=(1,), block=(32,), shared=128) == ()
+    np.testing.assert_array_equal(y, 7 * x[::-1] + 15 + 1.5 + 2 + 1)
+    module = runtime.load(SHARED_KINDS)
+    assert module.kernels["k"].static_shared == 128 + 32 * 12 + 256 + 128
+    assert {name: (g.nbytes, g.space) for name, g in module.globals.items()} == {
+        "calls": (4, "device"), "bias": (8, "device"), "weights": (24, "constant"), "shift": (4, "constant")
+    }  # fmt: skip
+    module.close()
+
+
+def test_a_finding_in_a_three_dimensional_shared_array_names_its_axes():
+    source = kernel("__shared__ float s[2][3][4];\ny[0] = s[1][2][threadIdx.x];", "float* y")
+    finding = only(simulator.check(source, "k", np.zeros(1, np.float32), grid=(1,), block=(1,)))
+    assert (finding.kind, finding.array, finding.index) == ("uninitialised", "s", (1, 2, 0))
+
+
+def test_several_kernels_of_one_source_have_their_own_shared_memory():
+    source = "".join(
+        f'extern "C" __global__ void k{j}(float* y) {{ __shared__ float s[{n}]; s[0] = {n}; __syncthreads(); y[0] = s[0]; }}\n'
+        for j, n in enumerate((12000, 11000, 2))
+    )
+    module = runtime.load(source)
+    assert [k.static_shared for k in module.kernels.values()] == [48000, 44000, 8]
+    module.close()
+    assert values(source, "k1")[0] == 11000
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("texture<float, 1> t;", "textures"),
+        ("__device__ float f(cudaSurfaceObject_t s);", "surfaces"),
+        ("__device__ __managed__ int m;", "managed memory"),
+        ("#include <cuda/pipeline>", "asynchronous copies"),
+        ("#include <cub/cub.cuh>", "CUDA's C++ library"),
+        ("__device__ void f() { cuda::memcpy_async(0, 0, 4, 0); }", "asynchronous copies"),
+        ("__device__ void f() { __pipeline_memcpy_async(0, 0, 4); }", "asynchronous copies"),
+        ("__device__ void f(int* p) { cudaLaunchKernel(0, 1, 1, 0, 0, 0); }", "dynamic parallelism"),
+        ("__global__ void __cluster_dims__(2, 1, 1) c(int* y) {}", "clusters"),
+        ("__device__ float* f() { return new float[4]; }", "memory allocated inside a kernel"),
+        ("__device__ void* f() { return malloc(4); }", "memory allocated inside a kernel"),
+        ("__device__ float f(curandState* s);", "cuRAND"),
+        ('__device__ void f() { __asm__ volatile(""); }', "inline PTX"),
+    ],
+)
+def test_what_needs_a_gpu_is_refused_by_name_and_line(line, what):
+    with pytest.raises(runtime.CompileFailed, match=rf"kernel\.cu:2: the simulator cannot run .*{re.escape(what)}"):
+        runtime.load(f"\n{line}\n")
+
+
+def test_words_like_those_that_are_refused_are_not():
+    source = kernel(
+        ("/* new malloc(4) <<< */ int renew = 1; Free f; f.free(); y[0] = renew;"),
+        "float* y",
+        "struct Free { __device__ void free() {} };",
+    )
+    assert values(source, "k")[0] == 1
+    constructor = kernel(
+        "Empty e; y[0] = e.v;", "float* y", ("struct Empty { float v = 2; Empty() = default; Empty(const Empty&) = delete; };")
+    )
+    assert values(constructor, "k")[0] == 2
+
+
+def test_a_constant_table_of_a_kernel_is_no_array_of_the_device():
+    source = kernel("constexpr int order[8] = {3, 1, 2, 0, 7, 6, 5, 4};\ny[threadIdx.x] = order[threadIdx.x];", "float* y")
+    np.testing.assert_array_equal(values(source, "k", n=8, block=8), [3, 1, 2, 0, 7, 6, 5, 4])
 
 
 # ---- findings ----
@@ -233,6 +468,43 @@ def test_fresh_device_memory_is_poisoned_and_reading_it_is_found():
     runtime.memory.free(address)
     assert only(report.findings).kind == "uninitialised"
     assert np.isnan(out).all()
+
+
+TAIL = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) y[i] = x[i];")
+
+
+def test_an_output_that_is_not_wholly_written_is_a_warning_at_the_store():
+    y, x, n = arrays(40)
+    finding = only(simulator.check(TAIL, "k", y, x, n, **ONE_WARP))
+    assert (finding.kind, finding.severity, finding.array, finding.index, finding.line) == ("unwritten", "warning", "y", 32, 4)
+    assert "leaves 8 of the 40 elements of y unwritten: the first is y[32]" in finding.message
+    assert simulator.check(TAIL, "k", y, x, n, grid=(2,), block=(32,)) == ()
+
+
+def test_only_declared_or_nan_outputs_must_be_written():
+    x, n = np.arange(40, dtype=np.float32), np.int32(40)
+    zeros = np.zeros(40, np.float32)
+    assert simulator.check(TAIL, "k", zeros, x, n, **ONE_WARP) == ()
+    declared = only(simulator.check(TAIL, "k", zeros, x, n, outputs=("y",), **ONE_WARP))
+    assert (declared.kind, declared.array) == ("unwritten", "y")
+    assert np.isnan(zeros[32:]).all()
+    assert not np.isnan(zeros[:32]).any()
+    assert simulator.check(TAIL, "k", np.full(40, np.nan, np.float32), x, n, outputs=(), **ONE_WARP) == ()
+    with pytest.raises(ValueError, match=r"outputs names z; the pointers of k are y, x"):
+        simulator.check(TAIL, "k", zeros, x, n, outputs=("z",), **ONE_WARP)
+
+
+def test_an_output_that_nothing_is_written_to():
+    finding = only(simulator.check(kernel("if (n < 0) y[0] = x[0];"), "k", *arrays(40), **ONE_WARP))
+    assert (finding.kind, finding.line) == ("unwritten", 2)
+    assert "writes nothing to y" in finding.message
+
+
+def test_a_declared_output_that_is_read_first_is_uninitialised():
+    source = kernel("y[threadIdx.x] += 1;", "int* y")
+    y = np.zeros(32, np.int32)
+    assert simulator.check(source, "k", y, **ONE_WARP) == ()
+    assert only(simulator.check(source, "k", y, outputs=("y",), **ONE_WARP)).kind == "uninitialised"
 
 
 def test_two_barriers_in_two_branches_are_divergence():
@@ -372,8 +644,22 @@ def test_a_profile_prints_its_lines_and_findings():
     ],
 )
 def test_launches_that_a_gpu_refuses(shape, match):
+    source = kernel("y[0] = 0;")
+    finding = only(simulator.check(source, "k", *arrays(4), **shape))
+    assert (finding.kind, finding.severity, finding.line) == ("resources", "error", 2)
+    assert re.search(match, finding.message)
     with pytest.raises(runtime.LaunchRefused, match=match):
-        simulator.check(kernel("y[0] = 0;"), "k", *arrays(4), **shape)
+        simulator.profile(source, "k", *arrays(4), **shape)
+
+
+def test_a_block_beyond_the_launch_bounds_is_refused():
+    source = "#define MOST (2 * 32)\n" + kernel("y[threadIdx.x] = 0;", "float* y").replace(
+        "void k", ("void __launch_bounds__(MOST, 2) k")
+    )
+    finding = only(simulator.check(source, "k", np.zeros(96, np.float32), grid=(1,), block=(96,)))
+    assert finding.kind == "resources"
+    assert "96 threads, 64 at most by its __launch_bounds__" in finding.message
+    assert simulator.check(source, "k", np.zeros(64, np.float32), grid=(1,), block=(64,)) == ()
 
 
 @pytest.mark.parametrize(
@@ -446,3 +732,133 @@ def test_host_copies_outside_an_allocation_are_refused():
         runtime.memory.free(address)
     with pytest.raises(runtime.OutOfMemory, match="bytes of device memory asked for"):
         runtime.memory.allocate(runtime.memory.total + 1)
+
+
+# ---- leaks ----
+
+
+def test_memory_that_is_not_freed_is_a_leak_with_the_line_that_asked_for_it():
+    before = simulator.leaks()
+    addresses = [runtime.memory.allocate(100) for _ in range(3)]
+    found = [f for f in simulator.leaks() if f not in before]
+    for address in addresses:
+        runtime.memory.free(address)
+    finding = only(found)
+    assert (finding.kind, finding.severity, finding.file) == ("leak", "warning", "test_simulator.py")
+    assert "3 allocations, 300 bytes in all, of device memory allocated here were not freed" in finding.message
+    assert any("runtime.memory.allocate(100) for" in text for text in finding.source_lines.values())
+    assert simulator.leaks() == before
+
+
+LEAKING = """
+from helpers import simulator
+simulator.activate(report_leaks=True)
+import pycuda.autoinit
+import pycuda.driver as cuda
+import os
+held = cuda.mem_alloc(64)          # a variable: freed when the program ends
+os.forgotten = [cuda.mem_alloc(32) for _ in range(2)]
+"""
+
+
+def test_leaks_are_reported_when_a_program_ends(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LEAKING)
+    root = str(Path(simulator.__file__).parents[2])
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})
+    assert done.returncode == 0, done.stderr
+    assert "leak (warning): 2 allocations, 64 bytes in all, of device memory allocated here were not freed" in done.stderr
+    assert done.stderr.count("leak") == 1
+    assert "script.py:8: os.forgotten" in done.stderr
+
+
+# ---- several workers ----
+
+
+@pytest.fixture
+def three_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+
+
+def launched(source: str, *args: np.ndarray, grid: int, block: int = 256, **more):
+    """Launches kernel k with these arrays; the report and what the first array holds afterwards."""
+    module = runtime.load(source, file="k.cu")
+    addresses = [runtime.memory.allocate(a.nbytes) for a in args]
+    try:
+        for address, array in zip(addresses, args, strict=True):
+            runtime.memory.write(address, array, array.nbytes)
+        packed = b"".join(address.to_bytes(8, "little") for address in addresses)
+        report = runtime.launch(module.kernels["k"], packed, (grid,), (block,), **more)
+        result = np.empty_like(args[0])
+        runtime.memory.read(result, addresses[0], result.nbytes)
+        return report, result
+    finally:
+        for address in addresses:
+            runtime.memory.free(address)
+        module.close()
+
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+TILE = "__shared__ float s[256];\ns[threadIdx.x] = x[i];\n__syncthreads();\ny[i] = s[255 - threadIdx.x] + x[0];"
+
+
+@pytest.mark.parametrize(
+    ("c_type", "dtype"), [("float", np.float32), (("unsigned char"), np.uint8), ("short", np.int16), ("double", np.float64)]
+)
+def test_several_workers_share_a_right_launch(three_cores, c_type, dtype):
+    x = (np.arange(512 * 256) % 100).astype(dtype)
+    source = kernel(INDEX + TILE.replace("float", c_type), f"{c_type}* y, const {c_type}* x")
+    report, y = launched(source, np.zeros_like(x), x, grid=512)
+    assert (report.workers, report.findings) == (3, ())
+    np.testing.assert_array_equal(y, x.reshape(512, 256)[:, ::-1].ravel() + x[0])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("y[i] = y[i] + y[(i + 1) % (512 * 256)];", "race"),  # between neighbouring blocks only
+        ("if (i == 300 * 256 || i == 511 * 256) y[7] = i;\nelse if (i != 7) y[i] = 1;", "race"),  # two blocks, far apart
+        ("if (blockIdx.x == 500) y[threadIdx.x / 2] = 1;", "race"),  # within one block
+        ("if (i != 99999) y[i] = 1;\nelse y[1 << 20] = 1;", "out-of-bounds"),
+        ("__shared__ float s[256];\ny[i] = i == 77777 ? s[0] : 0;", "uninitialised"),
+    ],
+)
+def test_what_several_workers_doubt_one_finds_the_same_each_time(three_cores, body, kind):
+    start = np.arange(512 * 256, dtype=np.float32)
+    alone, want = _outcome(kernel(INDEX + body, "float* y"), start, workers=1)
+    for _ in range(3):
+        findings, got = _outcome(kernel(INDEX + body, "float* y"), start)
+        assert [str(f) for f in findings] == [str(f) for f in alone]
+        assert findings[0].kind == kind
+        np.testing.assert_array_equal(got, want)
+
+
+def _outcome(source, start, **more):
+    try:
+        report, result = launched(source, start, grid=512, **more)
+    except runtime.LaunchFault as fault:
+        return fault.report.findings, None
+    assert report.workers == 1
+    return report.findings, result
+
+
+@pytest.mark.parametrize("body", ["atomicAdd(y, 1.0f);", 'if (i == 5) printf("x");', "if (i == 0) y[0] = clock64();"])
+def test_one_worker_runs_what_shows_the_order_of_blocks(three_cores, body, capsys):
+    report, _ = launched(kernel(INDEX + body, "float* y"), np.zeros(4, np.float32), grid=512)
+    assert (report.workers, report.findings) == (1, ())
+
+
+def test_atomics_of_a_macro_are_run_by_one_worker_too(three_cores, tmp_path):
+    (tmp_path / "more.h").write_text("#define ADD(p) atomicAdd(p, 1.0f)\n")
+    source = kernel(INDEX + "ADD(y + i % 4);", "float* y", '#include "more.h"')
+    y = np.zeros(4, np.float32)
+    assert simulator.check(source, "k", y, grid=(512,), block=(256,), options=[f"-I{tmp_path}"]) == ()
+    np.testing.assert_array_equal(y, 512 * 64)
+
+
+def test_a_runaway_is_stopped_in_every_worker(three_cores):
+    source = kernel(INDEX + "while (y[i % 4] == 0) {}", "volatile float* y")
+    started = time.monotonic()
+    finding = only(simulator.check(source, "k", np.zeros(4, np.float32), grid=(512,), block=(256,), time_limit=0.3))
+    assert finding.kind == "runaway"
+    assert time.monotonic() - started < 30

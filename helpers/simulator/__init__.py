@@ -7,24 +7,46 @@ What it models and what not is said in `helpers.simulator.runtime`: it has no cl
 
 from __future__ import annotations
 
+import atexit
+import gc
+import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from . import runtime
-from .report import Finding, LineTraffic, Profile, Request, profile_of
+from .profile import LineTraffic, Profile, ProfileComparison, Request, compare, profile_of
+from .report import Finding, leaked
 
-__all__ = ["Finding", "LineTraffic", "Profile", "Request", "activate", "check", "profile"]
+__all__ = ["Finding", "LineTraffic", "Profile", "ProfileComparison", "Request", "activate", "check", "compare", "leaks", "profile"]
 
 
-def activate() -> None:
+def activate(report_leaks: bool = False) -> None:
     """Makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
 
-    Raises RuntimeError when the real PyCUDA has been imported already.
+    report_leaks: when the program ends, its variables are let go, and device memory that is still allocated then is reported to
+    standard error, one finding ("leak") for each line that allocated some. Raises RuntimeError when the real PyCUDA has been
+    imported already.
     """
     from . import pycuda_api
 
     pycuda_api.install()
+    if report_leaks:
+        atexit.register(_report_leaks)
+
+
+def leaks() -> tuple[Finding, ...]:
+    """Device memory that is allocated now and has not been freed, one finding for each line of the program that asked for some."""
+    gc.collect()
+    return leaked(runtime.memory.live())
+
+
+def _report_leaks() -> None:
+    main = vars(sys.modules["__main__"])
+    for name in [name for name in main if not name.startswith("__")]:
+        del main[name]  # as the interpreter is about to do: what a variable holds is no leak
+    for finding in leaks():
+        print(finding, file=sys.stderr)
 
 
 def profile(
@@ -38,6 +60,7 @@ def profile(
     constants: Mapping[str, np.ndarray] | None = None,
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
     sample_every: int = 1,
+    outputs: Sequence[str] | None = None,
     time_limit: float | None = None,
 ) -> Profile:
     """Runs kernel `name` of CUDA `source` once, and returns its counters and findings.
@@ -45,13 +68,15 @@ def profile(
     args: NumPy arrays (copied to the device; outputs are written back unless the launch was stopped), NumPy scalars, or device
     allocations of the simulator; grid, block: up to three extents; shared: bytes of dynamic shared memory; options: nvcc's, -D...;
     constants: values for `__constant__` symbols; watch: (block, warp) whose requests are kept one by one in `Profile.requests`;
-    sample_every: run every n-th block only (the result says so); time_limit: seconds.
+    sample_every: run every n-th block only (the result says so); outputs: as for `check`; time_limit: seconds.
 
     Raises runtime.CompileFailed, TypeError or ValueError for arguments that do not fit, runtime.LaunchRefused.
     """
     observe = (*runtime.CHECKS, "traffic")
-    launched = _launch(source, name, args, grid, block, shared, options, constants or {}, observe, watch, sample_every, time_limit)
-    return profile_of(*launched)
+    constants = constants or {}
+    return profile_of(
+        *_launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs)
+    )
 
 
 def check(
@@ -63,35 +88,41 @@ def check(
     shared: int = 0,
     options: Sequence[str] = (),
     constants: Mapping[str, np.ndarray] | None = None,
+    outputs: Sequence[str] | None = None,
     time_limit: float | None = None,
 ) -> tuple[Finding, ...]:
-    """Runs one launch as `profile` does, without counting, and returns what is wrong with it: an empty tuple for a good one."""
+    """Runs one launch as `profile` does, without counting, and returns what is wrong with it: an empty tuple for a good one.
+
+    outputs: names of the pointer parameters that the kernel must write wholly. Their arrays start as fresh device memory does, with
+    nothing in them, whatever the NumPy arrays hold; an element that is read before it is written, or never written, is a finding.
+    Without `outputs` these are the arrays of floats that hold nothing but NaN and whose parameter is not const.
+    A launch that a GPU would refuse is a finding too ("resources"). Raises as `profile` does otherwise.
+    """
     watch = ((0, 0, 0), 0)
-    report, *_ = _launch(source, name, args, grid, block, shared, options, constants or {}, runtime.CHECKS, watch, 1, time_limit)
+    observe, constants = runtime.CHECKS, constants or {}
+    try:
+        report, *_ = _launch(source, name, args, grid, block, shared, options, constants, observe, watch, 1, time_limit, outputs)
+    except runtime.LaunchRefused as refusal:
+        return (refusal.finding,)
     return report.findings
 
 
-def _launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit):
-    module = runtime.load(source, tuple(options), file=f"{name}.cu")
+def _launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs):
+    plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
+    module = runtime.load(source, tuple(options), file=f"{plain}.cu")
     try:
-        if name not in module.kernels:
-            raise ValueError(f"no kernel {name!r} in this source: it has {', '.join(module.kernels) or 'none'}")
-        kernel = module.kernels[name]
+        try:
+            kernel = module.kernels[name]
+        except runtime.UnknownKernel as error:
+            raise ValueError(str(error)) from None
         grid, block = (tuple(int(v) for v in (*shape, 1, 1, 1)[:3]) for shape in (grid, block))
         _set_constants(module, constants)
-        with _Arguments(kernel, args) as packed:
+        with _Arguments(kernel, args, outputs) as packed:
             try:
                 report = runtime.launch(
-                    kernel,
-                    packed.buffer,
-                    grid,
-                    block,
-                    shared,
-                    observe,
-                    watch=watch,
-                    sample_every=sample_every,
-                    time_limit=time_limit,
-                )
+                    kernel, packed.buffer, grid, block, shared, observe,
+                    outputs=packed.outputs, watch=watch, sample_every=sample_every, time_limit=time_limit,
+                )  # fmt: skip
                 packed.copy_back()
             except runtime.LaunchFault as fault:
                 report = fault.report
@@ -117,11 +148,16 @@ def _set_constants(module: runtime.Module, constants: Mapping[str, np.ndarray]) 
 class _Arguments:
     """Arguments on the device for one launch: arrays are copied there and freed afterwards."""
 
-    def __init__(self, kernel: runtime.Kernel, args: tuple):
+    def __init__(self, kernel: runtime.Kernel, args: tuple, outputs: Sequence[str] | None = None):
         expected = ", ".join(f"{p.type_text} {p.name}" for p in kernel.parameters)
         if len(args) != len(kernel.parameters):
             raise TypeError(f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, {len(args)} given")
-        self._kernel, self._args = kernel, args
+        pointers = [p.name for p in kernel.parameters if p.is_pointer]
+        if unknown := [name for name in outputs or () if name not in pointers]:
+            known = ", ".join(pointers) or "none"
+            raise ValueError(f"outputs names {', '.join(unknown)}; the pointers of {kernel.name} are {known}")
+        self._kernel, self._args, self._named = kernel, args, outputs
+        self.outputs: list[int] = []
         self._copies: list[tuple[int, np.ndarray]] = []
 
     def __enter__(self) -> _Arguments:
@@ -149,14 +185,20 @@ class _Arguments:
     def _bytes_of(self, parameter: runtime.Parameter, value) -> bytes:
         what = f"argument {parameter.name!r} of {self._kernel.name} ({parameter.type_text})"
         if parameter.is_pointer:
-            return self._pointer(what, value).to_bytes(8, "little")
+            address = self._pointer(what, value, self._is_output(parameter, value))
+            return address.to_bytes(8, "little")
         if not isinstance(value, np.generic):
             raise TypeError(f"{what} needs a NumPy scalar such as numpy.int32(7), {value!r} ({type(value).__name__}) given")
         if value.nbytes != parameter.size or (value.dtype.kind == "f") != parameter.is_floating:
             raise TypeError(f"{what} has {parameter.size} bytes, {value!r} ({value.dtype}) does not fit")
         return value.tobytes()
 
-    def _pointer(self, what: str, value) -> int:
+    def _is_output(self, parameter: runtime.Parameter, value) -> bool:
+        if self._named is not None:
+            return parameter.name in self._named
+        return isinstance(value, np.ndarray) and not parameter.is_const and value.dtype.kind == "f" and bool(np.isnan(value).all())
+
+    def _pointer(self, what: str, value, is_output: bool) -> int:
         if not isinstance(value, np.ndarray):
             try:
                 return int(value)
@@ -171,5 +213,8 @@ class _Arguments:
             raise ValueError(f"{what} was given an empty array")
         address = runtime.memory.allocate(value.nbytes)
         self._copies.append((address, value))
-        runtime.memory.write(address, value, value.nbytes)
+        if is_output:
+            self.outputs.append(address)
+        else:
+            runtime.memory.write(address, value, value.nbytes)
         return address

@@ -23,11 +23,11 @@ _ENGINE_FLAGS = ("-O2", "-Wall", "-pthread", f"-I{NATIVE}")
 _KERNEL_FLAGS = (
     "-std=c++17", "-O2", "-g", "-fPIC", "-w", "-ffp-contract=off", "-fno-strict-aliasing",
     "-fsanitize=thread", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
-    "-fno-tree-vectorize", "-fno-optimize-sibling-calls",
+    "-fno-tree-vectorize", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer",
 )  # fmt: skip
 _ONLY_GCC = (
     "-fno-tree-loop-distribute-patterns", "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-    "-fno-ipa-icf", "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-ipa-icf", "-fno-gnu-unique", "--param=tsan-instrument-func-entry-exit=0",
 )  # fmt: skip
 _ONLY_CLANG = (
     "-gdwarf-4", "-fno-slp-vectorize", "-mllvm", "-tsan-instrument-func-entry-exit=0",
@@ -49,6 +49,7 @@ class Program:
     file: str
     source: str
     kernels: tuple[Signature, ...]
+    templates: tuple[str, ...]
     dynamic_shared: tuple[tuple[str, str], ...]
     debug: DebugInfo
 
@@ -61,7 +62,7 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
     """
     macros, paths = compiler_options(options)
     try:
-        translation = translate(source, file, extern_c, macros)
+        translation = translate(source, file, extern_c, macros, lambda text: _preprocess(text, file, macros, paths))
     except UnsupportedError as error:
         raise toolchain.CompileFailed(str(error)) from error
     key = toolchain.content_key(translation.text, *paths, *_kernel_flags(), _headers())
@@ -70,7 +71,7 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
     if not (library.exists() and notes.exists()):
         _build(translation, paths, library, notes)
     debug = DebugInfo.from_dict(json.loads(notes.read_text()))
-    return Program(library, file, source, translation.kernels, translation.dynamic_shared, debug)
+    return Program(library, file, source, translation.kernels, translation.templates, translation.dynamic_shared, debug)
 
 
 def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -99,6 +100,25 @@ def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
                 "options for optimisation (-O3, -use_fast_math, -maxrregcount ...)"
             )
     return "\n".join(lines), tuple(paths)
+
+
+def _preprocess(source: str, file: str, macros: str, paths: tuple[str, ...]) -> str:
+    """What the preprocessor leaves of `source`, each line in its old place."""
+    with toolchain.scratch() as folder:
+        (folder / "kernel.cpp").write_text(f'{macros}\n#line 1 "{file}"\n{source}')
+        words = ["-std=c++17", "-D__CUDACC__=1", "-D__CUDA_ARCH__=900", f"-I{INCLUDE}", *paths]
+        toolchain.run_compiler([*words, "-E", "kernel.cpp", "-o", "kernel.i"], folder)
+        text = (folder / "kernel.i").read_text(errors="replace")
+    lines: dict[int, str] = {}
+    number, here = 0, False
+    for line in text.splitlines():
+        if marker := re.match(r'# (\d+) "(.*?)"', line):
+            number, here = int(marker[1]), marker[2] == file
+        else:
+            if here:
+                lines[number] = f"{lines.get(number, '')} {line}"
+            number += 1
+    return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1)) + "\n"
 
 
 def _build(translation: Translation, paths: tuple[str, ...], library: Path, notes: Path) -> None:

@@ -1,35 +1,35 @@
-"""Findings and counters as records that print themselves: text for a terminal, HTML for a notebook, dictionaries for files."""
+"""Findings as records that print themselves: text for a terminal, HTML for a notebook, dictionaries for files."""
 
 from __future__ import annotations
 
 import html
+import linecache
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
-SECTOR_BYTES = 32
+# By the number that the engine gives (findings.h): the kind that a reader sees.
 _KINDS = (
-    "out-of-bounds",
-    "misaligned",
-    "race",
-    "uninitialised",
-    "barrier",
-    "barrier",
-    "runaway",
-    "out-of-bounds",
-    "out-of-bounds",
-)
-_OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY, _ROW_OVERRUN = range(9)
+    "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway", "out-of-bounds", "out-of-bounds",
+    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier",
+)  # fmt: skip
+(
+    _OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY, _ROW_OVERRUN,
+    _INACTIVE_LANE, _MASK_WITHOUT_SELF, _MASK_MISMATCH, _MASK_EXITED, _WARP_DEADLOCK, _ASSERTION, _CALLERS,
+) = range(16)  # fmt: skip
+_WARNINGS = (_EXITED, _MASK_EXITED)
+_UNKNOWN = 2**32 - 1  # Place::unknown
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
-_SPACES = ("global", "shared", "shared", "constant", "global")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a launch, the first time it happened.
 
-    kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier" or "runaway"; severity: "error" or "warning";
+    kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask", "assert", "unwritten", "resources",
+    "leak", "unsynchronised" or "runaway"; severity: "error" or "warning";
     message: one sentence on what happened; cause: one sentence on what usually leads to it; line: of `file`, 0 if unknown;
     thread, block: (x, y, z); array, index: what was touched (index: int, or one int an axis; None where it does not apply);
     other_line: the line of the access or barrier that this one collides with; count: how often the same instruction did it.
@@ -69,9 +69,60 @@ def block_of_text(text: str, colour: str) -> str:
     return f'<pre style="border-left: 4px solid {colour}; padding-left: 0.8em; white-space: pre-wrap">{html.escape(text)}</pre>'
 
 
-def describe_finding(raw, kernel, arrays: Mapping[int, object], block_shape: tuple[int, int, int]) -> Finding:
-    """The engine's finding (a runtime.RawFinding) in words. `arrays` names the arrays by the engine's numbers."""
-    return _Describer(raw, kernel, arrays, block_shape).finding()
+def describe_finding(raw, kernel, arrays: Mapping[int, object], block_shape: tuple[int, int, int]) -> Finding | None:
+    """The engine's finding (a runtime.RawFinding) in words, None for what is none on a second look.
+
+    `arrays` names the arrays by the engine's numbers.
+    """
+    describer = _Describer(raw, kernel, arrays, block_shape)
+    return None if raw.kind == _CALLERS and describer.is_one_barrier() else describer.finding()
+
+
+def finding_of_launch(kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more) -> Finding:
+    """A finding about a launch as a whole: its place is `line`, or where the kernel begins."""
+    program, line = kernel.module.program, line or kernel.line
+    source = program.source.splitlines()
+    shown = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
+    return Finding(
+        kind, message, program.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause, source_lines=shown, **more
+    )  # fmt: skip
+
+
+def leaked(live) -> tuple[Finding, ...]:
+    """One finding for each line that allocated device memory which is still there; live: (nbytes, file, line) of each."""
+    by_line: dict[tuple[str, int], list[int]] = {}
+    for nbytes, file, line in live:
+        by_line.setdefault((file, line), []).append(nbytes)
+    findings = []
+    for (file, line), sizes in by_line.items():
+        several = f"{len(sizes):,} allocations, {sum(sizes):,} bytes in all," if len(sizes) > 1 else f"{sizes[0]:,} bytes"
+        message = f"{several} of device memory allocated here were not freed"
+        cause = "What still refers to it: a list that grows, a reference cycle, an object of a module? Free it, or let it go."
+        text = linecache.getline(file, line).strip()
+        shown = {line: text} if text else {}
+        where = Path(file).name if file else ""
+        findings.append(
+            Finding("leak", message, where, line, (0, 0, 0), (0, 0, 0), severity="warning", cause=cause, source_lines=shown)
+        )
+    return tuple(findings)
+
+
+def describe_unwritten(kernel, array, first: int, missing: int, nbytes: int, pc: int) -> Finding:
+    """An array (a runtime.ArrayName, or None) with `missing` unwritten bytes, the first at `first`; pc: of a store to it."""
+    debug = kernel.module.program.debug
+    file, line = debug.place_of(pc - 1) if pc else ("", 0)
+    width, name, before = (array.element_bytes or 1, array.name, array.first_byte) if array else (1, "an output", 0)
+    unit = "elements" if width > 1 else "bytes"
+    index, count, total = (first - before) // width, -(-missing // width), (nbytes - before) // width
+    if pc:
+        what = f"leaves {count:,} of the {total:,} {unit} of {name} unwritten: the first is {name}[{index}]"
+        cause = "Does the grid cover the output, ragged tail and ends included, or does a guard keep a thread from its store?"
+    else:
+        what = f"writes nothing to {name}"
+        cause = "Is the store missing, or behind a guard that no thread passes?"
+    line = line if file == kernel.module.program.file else 0
+    message = f"{kernel.name} {what}; fresh device memory holds leftovers, not zeros"
+    return finding_of_launch("unwritten", message, cause, kernel, line, "warning", array=name if array else None, index=index)
 
 
 def merge_findings(findings) -> tuple[Finding, ...]:
@@ -111,8 +162,7 @@ class _Describer:
     def line_of(self, place) -> int:
         if place.line:
             return place.line
-        file, line = self.kernel.module.program.debug.place_of(place.pc - 1)
-        return line if file == self.file else 0
+        return self.kernel.module.program.debug.line_near(place.pc - 1, self.file)
 
     def thread(self, place) -> tuple[int, int, int]:
         x, y, _ = self.block_shape
@@ -125,7 +175,9 @@ class _Describer:
         writers = {
             _OUT_OF_BOUNDS: self.out_of_bounds, _MISALIGNED: self.misaligned, _RACE: self.race, _UNINITIALISED: self.uninitialised,
             _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway, _READ_ONLY: self.read_only,
-            _ROW_OVERRUN: self.row_overrun,
+            _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane, _MASK_WITHOUT_SELF: self.mask_without_self,
+            _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited, _WARP_DEADLOCK: self.warp_deadlock,
+            _ASSERTION: self.assertion, _CALLERS: self.callers,
         }  # fmt: skip
         index, name, message, cause = writers[self.raw.kind]()
         lines = [n for n in (self.other_line, self.line) if n]
@@ -133,7 +185,7 @@ class _Describer:
         return Finding(
             _KINDS[self.raw.kind], message, self.file, self.line, self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
-            "warning" if self.raw.kind == _EXITED else "error", cause, self.other_line, self.raw.count, shown,
+            "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line, self.raw.count, shown,
         )  # fmt: skip
 
     def index(self) -> int | tuple[int, ...]:
@@ -199,7 +251,7 @@ class _Describer:
     def _indexed_array(self, type_text: str):
         """The array on this source line whose declaration holds the type that was indexed: the compiler tells only the type."""
         text = self.text_of_line()
-        for variable in self.kernel.module.variables.values():
+        for variable in self.kernel.module.program.debug.variables:
             declared = f"{variable.element} " + "".join(f"[{e}]" for e in variable.extents)
             row = f"{variable.element} " + "".join(f"[{e}]" for e in variable.extents[1:])
             if f"{variable.name}[" in text.replace(" ", "") and type_text in (declared, row):
@@ -233,7 +285,7 @@ class _Describer:
         index, element = self.element() if self.array else (None, "the same bytes")
         same_block = tuple(here.block) == tuple(other.block)
         between = "with no barrier between them" if same_block else "and nothing orders two blocks"
-        first = f"{f'thread {self.thread(other)}' if same_block else self.who(other)} {_PAST[other.access]}"
+        first = f"{self._other_thread(other, same_block)} {_PAST[other.access]}"
         message = f"{self.who(here)} {_VERBS[here.access]} {element}, which {first} at line {self.other_line}, {between}"
         cause = (
             "On a GPU either may come first: a __syncthreads() is missing between the two lines."
@@ -241,6 +293,13 @@ class _Describer:
             else "Blocks run in any order: let each block write its own part, use an atomic, or make it two launches."
         )
         return index, self.array.name if self.array else None, message, cause
+
+    def _other_thread(self, other, same_block: bool) -> str:
+        if other.block[0] == _UNKNOWN:
+            return "a thread of another block"
+        if other.thread == _UNKNOWN:
+            return "another thread"
+        return f"thread {self.thread(other)}" if same_block else self.who(other)
 
     def uninitialised(self):
         index, element = self.element()
@@ -266,6 +325,29 @@ class _Describer:
             "All threads of a block must meet at the same __syncthreads(): take it out of the branch.",
         )
 
+    def calls(self, place) -> tuple[int, ...]:
+        """The lines of the calls that lead to a barrier, as far as they are known."""
+        debug = self.kernel.module.program.debug
+        outer = (debug.line_near(place.caller - 1, self.file), *debug.calls_around(place.caller - 1)) if place.caller else ()
+        return (*outer, *debug.calls_around(place.pc - 1))
+
+    def is_one_barrier(self) -> bool:
+        """Whether two copies of a barrier are copies only because the compiler made them, in an unrolled loop for example."""
+        return self.calls(self.raw.here) == self.calls(self.raw.other)
+
+    def callers(self):
+        here, other = self.raw.here, self.raw.other
+        mine, theirs = self.calls(here), self.calls(other)
+        first = next(k for k in range(max(len(mine), len(theirs))) if mine[k : k + 1] != theirs[k : k + 1])
+        self.line = (mine[first:] or (self.line,))[0]
+        self.other_line = (theirs[first:] or (here.line,))[0]
+        message = (
+            f"{self.who(here)} waits at the barrier in line {here.line}, called from line {self.line}, "
+            f"thread {self.thread(other)} at the same one, called from line {self.other_line}"
+        )
+        cause = "All threads of a block must come to one __syncthreads() together: call the function outside the branches."
+        return None, None, message, cause
+
     def exited(self):
         here, other = self.raw.here, self.raw.other
         message = f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer reach: it has returned"
@@ -283,188 +365,61 @@ class _Describer:
             "Does this loop end for every thread?",
         )
 
-
-@dataclass(frozen=True)
-class LineTraffic:
-    """What one source line did to one array: warp requests, lanes, 32-byte sectors (global), wavefronts and conflicts (shared)."""
-
-    line: int
-    source: str
-    access: str
-    space: str
-    array: str
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-    wavefronts: int
-    conflicts: int
-
-    @property
-    def bytes_moved(self) -> int:
-        return self.sectors * SECTOR_BYTES
-
-    @property
-    def efficiency(self) -> float:
-        """Bytes that lanes asked for, as a share of the bytes moved (may exceed 1: lanes that read the same word share it)."""
-        return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
-
-
-@dataclass(frozen=True)
-class Request:
-    """One instruction of the watched warp: which lanes took part, and the byte offset in the array that each touched."""
-
-    kind: str
-    space: str
-    array: str
-    line: int
-    lanes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    size: int
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics that DESIGN names.
-
-    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the
-    banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
-    nvcc may join neighbouring shared loads of one thread into one of 16 bytes, which a host compiler does not: a GPU then
-    counts fewer shared wavefronts.
-    """
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    findings: tuple[Finding, ...]
-    completed: bool
-    blocks_run: int
-    blocks: int
-    lines: tuple[LineTraffic, ...]
-    requests: tuple[Request, ...] = field(repr=False)
-    seconds: float = field(default=0.0, compare=False)
-
-    def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
-        return sum(
-            getattr(row, counter)
-            for row in self.lines
-            if row.space == space and row.access == access and array in (None, row.array)
+    def inactive_lane(self):
+        message = (
+            f"{self.who(self.raw.here)} reads the value of lane {self.raw.offset}, which takes no part in this shuffle: "
+            "its lane is not in the mask, has returned, or does not exist"
         )
-
-    global_load_requests = property(lambda self: self.total("requests", "global", "load"))
-    global_store_requests = property(lambda self: self.total("requests", "global", "store"))
-    global_load_sectors = property(lambda self: self.total("sectors", "global", "load"))
-    global_store_sectors = property(lambda self: self.total("sectors", "global", "store"))
-    shared_load_requests = property(lambda self: self.total("requests", "shared", "load"))
-    shared_store_requests = property(lambda self: self.total("requests", "shared", "store"))
-    shared_load_wavefronts = property(lambda self: self.total("wavefronts", "shared", "load"))
-    shared_store_wavefronts = property(lambda self: self.total("wavefronts", "shared", "store"))
-    shared_load_conflicts = property(lambda self: self.total("conflicts", "shared", "load"))
-    shared_store_conflicts = property(lambda self: self.total("conflicts", "shared", "store"))
-    constant_load_requests = property(lambda self: self.total("requests", "constant", "load"))
-    load_efficiency = property(lambda self: self._efficiency("load"))
-    store_efficiency = property(lambda self: self._efficiency("store"))
-
-    def _efficiency(self, access: str) -> float:
-        moved = self.total("bytes_moved", "global", access)
-        return self.total("bytes_used", "global", access) / moved if moved else float("nan")
-
-    def counters(self) -> dict[str, int]:
-        """The counters by name."""
-        names = [f"{s}_{a}_{c}" for s in ("global", "shared") for a in ("load", "store") for c in _COUNTERS[s]]
-        return {name: getattr(self, name) for name in [*names, "constant_load_requests"]}
-
-    def __str__(self) -> str:
-        part = "" if self.blocks_run == self.blocks else f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)"
-        part += "" if self.completed else "; stopped at a finding, so the counters are partial"
-        rows = [f"{self.kernel}  grid {self.grid}  block {self.block}{part}"]
-        rows += _table(_HEAD, [self._row(row) for row in self.lines])
-        rows += [str(finding) for finding in self.findings] or ["no findings"]
-        return "\n".join(rows)
-
-    @staticmethod
-    def _row(row: LineTraffic) -> tuple[str, ...]:
-        is_global, is_shared = row.space == "global", row.space == "shared"
-        return (
-            str(row.line), f"{row.space} {row.access}", row.array, f"{row.requests:,}",
-            f"{row.sectors:,}" if is_global else "", f"{row.efficiency:.0%}" if is_global else "",
-            f"{row.wavefronts:,}" if is_shared else "", f"{row.conflicts:,}" if is_shared else "", row.source,
-        )  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th style='text-align: {'left' if k in _LEFT else 'right'}'>{h}</th>" for k, h in enumerate(_HEAD))
-        body = "".join("<tr>" + "".join(_cell(k, text) for k, text in enumerate(self._row(row))) + "</tr>" for row in self.lines)
-        title = html.escape(str(self).splitlines()[0])
-        findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
-        return f"<p><b>{title}</b></p><table><tr>{head}</tr>{body}</table>{findings}"
-
-
-_COUNTERS = {"global": ("requests", "sectors"), "shared": ("requests", "wavefronts", "conflicts")}
-_HEAD = ("line", "access", "array", "requests", "sectors", "used", "wavefronts", "conflicts", "source")
-_LEFT = {1, 2, 8}
-
-
-def _cell(column: int, text: str) -> str:
-    shown = f"<code>{html.escape(text)}</code>" if column == 8 else html.escape(text)
-    return f"<td style='text-align: {'left' if column in _LEFT else 'right'}'>{shown}</td>"
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-
-    def line(row):
-        return "  ".join(
-            t.ljust(w) if k in _LEFT else t.rjust(w) for k, (t, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-
-    return [line(head), *map(line, rows)]
-
-
-def profile_of(report, kernel, grid, block) -> Profile:
-    """The launch's Profile from a runtime.LaunchReport with the traffic observer on."""
-    accesses = {0: "load", 1: "store", 2: "atomic"}
-    program = kernel.module.program
-    source = program.source.splitlines()
-
-    def line_of(pc: int) -> int:
-        file, line = program.debug.place_of(pc - 1)
-        return line if file == program.file else 0
-
-    rows: dict[tuple, list[int]] = {}
-    for site in report.sites:
-        name = report.arrays[site.region].name if site.region in report.arrays else "?"
-        key = (line_of(site.pc), accesses[site.access], _SPACES[site.space], name)
-        row = rows.setdefault(key, [0] * 6)
-        for k, value in enumerate(
-            (site.requests, site.lanes, site.lanes * site.size, site.sectors, site.wavefronts, site.conflicts)
-        ):
-            row[k] += value
-    lines = tuple(
-        LineTraffic(key[0], source[key[0] - 1].strip() if 0 < key[0] <= len(source) else "", *key[1:], *row)
-        for key, row in sorted(rows.items())
-    )
-    grouped: dict[int, list] = {}
-    for lane in report.watched:
-        grouped.setdefault(lane.request, []).append(lane)
-    requests = tuple(
-        Request(
-            accesses[lanes[0].access], _SPACES[lanes[0].space],
-            report.arrays[lanes[0].region].name if lanes[0].region in report.arrays else "?", line_of(lanes[0].pc),
-            tuple(lane.lane for lane in lanes),
-            tuple(lane.offset - getattr(report.arrays.get(lane.region), "first_byte", 0) for lane in lanes), lanes[0].size,
+        cause = (
+            "What comes from there is undefined. Is the last warp partial, or a lane left out of the mask that others read from? "
+            "Let all lanes take part, with a neutral value where there is no data."
         )
-        for lanes in grouped.values()
-    )  # fmt: skip
-    return Profile(
-        kernel.name,
-        grid,
-        block,
-        report.findings,
-        report.completed,
-        report.blocks_run,
-        report.blocks,
-        lines,
-        requests,
-        report.seconds,
-    )
+        return None, None, message, cause
+
+    def mask_without_self(self):
+        message = f"{self.who(self.raw.here)} is lane {self.raw.offset} and calls with mask {self._mask()}, which does not name it"
+        return None, None, message, "A lane that makes the call must be in the mask."
+
+    def mask_mismatch(self):
+        here, other = self.raw.here, self.raw.other
+        self.other_line = self.line_of(other)
+        if self.raw.offset < 0:
+            where = f"which waits at the __syncthreads() in line {self.other_line}"
+        else:
+            where = f"which waits in line {self.other_line} with mask {self.raw.offset & 0xFFFFFFFF:#010x}"
+        message = (
+            f"{self.who(here)} waits in line {self.line} for the lanes of mask {self._mask()}, "
+            f"thread {self.thread(other)} among them, {where}"
+        )
+        cause = (
+            "All lanes that a mask names must make the same call with the same mask: take it out of the branch, or make the mask "
+            "with __ballot_sync before it."
+        )
+        return None, None, message, cause
+
+    def mask_exited(self):
+        other = self.raw.other
+        message = (
+            f"{self.who(self.raw.here)} calls with mask {self._mask()}, which names thread {self.thread(other)}: "
+            "it has returned without this call"
+        )
+        cause = "A mask must name the lanes that make the call: does a branch, or a return before it, keep some of them away?"
+        return None, None, message, cause
+
+    def warp_deadlock(self):
+        here, other = self.raw.here, self.raw.other
+        self.other_line = self.line_of(other)
+        what = "the __syncthreads()" if self.raw.offset < 0 else "another warp operation"
+        message = (
+            f"{self.who(here)} waits in line {self.line} for the lanes of mask {self._mask()}, "
+            f"thread {self.thread(other)} among them, which waits at {what} in line {self.other_line}"
+        )
+        return None, None, message, "They wait for each other for ever: all lanes of a warp must come to the same barrier."
+
+    def assertion(self):
+        message = f"{self.who(self.raw.here)} found this to be false: {self.raw.text.decode()}"
+        cause = "The launch ends here, as on a GPU: what the kernel takes for granted does not hold for this thread."
+        return None, None, message, cause
+
+    def _mask(self) -> str:
+        return f"{self.raw.size:#010x}"

@@ -6,12 +6,14 @@ struct BarrierState {
     int waiting = 0, exited = 0;
     const Place* first = nullptr;      // a thread that waits
     const Place* other = nullptr;      // a thread that waits elsewhere
+    const Place* elsewhere = nullptr;  // a thread at a copy of the same barrier: inlined or called from another place
     Place gone;                        // a thread that has exited
 
     void saw_waiting(const Place& place) {
         ++waiting;
         if (first == nullptr) first = &place;
         else if (other == nullptr && place.line != first->line) other = &place;
+        else if (elsewhere == nullptr && (place.pc != first->pc || place.caller != first->caller)) elsewhere = &place;
     }
     void saw_exited(const Place& place) {
         if (exited++ == 0) gone = place;

@@ -78,6 +78,7 @@ class FiberPool {
 public:
     static constexpr std::size_t stack_bytes = 256 * 1024;
     static constexpr std::size_t capacity = 1024;
+    static constexpr std::size_t stagger = 17 * 64;    // or all stacks would begin in the same cache set
 
     bool open() {
         if (slab_ != nullptr) return true;
@@ -101,7 +102,8 @@ public:
             free_.pop_back();
             return stack_pointer;
         }
-        char* top = slab_ + ++used_ * stack_bytes;
+        ++used_;
+        char* top = slab_ + used_ * stack_bytes - used_ * stagger % (16 * 1024);
 #if defined(__x86_64__)
         auto* words = reinterpret_cast<void**>(top) - (saved_words + 2);  // keeps the stack 16-byte aligned at entry
         for (std::size_t i = 0; i < saved_words + 2; ++i) words[i] = nullptr;

@@ -6,23 +6,26 @@
 
 enum Kind : std::uint32_t {
     OUT_OF_BOUNDS = 0, MISALIGNED = 1, RACE = 2, UNINITIALISED = 3, BARRIER_DIVERGENCE = 4, BARRIER_EXITED = 5,
-    RUNAWAY = 6, READ_ONLY = 7, ROW_OVERRUN = 8
+    RUNAWAY = 6, READ_ONLY = 7, ROW_OVERRUN = 8, INACTIVE_LANE = 9, MASK_WITHOUT_SELF = 10, MASK_MISMATCH = 11, MASK_EXITED = 12,
+    WARP_DEADLOCK = 13, ASSERTION = 14, BARRIER_CALLERS = 15
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 
 struct Place {    // one thread at one instruction
+    static constexpr std::uint32_t unknown = UINT32_MAX;    // as thread or block[0]: some other one
     std::uint64_t pc = 0;    // offset of the return address in the kernel's library
     std::uint32_t thread = 0, access = LOAD;
     std::uint32_t block[3] = {0, 0, 0};
     std::uint32_t line = 0;    // of a barrier; other lines come from pc
+    std::uint64_t caller = 0;  // of a barrier: where the function that holds it was called, 0 when that is the kernel itself
 };
 struct Finding {
     std::uint32_t kind = 0, region = 0;    // region 0: no array is near
-    std::int64_t offset = 0;               // bytes from the array's start, or an index (ROW_OVERRUN)
-    std::uint64_t size = 0;                // bytes accessed; extent of the row (ROW_OVERRUN)
+    std::int64_t offset = 0;               // bytes from the array's start; an index (ROW_OVERRUN); a lane (warp operations)
+    std::uint64_t size = 0;                // bytes accessed; a mask (warp operations)
     std::uint64_t count = 1;               // how often it happened
     Place here, other;
-    char text[64] = {0};                   // type of the indexed array (ROW_OVERRUN)
+    char text[128] = {0};                  // type of the indexed array (ROW_OVERRUN), the expression (ASSERTION)
 };
 
 // One finding per kind and instruction: the first one in program order, with a count.

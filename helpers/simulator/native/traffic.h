@@ -1,35 +1,58 @@
-// traffic.h -- observer: warp requests, sectors, wavefronts and bank conflicts
+// traffic.h -- observer: warp requests, sectors, wavefronts, bank conflicts, replays, barriers and divergent branches
 //
 // The lanes of a warp run one after another, each leaving a trace of the basic blocks it entered and the memory it touched. The
-// 32 traces are then merged as the hardware would have run them: of all lanes' next instructions the one with the lowest address goes
-// first, together with every lane that stands there. Lanes that leave a branch early wait behind it, so they meet the others
-// again; an access that lanes make together is one request.
+// 32 traces are then merged as the hardware would have run them: of all lanes' next instructions the one that comes first in the
+// kernel's flow (flow.h) is taken, together with every lane that stands there. Lanes that leave a branch early wait behind it, so
+// they meet the others again; an access that lanes make together is one request.
+//
+// What the counters stand on. "Measured": equal to what Nsight Compute read on an H200 for the launches of helpers/counters.py.
+//   global     A request moves every 32-byte sector that one of its lanes touches, once. Measured, for 1 to 16 bytes a lane.
+//   shared     32 banks of 4 bytes. One wavefront serves one word of each bank, to any number of lanes, so a request of at most
+//              4 bytes a lane needs as many wavefronts as the busiest bank has different words. Measured.
+//              8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each part by the same rule; a part without an
+//              active lane costs nothing. The two halves (the two quarters of a half) go as one part when lanes agree in pairs: each
+//              lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or wants the same address.
+//              A conflict is a wavefront beyond the first of its part. Measured.
+//              Now and then the hardware adds a wavefront and a conflict for work that arrives at the same time: not modelled.
+//   constant   Lanes that read one word are served at once, each further word is a replay. Measured where lanes look up different
+//              words; constants that nvcc makes operands of its instructions cost no request at all on a GPU.
+//   atomics    In global memory lanes are taken from the last to the first, in each 128-byte line by itself; an address that comes up
+//              again starts another turn, and every turn moves its sectors. In shared memory as other shared accesses. Measured,
+//              for additions of 4 bytes. `serialised` says how often one address comes up again: assumed.
 #pragma once
+#include <algorithm>
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
 #include <vector>
 
 #include "findings.h"
+#include "flow.h"
 #include "memory.h"
 
 constexpr int warp_size = 32;
 
+// What a trace and a site may hold beside findings.h's Access.
+constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
+constexpr std::uint8_t JOINED = 0x80;    // marks an access that an earlier one of its basic block took along
+
 struct Event {
     std::uint32_t pc;
-    std::uint16_t size;    // bytes; 0: a basic block was entered
+    std::uint16_t size;    // bytes; 0: a basic block was entered, or a barrier reached
     std::uint8_t access;
     Region* region;
     std::uintptr_t address;
 };
 
-// Sums over the requests that one instruction made to one array. The same layout is declared in runtime.py.
+// Sums over the requests that one instruction made to one array; for a barrier the warps that came to it, for a branch the times
+// that lanes of one warp parted there. The same layout is declared in profile.py.
 struct Site {
-    std::uint64_t pc = 0;
+    std::uint64_t pc = 0, next_pc = 0;    // next_pc (branches): the block that follows the branch in the code
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0;
-    std::uint64_t requests = 0, lanes = 0, sectors = 0, wavefronts = 0, conflicts = 0;
+    std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0, conflicts = 0;    // bytes: what lanes asked for
+    std::uint64_t replays = 0;       // constant memory: different words of a request, beyond the first
+    std::uint64_t serialised = 0;    // atomics: turns of the lanes that update one address, beyond the first
 };
 struct WatchedLane {    // one lane of one request of the watched warp
     std::uint64_t request = 0, pc = 0;
@@ -37,133 +60,396 @@ struct WatchedLane {    // one lane of one request of the watched warp
     std::int64_t offset = 0;
 };
 
+// A set of at most 128 numbers that is emptied at no cost.
+class Tally {
+public:
+    void clear() {
+        if (++now_ == 0) stamps_.fill(0), now_ = 1;
+    }
+    // How often `value` has been added, this time included.
+    unsigned add(std::uint64_t value) {
+        std::uint32_t at = static_cast<std::uint32_t>(value * 0x9E3779B97F4A7C15ull >> 56);
+        for (; stamps_[at] == now_; at = (at + 1) & 255)
+            if (values_[at] == value) return ++counts_[at];
+        stamps_[at] = now_, values_[at] = value;
+        return counts_[at] = 1;
+    }
+
+private:
+    std::array<std::uint32_t, 256> stamps_{};
+    std::array<std::uint64_t, 256> values_{};
+    std::array<unsigned, 256> counts_{};
+    std::uint32_t now_ = 0;
+};
+
 class Traffic {
 public:
-    static constexpr std::size_t trace_limit = 1 << 14;    // events a lane may run ahead of the others
+    static constexpr std::size_t trace_limit = 256;       // events a lane may run ahead of the others: bounds the memory of a block
+    static constexpr std::size_t watched_limit = 4096;    // requests of the watched warp that are kept one by one
 
     struct Trace {
         std::vector<Event> events;
         std::size_t next = 0;
+        std::uint32_t together = 0;    // the lanes that entered the last basic block with this one
+        std::uint32_t last_pc = 0, last_block = Flow::entry;
         bool full() const { return events.size() - next >= trace_limit; }
         bool empty() const { return next == events.size(); }
-        void clear() { events.clear(), next = 0; }
+        void clear() { events.clear(), next = 0, together = 0, last_pc = 0, last_block = Flow::entry; }    // at the start of a block
+
+        void block(std::uint32_t pc) { events.push_back({pc, 0, LOAD, nullptr, 0}); }
+        void barrier(std::uint32_t pc) { events.push_back({pc, 0, BARRIER, nullptr, 0}); }
+        // One access, or, for a structure, as many as a GPU needs: it moves 1, 2, 4, 8 or 16 aligned bytes at a time.
+        void access(std::uint32_t pc, std::size_t size, std::uint8_t access, Region* region, std::uintptr_t address) {
+            std::size_t piece = size;
+            if (__builtin_expect(size > 16 || (size & (size - 1)) != 0, 0)) {
+                piece = 16;
+                while ((size | address) & (piece - 1)) piece /= 2;
+            }
+            for (std::size_t done = 0; done < size; done += piece)
+                events.push_back({pc, static_cast<std::uint16_t>(piece), access, region, address + done});
+        }
     };
 
     void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
-        sites_.clear(), index_.clear(), watched_.clear(), requests_seen_ = 0;
-        branch_splits_ = 0;
+        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), flow_.clear(), requests_seen_ = 0;
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
     // Merges what all lanes of a warp have run. `running[lane]`: this lane will run on, so nothing may overtake it.
     void merge(Trace* lanes, const bool* running, std::uint64_t block, std::uint32_t warp) {
-        bool watch = block == watched_block_ && warp == watched_warp_;
-        for (;;) {
-            std::uint32_t lowest = UINT32_MAX;
-            for (int lane = 0; lane < warp_size; ++lane) {
-                Trace& trace = lanes[lane];
-                if (trace.empty()) {
-                    if (running[lane]) return compact(lanes);
-                    continue;
-                }
-                lowest = std::min(lowest, trace.events[trace.next].pc);
-            }
-            if (lowest == UINT32_MAX) break;
-            step(lanes, lowest, watch);
+        learned_ = false;
+        watch_ = block == watched_block_ && warp == watched_warp_;
+        std::uint32_t will_run = 0;
+        for (int lane = 0; lane < warp_size; ++lane) {
+            Trace& trace = lanes[lane];
+            at_[lane] = trace.events.data() + trace.next, end_[lane] = trace.events.data() + trace.events.size();
+            pc_[lane] = at_[lane] == end_[lane] ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
+            together_[lane] = trace.together, last_pc_[lane] = trace.last_pc, last_block_[lane] = trace.last_block;
+            will_run |= static_cast<std::uint32_t>(running[lane]) << lane;
         }
-        for (int lane = 0; lane < warp_size; ++lane) lanes[lane].clear();
+        while (!(will_run & standing_at(nowhere))) {
+            std::uint32_t alive = ~standing_at(nowhere);
+            if (alive == 0) break;
+            std::uint32_t group = standing_at(pc_[__builtin_ctz(alive)]);
+            step(group == alive ? group : first_of(alive));
+        }
+        for (int lane = 0; lane < warp_size; ++lane) {
+            Trace& trace = lanes[lane];
+            auto used = at_[lane] - (trace.events.data() + trace.next);
+            if (used > 0) trace.events.erase(trace.events.begin(), trace.events.begin() + static_cast<std::ptrdiff_t>(trace.next) + used);
+            trace.next = 0, trace.together = together_[lane], trace.last_pc = last_pc_[lane], trace.last_block = last_block_[lane];
+        }
     }
     const std::deque<Site>& sites() const { return sites_; }
     const std::vector<WatchedLane>& watched() const { return watched_; }
 
 private:
+    static constexpr std::int32_t nowhere = INT32_MAX;
+    struct Recent { std::uint64_t key = UINT64_MAX; Site* site = nullptr; };
+
     std::deque<Site> sites_;
     std::unordered_map<std::uint64_t, Site*> index_;
+    std::array<Recent, 1024> recent_{};    // by instruction: most touch one array
     std::vector<WatchedLane> watched_;
-    std::uint64_t watched_block_ = 0, requests_seen_ = 0, branch_splits_ = 0;
+    std::uint64_t watched_block_ = 0, requests_seen_ = 0;
     std::uint32_t watched_warp_ = 0;
+    bool watch_ = false, learned_ = false;
+    Tally tally_;
+    Flow flow_;
+    // The warp that is being merged, by lane: its next event, the end of its trace, where it stands.
+    std::array<Event*, warp_size> at_{}, end_{};
+    alignas(16) std::array<std::int32_t, warp_size> pc_{};
+    std::array<std::uint32_t, warp_size> together_{}, last_pc_{}, last_block_{};
 
-    static void compact(Trace* lanes) {
-        for (int lane = 0; lane < warp_size; ++lane) {
-            Trace& trace = lanes[lane];
-            trace.events.erase(trace.events.begin(), trace.events.begin() + static_cast<std::ptrdiff_t>(trace.next));
-            trace.next = 0;
-        }
-    }
-    // All lanes that stand at `pc` take one event together.
-    void step(Trace* lanes, std::uint32_t pc, bool watch) {
-        std::array<const Event*, warp_size> group;
-        std::array<std::uint8_t, warp_size> lane_of;
+    struct Request {    // the lanes that make one access together
+        std::array<const Event*, warp_size> events;
+        std::array<std::uint8_t, warp_size> lanes;
         int count = 0;
+    };
+
+    std::uint32_t standing_at(std::int32_t pc) const {
+        std::uint32_t group = 0;
+        for (int lane = 0; lane < warp_size; ++lane) group |= static_cast<std::uint32_t>(pc_[lane] == pc) << lane;
+        return group;
+    }
+    // The lanes that go first where they stand at different places.
+    std::uint32_t first_of(std::uint32_t alive) {
+        if (!learned_) learn_flow();
+        std::uint64_t best = UINT64_MAX;
+        for (std::uint32_t left = alive; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            std::uint32_t pc = at_[lane]->pc, block = enters_block(*at_[lane]) ? pc : last_block_[lane];
+            best = std::min(best, std::uint64_t(flow_.number(block)) << 32 | pc);
+        }
+        return standing_at(static_cast<std::int32_t>(best & UINT32_MAX));
+    }
+    // Lanes' traces show where they will go, so the order is known before the first of them goes there.
+    void learn_flow() {
         for (int lane = 0; lane < warp_size; ++lane) {
-            Trace& trace = lanes[lane];
-            if (trace.empty() || trace.events[trace.next].pc != pc) continue;
-            const Event& event = trace.events[trace.next++];
-            if (event.size != 0) lane_of[count] = static_cast<std::uint8_t>(lane), group[count++] = &event;
+            std::uint32_t block = last_block_[lane];
+            for (const Event* event = at_[lane]; event != end_[lane]; ++event)
+                if (enters_block(*event)) flow_.saw(block, event->pc), block = event->pc;
         }
-        for (int first = 0; first < count;) {    // lanes of one instruction may stand in different arrays
-            int next = first + 1;
-            while (next < count && group[next]->region == group[first]->region) ++next;
-            request(group.data() + first, lane_of.data() + first, next - first, watch);
-            first = next;
+        learned_ = true;
+    }
+    static bool enters_block(const Event& event) { return event.size == 0 && event.access != BARRIER; }
+    // All lanes of `group` take one event together.
+    void step(std::uint32_t group) {
+        const Event& first = *at_[__builtin_ctz(group)];
+        if (first.size == 0) {
+            if (first.access == BARRIER) count(site_of(first.pc, BARRIER, nullptr, 0), __builtin_popcount(group));
+            else enter_block(group, first.pc);
+            for (std::uint32_t left = group; left != 0; left &= left - 1) advance(__builtin_ctz(left));
+            return;
+        }
+        Request request;
+        bool one_array = true;
+        for (std::uint32_t left = group; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            const Event& event = *at_[lane];
+            if (event.access != first.access || event.size != first.size) continue;    // a copy of another length: a request of its own
+            one_array &= event.region == first.region;
+            request.events[request.count] = &event, request.lanes[request.count++] = static_cast<std::uint8_t>(lane);
+            advance(lane);
+        }
+        if (!one_array) by_kind(request);
+        else if (first.access & JOINED) site_of(first.pc, first.access & ~JOINED, first.region, first.size).bytes += bytes_of(request);
+        else if (kind_of(first.region->space) == SHARED && first.access != ATOMIC && (first.size == 4 || first.size == 8)) join(request);
+        else made(request);
+    }
+    void advance(int lane) {
+        last_pc_[lane] = at_[lane]->pc;
+        ++at_[lane];
+        pc_[lane] = at_[lane] == end_[lane] ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
+    }
+    // Lanes that were together with some of `group` and now stand elsewhere: the branch before has parted them.
+    void enter_block(std::uint32_t group, std::uint32_t pc) {
+        for (std::uint32_t left = group; left != 0;) {
+            int lane = __builtin_ctz(left);
+            std::uint32_t were = together_[lane], behind = were & ~group;
+            if (behind != 0) parted(behind, last_pc_[lane], pc);
+            left &= ~(were | 1u << lane);
+        }
+        for (std::uint32_t left = group; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            together_[lane] = group, last_block_[lane] = pc;
         }
     }
-    void request(const Event* const* lanes, const std::uint8_t* lane_of, int count, bool watch) {
-        const Event& event = *lanes[0];
-        Site& site = site_of(event);
-        site.requests += 1, site.lanes += static_cast<std::uint64_t>(count);
-        if (event.region->space == GLOBAL || event.region->space == DEVICE_GLOBAL) site.sectors += sectors(lanes, count);
-        if (event.region->space == SHARED || event.region->space == DYNAMIC_SHARED) add_wavefronts(site, lanes, lane_of, count);
-        if (!watch) return;
-        for (int i = 0; i < count; ++i) {
-            WatchedLane row;
-            row.request = requests_seen_, row.pc = event.pc, row.access = event.access, row.region = event.region->id;
-            row.space = event.region->space, row.size = event.size, row.lane = lane_of[i];
-            row.offset = static_cast<std::int64_t>(lanes[i]->address - event.region->start);
-            watched_.push_back(row);
+    void parted(std::uint32_t behind, std::uint32_t from, std::uint32_t pc) {
+        auto other = nowhere;
+        for (std::uint32_t left = behind; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            together_[lane] = behind;
+            other = std::min(other, pc_[lane]);
         }
-        ++requests_seen_;
+        Site& site = site_of(from, BRANCH, nullptr, 0);
+        site.next_pc = pc > from || other == nowhere ? pc : static_cast<std::uint32_t>(other);
+        count(site, __builtin_popcount(behind));
     }
-    Site& site_of(const Event& event) {
-        std::uint64_t key = std::uint64_t(event.pc) << 24 ^ std::uint64_t(event.region->id) << 4 ^ event.access;
+    static void count(Site& site, int lanes) { site.requests += 1, site.lanes += static_cast<std::uint64_t>(lanes); }
+
+    // Lanes of one instruction that stand in several arrays: one request to each kind of memory.
+    void by_kind(const Request& all) {
+        for (int kind : {GLOBAL, SHARED, CONSTANT}) {
+            Request part;
+            for (int i = 0; i < all.count; ++i)
+                if (kind_of(all.events[i]->region->space) == kind)
+                    part.events[part.count] = all.events[i], part.lanes[part.count++] = all.lanes[i];
+            if (part.count > 0) made(part);
+        }
+    }
+    static int kind_of(std::uint32_t space) {
+        return space == DYNAMIC_SHARED ? SHARED : space == DEVICE_GLOBAL ? GLOBAL : static_cast<int>(space);
+    }
+    static std::uint64_t bytes_of(const Request& request) {
+        return static_cast<std::uint64_t>(request.count) * request.events[0]->size;
+    }
+    // `asked`: bytes a lane wants, where the access is wider than that.
+    void made(const Request& request, std::size_t asked = 0) {
+        const Event& first = *request.events[0];
+        std::size_t bytes = asked != 0 ? asked : first.size;
+        Site& site = site_of(first.pc, first.access, first.region, first.size);
+        site.requests += 1;
+        for (int i = 0; i < request.count; ++i) {
+            Site& own = owner(request, i, site);
+            own.lanes += 1, own.bytes += bytes;
+        }
+        int kind = kind_of(first.region->space);
+        if (kind == GLOBAL) first.access == ATOMIC ? add_atomic_sectors(request, site) : add_sectors(request, site);
+        if (kind == SHARED) add_wavefronts(request, site);
+        if (kind == CONSTANT) add_replays(request, site);
+        if (first.access == ATOMIC) add_turns(request, site);
+        if (watch_) remember(request);
+    }
+    // nvcc makes one access of 8 or 16 bytes from accesses of a basic block to neighbouring words of shared memory, where it knows their
+    // alignment. Three or four words of an aligned vector of four become one load of 16 bytes, its lower or upper two one of 8;
+    // stores join only where all of 8 or 16 bytes are written. (Read from nvcc's machine code for compute capability 9.0.) Whether it
+    // knows the alignment is not known here: taken to be so where several lanes have the same, so a row stride that happens to be a
+    // multiple of four at run time counts as known.
+    void join(Request& request) {
+        const Event& first = *request.events[0];
+        std::size_t width = common_alignment(request);
+        if (width <= first.size) return made(request);
+        std::uintptr_t base = first.region->start, vector = (first.address - base) / width;
+        const unsigned own = words_of(first, base), half = own & 0x3 ? 0x3 : 0xc;
+        unsigned words = own;
+        std::array<int, 3> others;    // events to take along, counted from the one behind `first`
+        int count = 0, lead = request.lanes[0];
+        for (int k = 0; count < 3 && at_[lead] + k < end_[lead] && k < look_ahead; ++k) {
+            const Event& event = at_[lead][k];
+            if (event.size == 0) break;    // the end of the basic block, or a barrier
+            if (event.region != first.region) continue;
+            if (event.access != first.access) break;    // a load does not pass a store, nor a store a load
+            if (event.size != first.size || (event.address - base) / width != vector || (words & words_of(event, base))) continue;
+            if (!all_have(request, k)) break;
+            words |= words_of(event, base), others[count++] = k;
+        }
+        bool load = first.access == LOAD;
+        unsigned taken = words == 0xf || (load && __builtin_popcount(words) == 3) ? 0xf
+                         : (words & half) == half && (!load || words == half)     ? half
+                                                                                  : own;
+        if (taken == own) return made(request);
+        for (int j = 0; j < count; ++j)
+            if (words_of(at_[lead][others[j]], base) & taken)
+                for (int i = 0; i < request.count; ++i) at_[request.lanes[i]][others[j]].access |= JOINED;
+        std::array<Event, warp_size> wide;
+        const std::size_t asked = first.size, size = taken == 0xf ? 16 : 8;
+        for (int i = 0; i < request.count; ++i) {
+            wide[i] = *request.events[i];
+            wide[i].address -= (wide[i].address - base) % size, wide[i].size = static_cast<std::uint16_t>(size);
+            request.events[i] = &wide[i];
+        }
+        made(request, asked);
+    }
+    // 16 or 8 when the addresses of all lanes are equal modulo that; 0 when not, or when one lane alone proves nothing.
+    static std::size_t common_alignment(const Request& request) {
+        std::uintptr_t differ = 0;
+        for (int i = 1; i < request.count; ++i) differ |= request.events[i]->address ^ request.events[0]->address;
+        return request.count < 2 || (differ & 7) != 0 ? 0 : differ & 8 ? 8 : 16;
+    }
+    static constexpr int look_ahead = 64;
+    static unsigned words_of(const Event& event, std::uintptr_t base) {
+        return ((1u << event.size / 4) - 1) << ((event.address - base) / 4 & 3);
+    }
+    // The k-th event from here on is the same access in all lanes of the request, to the same word of its vector.
+    bool all_have(const Request& request, int k) const {
+        const Event& event = at_[request.lanes[0]][k];
+        for (int i = 0; i < request.count; ++i) {
+            int lane = request.lanes[i];
+            if (at_[lane] + k >= end_[lane]) return false;
+            const Event& other = at_[lane][k];
+            if (other.pc != event.pc || other.access != event.access || other.region != event.region) return false;
+            if (other.address - request.events[i]->address != event.address - request.events[0]->address) return false;
+        }
+        return true;
+    }
+    // The site of a lane: the request's own, unless the lane stands in another array.
+    Site& owner(const Request& request, int i, Site& site) {
+        const Event& event = *request.events[i];
+        return event.region->id == site.region ? site : site_of(event.pc, event.access, event.region, event.size);
+    }
+    Site& site_of(std::uint32_t pc, std::uint8_t access, const Region* region, std::uint32_t size) {
+        std::uint64_t key = (std::uint64_t(pc) << 3 | access) << 29 ^ (region != nullptr ? region->id : 0);
+        Recent& recent = recent_[(pc ^ access) & (recent_.size() - 1)];
+        if (recent.key == key) return *recent.site;
         Site*& site = index_[key];
         if (site == nullptr) {
             sites_.emplace_back();
             site = &sites_.back();
-            site->pc = event.pc, site->access = event.access, site->region = event.region->id;
-            site->space = event.region->space, site->size = event.size;
+            site->pc = pc, site->access = access, site->size = size;
+            if (region != nullptr) site->region = region->id, site->space = region->space;
         }
+        recent = {key, site};
         return *site;
     }
-    // Distinct 32-byte sectors among the lanes of one request.
-    static std::uint64_t sectors(const Event* const* lanes, int count) {
-        std::array<std::uintptr_t, warp_size * 2> seen;
-        int found = 0;
-        for (int i = 0; i < count; ++i)
-            for (std::uintptr_t s = lanes[i]->address >> 5; s <= (lanes[i]->address + lanes[i]->size - 1) >> 5; ++s) {
-                int k = found - 1;
-                while (k >= 0 && seen[k] != s) --k;
-                if (k < 0) seen[found++] = s;
-            }
-        return static_cast<std::uint64_t>(found);
+    // Sectors of the turns that lanes take, the last lane first: a turn of a 128-byte line ends where an address comes up again.
+    void add_atomic_sectors(const Request& request, Site& site) {
+        for (int i = request.count - 1; i >= 0; --i) {
+            std::uintptr_t line = request.events[i]->address >> 7;
+            bool seen = false;
+            for (int k = i + 1; k < request.count; ++k) seen |= request.events[k]->address >> 7 == line;
+            if (!seen) add_turns_of_line(request, i, line, site);
+        }
     }
-    // 32 banks of 4 bytes. A wavefront serves one word per bank, to any number of lanes; 8-byte accesses go in half warps, 16-byte
-    // accesses in quarter warps.
-    static void add_wavefronts(Site& site, const Event* const* lanes, const std::uint8_t* lane_of, int count) {
-        int lanes_per_pass = lanes[0]->size <= 4 ? 32 : lanes[0]->size == 8 ? 16 : 8;
-        for (int first = 0; first < count;) {
-            int pass = lane_of[first] / lanes_per_pass, last = first;
-            std::array<std::uintptr_t, warp_size * 4> words;
+    void add_turns_of_line(const Request& request, int last, std::uintptr_t line, Site& site) {
+        std::uint32_t words = 0, sectors = 0;    // of this turn: a bit for each of the line's words and sectors
+        for (int i = last; i >= 0; --i) {
+            const Event& event = *request.events[i];
+            if (event.address >> 7 != line) continue;
+            std::uint32_t word = 1u << (event.address >> 2 & 31), sector = 1u << (event.address >> 5 & 3);
+            if (words & word) words = sectors = 0;
+            if (!(sectors & sector)) owner(request, i, site).sectors += 1;
+            words |= word, sectors |= sector;
+        }
+    }
+    // Different 32-byte sectors among the lanes.
+    void add_sectors(const Request& request, Site& site) {
+        tally_.clear();
+        std::uintptr_t last = UINTPTR_MAX;
+        for (int i = 0; i < request.count; ++i) {
+            const Event& event = *request.events[i];
+            std::uintptr_t sector = event.address >> 5, end = (event.address + event.size - 1) >> 5;
+            for (; sector <= end; ++sector) {
+                if (sector == last) continue;    // most lanes follow their neighbour
+                last = sector;
+                if (tally_.add(sector) == 1) owner(request, i, site).sectors += 1;
+            }
+        }
+    }
+    void add_wavefronts(const Request& request, Site& site) {
+        std::uint32_t size = request.events[0]->size;
+        int whole = size <= 8 ? 32 : 16, halves = size <= 4 ? whole : whole / 2;
+        for (int first = 0; first < request.count;) {
+            int next = end_of_part(request, first, whole);
+            if (halves < whole && !agree_in_pairs(request, first, next)) next = end_of_part(request, first, halves);
             std::array<std::uint8_t, 32> in_bank{};
-            int found = 0;
-            for (; last < count && lane_of[last] / lanes_per_pass == pass; ++last)
-                for (std::uintptr_t w = lanes[last]->address >> 2; w <= (lanes[last]->address + lanes[last]->size - 1) >> 2; ++w) {
-                    int k = found - 1;
-                    while (k >= 0 && words[k] != w) --k;
-                    if (k < 0) words[found++] = w, ++in_bank[w & 31];
-                }
-            std::uint64_t deepest = *std::max_element(in_bank.begin(), in_bank.end());
-            site.wavefronts += deepest, site.conflicts += deepest - 1;
-            first = last;
+            std::uint8_t deepest = 0;
+            tally_.clear();
+            for (int i = first; i < next; ++i) {
+                const Event& event = *request.events[i];
+                for (std::uintptr_t word = event.address >> 2; word <= (event.address + event.size - 1) >> 2; ++word)
+                    if (tally_.add(word) == 1) deepest = std::max(deepest, ++in_bank[word & 31]);
+            }
+            site.wavefronts += deepest, site.conflicts += deepest - 1u;
+            first = next;
+        }
+    }
+    // Where the lanes of the same part of a warp end, parts being `lanes` wide.
+    static int end_of_part(const Request& request, int first, int lanes) {
+        int next = first;
+        while (next < request.count && request.lanes[next] / lanes == request.lanes[first] / lanes) ++next;
+        return next;
+    }
+    static bool agree_in_pairs(const Request& request, int first, int next) {
+        bool near = true, far = true;
+        for (int i = first; i < next; ++i)
+            for (int k = i + 1; k < next && request.lanes[k] <= request.lanes[i] + 2; ++k) {
+                int apart = request.lanes[i] ^ request.lanes[k];
+                bool same = request.events[i]->address == request.events[k]->address;
+                near &= apart != 1 || same, far &= apart != 2 || same;
+            }
+        return near || far;
+    }
+    void add_replays(const Request& request, Site& site) {
+        tally_.clear();
+        std::uint64_t words = 0;
+        for (int i = 0; i < request.count; ++i) words += tally_.add(request.events[i]->address >> 2) == 1;
+        site.replays += words - 1;
+    }
+    void add_turns(const Request& request, Site& site) {
+        tally_.clear();
+        unsigned most = 0;
+        for (int i = 0; i < request.count; ++i) most = std::max(most, tally_.add(request.events[i]->address));
+        site.serialised += most - 1;
+    }
+    void remember(const Request& request) {
+        if (requests_seen_++ >= watched_limit) return;
+        for (int i = 0; i < request.count; ++i) {
+            const Event& event = *request.events[i];
+            WatchedLane row;
+            row.request = requests_seen_ - 1, row.pc = event.pc, row.access = event.access, row.region = event.region->id;
+            row.space = event.region->space, row.size = event.size, row.lane = request.lanes[i];
+            row.offset = static_cast<std::int64_t>(event.address - event.region->start);
+            watched_.push_back(row);
         }
     }
 };

@@ -1,7 +1,7 @@
 """The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions and refusals.
 
-install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray`, `pycuda.autoprimaryctx`, `pycuda.autoinit`
-and `pycuda.tools` resolve to the modules of this package.
+install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the modules of this package; findings()
+gives what launches, copies and the host's accesses have been warned of.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import types
 import warnings
 
 from ._errors import SimulatorWarning
+from ._findings import findings
 
-__all__ = ["PyCUDAImportedError", "SimulatorWarning", "install", "installed"]
+__all__ = ["PyCUDAImportedError", "SimulatorWarning", "findings", "install", "installed"]
 
 # autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's import.
-_AT_ONCE = ("driver", "compiler", "gpuarray", "tools")
+_AT_ONCE = (
+    "driver", "compiler", "gpuarray", "tools", "characterize", "cumath", "curandom", "elementwise", "reduction", "scan"
+)  # fmt: skip
 _ON_IMPORT = ("autoprimaryctx", "autoinit")
 
 

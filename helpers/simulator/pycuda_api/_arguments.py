@@ -14,9 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _errors
+from . import _errors, _findings
 from ._errors import LogicError
-from ._memory import DeviceAllocation, _layout, address_of, host_bytes, mem_alloc_like, memcpy_dtoh, memcpy_htod
+from ._host import ManagedAllocation
+from ._memory import (
+    DeviceAllocation,
+    DevicePointer,
+    PointerHolderBase,
+    address_of,
+    host_bytes,
+    mem_alloc_like,
+    memcpy_dtoh,
+    memcpy_htod,
+)
 
 LAUNCH = "cuLaunchKernel"
 
@@ -32,7 +42,7 @@ _SCALARS = {
 # A pointer to bytes may point to anything.
 _BYTES = {"char", "signed char", "unsigned char", "uchar", "int8_t", "uint8_t", "void"}
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|restrict|struct|std::)\b|std::")
-_STRUCT_CODES = "bBhHiIlLqQfdePFD"
+_STRUCT_CODES = "?bBhHiIlLqQNnfdePFD"
 
 
 class ArgumentHandler:
@@ -105,12 +115,14 @@ def from_call(args: Sequence[object], parameters: Sequence) -> tuple[list[Argume
 def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
     if isinstance(value, np.number):
         return Argument(f"numpy.{value.dtype.name}", value.tobytes(), value.dtype, is_pointer=False)
-    if isinstance(value, DeviceAllocation):
+    if isinstance(value, DevicePointer):
         role = _place(k, parameters)
         return _pointer("a device allocation", address_of(value, LAUNCH, role), None)
     if isinstance(value, ArgumentHandler):
         dtype = getattr(value.array, "dtype", None)
         return _pointer(f"{type(value).__name__}({dtype} array)", int(value.get_device_alloc()), dtype)
+    if isinstance(value, np.ndarray) and isinstance(value.base, ManagedAllocation):
+        return _pointer(f"a managed array of {value.dtype}", int(value.base), value.dtype)
     if isinstance(value, np.ndarray):
         data = host_bytes(value, LAUNCH, _place(k, parameters), writable=False).tobytes()
         return Argument(f"a NumPy array ({value.nbytes} bytes, by value)", data, None, is_pointer=False)
@@ -124,20 +136,17 @@ def _from_array_like(k: int, value: object, parameters: Sequence) -> Argument:
         if value.gpudata is None:
             raise TypeError(f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 elements)")
         if not value.flags.c_contiguous:
-            # PyCUDA passes the address; a kernel that computes its own indices then reads other elements.
-            layout = _gpu_layout(value)
-            raise ValueError(f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {layout}")
+            order = "is in Fortran order" if value.flags.f_contiguous else "is a view with gaps"
+            _findings.remark(
+                f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape {value.shape}, "
+                f"strides {value.strides} bytes). The kernel gets its address alone, and sees the memory as it lies"
+            )
         address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
         return _pointer(f"a GPUArray of {value.dtype}", address, value.dtype)
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface:
         return _pointer("a device array", interface["data"][0], np.dtype(interface["typestr"]))
     raise TypeError(f"invalid type on parameter #{k} (0-based){_type_hint(k, value, parameters)}")
-
-
-def _gpu_layout(array: object) -> str:
-    text = _layout(array)
-    return text[: text.rindex("Pass")] + "Make a C-contiguous copy first: gpuarray.to_gpu(np.ascontiguousarray(a.get()))"
 
 
 def _type_hint(k: int, value: object, parameters: Sequence) -> str:
@@ -198,24 +207,23 @@ def _from_code(code: str, value: object) -> Argument:
         raise struct.error(f"prepare() was given the type code {code!r}; use NumPy types, or 'P' for a pointer")
     if code == "P":
         return _pointer("a pointer ('P')", _prepared_address(value), None)
-    if code in "FD":
+    if code in "FD?":
         data = np.dtype(code).type(value).tobytes()
     else:
         data = struct.pack(code, float(value) if code in "fde" else _integer(code, value))
-    dtype = np.dtype(code)
+    dtype = np.dtype({"N": np.uintp, "n": np.intp}.get(code, code))
     return Argument(f"numpy.{dtype.name} (prepared)", data, dtype, is_pointer=False)
 
 
 def _integer(code: str, value: object) -> int:
-    try:
-        return int(value)
-    except TypeError:
-        given = type(value).__name__
-        raise struct.error(f"an argument prepared as {np.dtype(code).name} was given a {given}") from None
+    if not hasattr(value, "__index__"):
+        given = f"{value!r} ({type(value).__name__})"
+        raise struct.error(f"required argument is not an integer: the function was prepared with {code!r}, was given {given}")
+    return int(value)
 
 
 def _prepared_address(value: object) -> int:
-    if isinstance(value, DeviceAllocation | int):
+    if isinstance(value, DevicePointer | PointerHolderBase | int):
         return address_of(value, LAUNCH, "a pointer argument")
     if isinstance(value, np.integer):
         return int(value)
@@ -233,8 +241,11 @@ def pack(kernel, arguments: Sequence[Argument]) -> bytes:
         raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, was given {count}")
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        where = f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)},"
         if problem := _misfit(parameter, argument):
-            raise _refused(f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)}, {problem}")
+            raise _refused(f"{where} {problem}")
+        if doubt := _reinterpreted(parameter, argument):
+            _findings.remark(f"{where} {doubt}")
         packed[parameter.offset : parameter.offset + parameter.size] = argument.data
     return bytes(packed)
 
@@ -262,13 +273,24 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
         # An address kept as an integer (np.uintp, np.intp) is how PyCUDA programs pass a pointer into an array.
         is_address = argument.dtype is not None and argument.dtype.kind in "iu" and argument.dtype.itemsize == 8
         return "" if is_address else f"is a pointer, was given {argument.given}: pass {_wanted(parameter)}"
-    target = _QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0])
-    wanted = None if " ".join(target.split()) in _BYTES else _scalar_dtype(target)
-    if wanted is None or argument.dtype is None or argument.dtype.names:
-        return ""
-    if wanted.itemsize == argument.dtype.itemsize and _number_kind(wanted) == _number_kind(argument.dtype):
+    wanted = _element(parameter)
+    if wanted is None or argument.dtype is None or argument.dtype.names or wanted.itemsize == argument.dtype.itemsize:
         return ""
     return f"points to {wanted.name}, was given {argument.given}: convert it with .astype(np.{wanted.name})"
+
+
+def _reinterpreted(parameter, argument: Argument) -> str:
+    """What to say of a pointer to numbers of the right size and another kind: right for a kernel that looks at bits."""
+    wanted = _element(parameter) if parameter.is_pointer and argument.is_pointer else None
+    if wanted is None or argument.dtype is None or argument.dtype.names or _number_kind(wanted) == _number_kind(argument.dtype):
+        return ""
+    return f"points to {wanted.name}, was given {argument.given}: the kernel takes the same bits for other numbers"
+
+
+def _element(parameter) -> np.dtype | None:
+    """The dtype that a pointer parameter points to; None for bytes, structs and pointers to pointers."""
+    target = " ".join(_QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0]).split())
+    return None if target in _BYTES else _scalar_dtype(target)
 
 
 def _scalar_dtype(type_text: str) -> np.dtype | None:

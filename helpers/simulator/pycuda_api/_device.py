@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import builtins
+import threading
 from enum import IntEnum
 
 from helpers.simulator import runtime
 
-from . import _errors
+from . import _errors, _order
 from ._errors import LogicError
 
 NAME = "Halo Labs simulator"
 COMPUTE_CAPABILITY = (9, 0)
+PCI_BUS_ID = "0000:00:00.0"
+
+
+class _Names(IntEnum):
+    """Numbers that print their names, as PyCUDA's do."""
+
+    def __str__(self) -> str:
+        return self.name
+
 
 # name: (number in cuda.h, value; None where a value would need a clock or a memory chip, which the simulator lacks).
-# The values are what the CUDA driver reports for one H200, except those that say what the hardware can overlap.
+# The values are what the CUDA driver reports for one H200, except those that describe the computer around it.
 _ATTRIBUTES: dict[str, tuple[int, int | None]] = {
     "MAX_THREADS_PER_BLOCK": (1, runtime.MAX_THREADS_PER_BLOCK),
     "MAX_BLOCK_DIM_X": (2, runtime.MAX_BLOCK[0]),
@@ -32,30 +42,44 @@ _ATTRIBUTES: dict[str, tuple[int, int | None]] = {
     "REGISTERS_PER_BLOCK": (12, 64 * 1024),
     "CLOCK_RATE": (13, None),
     "TEXTURE_ALIGNMENT": (14, 512),
-    "GPU_OVERLAP": (15, 0),
+    "GPU_OVERLAP": (15, 1),
     "MULTIPROCESSOR_COUNT": (16, 132),
     "KERNEL_EXEC_TIMEOUT": (17, 0),
     "INTEGRATED": (18, 0),
-    "CAN_MAP_HOST_MEMORY": (19, 0),
-    "CONCURRENT_KERNELS": (31, 0),
+    "CAN_MAP_HOST_MEMORY": (19, 1),
+    "COMPUTE_MODE": (20, 0),
+    "SURFACE_ALIGNMENT": (30, 512),
+    "CONCURRENT_KERNELS": (31, 1),
     "ECC_ENABLED": (32, 0),
+    "PCI_BUS_ID": (33, 0),
+    "PCI_DEVICE_ID": (34, 0),
+    "TCC_DRIVER": (35, 0),
     "MEMORY_CLOCK_RATE": (36, None),
     "GLOBAL_MEMORY_BUS_WIDTH": (37, None),
     "L2_CACHE_SIZE": (38, 60 * 1024 * 1024),
     "MAX_THREADS_PER_MULTIPROCESSOR": (39, 2048),
-    "ASYNC_ENGINE_COUNT": (40, 0),
-    "UNIFIED_ADDRESSING": (41, 0),
+    "ASYNC_ENGINE_COUNT": (40, 3),
+    "UNIFIED_ADDRESSING": (41, 1),
+    "PCI_DOMAIN_ID": (50, 0),
     "COMPUTE_CAPABILITY_MAJOR": (75, COMPUTE_CAPABILITY[0]),
     "COMPUTE_CAPABILITY_MINOR": (76, COMPUTE_CAPABILITY[1]),
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": (81, 228 * 1024),
     "MAX_REGISTERS_PER_MULTIPROCESSOR": (82, 64 * 1024),
-    "MANAGED_MEMORY": (83, 0),
+    "MANAGED_MEMORY": (83, 1),
+    "MULTI_GPU_BOARD": (84, 0),
+    "STREAM_PRIORITIES_SUPPORTED": (78, 0),
+    "GLOBAL_L1_CACHE_SUPPORTED": (79, 1),
+    "LOCAL_L1_CACHE_SUPPORTED": (80, 1),
+    "PAGEABLE_MEMORY_ACCESS": (88, 0),
+    "CONCURRENT_MANAGED_ACCESS": (89, 0),
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": (97, runtime.MAX_SHARED),
     "MAX_BLOCKS_PER_MULTIPROCESSOR": (106, 32),
+    "RESERVED_SHARED_MEMORY_PER_BLOCK": (111, 1024),
+    "MEMORY_POOLS_SUPPORTED": (115, 0),
 }
 
-device_attribute = IntEnum("device_attribute", {name: number for name, (number, _) in _ATTRIBUTES.items()})
-function_attribute = IntEnum(
+device_attribute = _Names("device_attribute", {name: number for name, (number, _) in _ATTRIBUTES.items()})
+function_attribute = _Names(
     "function_attribute",
     {
         "MAX_THREADS_PER_BLOCK": 0,
@@ -70,16 +94,55 @@ function_attribute = IntEnum(
         "PREFERRED_SHARED_MEMORY_CARVEOUT": 9,
     },
 )
-ctx_flags = IntEnum("ctx_flags", {"SCHED_AUTO": 0, "SCHED_SPIN": 1, "SCHED_YIELD": 2, "SCHED_BLOCKING_SYNC": 4, "MAP_HOST": 8})
-event_flags = IntEnum("event_flags", {"DEFAULT": 0, "BLOCKING_SYNC": 1, "DISABLE_TIMING": 2, "INTERPROCESS": 4})
-func_cache = IntEnum("func_cache", {"PREFER_NONE": 0, "PREFER_SHARED": 1, "PREFER_L1": 2, "PREFER_EQUAL": 3})
-shared_config = IntEnum("shared_config", {"DEFAULT_BANK_SIZE": 0, "FOUR_BYTE_BANK_SIZE": 1, "EIGHT_BYTE_BANK_SIZE": 2})
-limit = IntEnum("limit", {"STACK_SIZE": 0, "PRINTF_FIFO_SIZE": 1, "MALLOC_HEAP_SIZE": 2})
+compute_mode = _Names("compute_mode", {"DEFAULT": 0, "PROHIBITED": 2, "EXCLUSIVE_PROCESS": 3})
+ctx_flags = _Names(
+    "ctx_flags",
+    {
+        "SCHED_AUTO": 0,
+        "SCHED_SPIN": 1,
+        "SCHED_YIELD": 2,
+        "SCHED_BLOCKING_SYNC": 4,
+        "BLOCKING_SYNC": 4,
+        "SCHED_MASK": 7,
+        "MAP_HOST": 8,
+        "LMEM_RESIZE_TO_MAX": 16,
+        "FLAGS_MASK": 31,
+    },
+)
+event_flags = _Names("event_flags", {"DEFAULT": 0, "BLOCKING_SYNC": 1, "DISABLE_TIMING": 2, "INTERPROCESS": 4})
+func_cache = _Names("func_cache", {"PREFER_NONE": 0, "PREFER_SHARED": 1, "PREFER_L1": 2, "PREFER_EQUAL": 3})
+shared_config = _Names("shared_config", {"DEFAULT_BANK_SIZE": 0, "FOUR_BYTE_BANK_SIZE": 1, "EIGHT_BYTE_BANK_SIZE": 2})
+limit = _Names(
+    "limit",
+    {
+        "STACK_SIZE": 0,
+        "PRINTF_FIFO_SIZE": 1,
+        "MALLOC_HEAP_SIZE": 2,
+        "DEV_RUNTIME_SYNC_DEPTH": 3,
+        "DEV_RUNTIME_PENDING_LAUNCH_COUNT": 4,
+    },
+)
 
 _VALUES = {int(number): value for number, value in _ATTRIBUTES.values()}
 _initialised = False
-_stack: list[Context] = []
-_limits = {limit.STACK_SIZE: 1024, limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024, limit.MALLOC_HEAP_SIZE: 8 * 1024 * 1024}
+
+
+class _Contexts(threading.local):
+    """The contexts that a thread has pushed; the last one is current."""
+
+    def __init__(self) -> None:
+        self.stack: list[Context] = []
+
+
+_contexts = _Contexts()
+_limits = {
+    limit.STACK_SIZE: 1024,
+    limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024,
+    limit.MALLOC_HEAP_SIZE: 8 * 1024 * 1024,
+    limit.DEV_RUNTIME_SYNC_DEPTH: 2,
+    limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
+}
+_configs = {"cache": func_cache.PREFER_NONE, "shared": shared_config.FOUR_BYTE_BANK_SIZE}
 
 
 def init(flags: int = 0) -> None:
@@ -110,19 +173,21 @@ def _need_init(call: str) -> None:
 def need_context(call: str) -> Context:
     """The current context; LogicError where there is none, naming the driver call that needed it."""
     _need_init(call)
-    if not _stack:
+    if not _contexts.stack:
         detail = "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
         raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
-    return _stack[-1]
+    return _contexts.stack[-1]
 
 
 class Device:
     """The one simulated device, number 0."""
 
-    def __init__(self, number: int):
+    def __init__(self, number: int | str):
         _need_init("cuDeviceGet")
+        if number == PCI_BUS_ID:
+            number = 0
         if isinstance(number, str) or not isinstance(number, int):
-            raise TypeError(f"Device takes the number of a device, an int, was given {number!r}")
+            raise TypeError(f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}")
         if number != 0:
             detail = f"the simulator has one device, number 0, was asked for number {number}"
             raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
@@ -134,6 +199,13 @@ class Device:
 
     def name(self) -> str:
         return NAME
+
+    def pci_bus_id(self) -> str:
+        return PCI_BUS_ID
+
+    def can_access_peer(self, device: Device) -> bool:
+        """False: there is one device."""
+        return False
 
     def compute_capability(self) -> tuple[int, int]:
         return COMPUTE_CAPABILITY
@@ -150,11 +222,11 @@ class Device:
         if value is None:
             detail = f"the simulator does not model time, so it has no {attribute.name}"
             raise LogicError(_errors.message("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail))
-        return value
+        return compute_mode(value) if attribute == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> dict[device_attribute, int]:
         """Every attribute that the simulated device has."""
-        return {member: _VALUES[int(member)] for member in device_attribute if _VALUES[int(member)] is not None}
+        return {member: self.get_attribute(member) for member in device_attribute if _VALUES[int(member)] is not None}
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -165,7 +237,7 @@ class Device:
 
     def make_context(self, flags: int = 0) -> Context:
         context = Context._make(self)
-        _stack.append(context)
+        _contexts.stack.append(context)
         return context
 
     def retain_primary_context(self) -> Context:
@@ -198,20 +270,20 @@ class Context:
     def push(self) -> None:
         if not self._valid:
             raise LogicError(_errors.message("cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"))
-        _stack.append(self)
+        _contexts.stack.append(self)
 
     @staticmethod
     def pop() -> None:
-        if not _stack:
+        if not _contexts.stack:
             raise LogicError(_errors.message("context::pop", _errors.INVALID_CONTEXT, "cannot pop non-current context"))
-        _stack.pop()
+        _contexts.stack.pop()
 
     def detach(self) -> None:
         if not self._valid:
             detail = "cannot detach from invalid context"
             raise LogicError(_errors.message("context::detach", _errors.INVALID_CONTEXT, detail))
         self._valid = False
-        _stack[:] = [context for context in _stack if context is not self]
+        _contexts.stack[:] = [context for context in _contexts.stack if context is not self]
 
     @staticmethod
     def get_device() -> Device:
@@ -219,12 +291,13 @@ class Context:
 
     @staticmethod
     def get_current() -> Context | None:
-        return _stack[-1] if _stack else None
+        return _contexts.stack[-1] if _contexts.stack else None
 
     @staticmethod
     def synchronize() -> None:
-        """Returns at once: every launch and copy of the simulator has finished when its call returns."""
+        """The host waits for all work of all streams."""
         need_context("cuCtxSynchronize")
+        _order.finish_all()
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
@@ -238,11 +311,43 @@ class Context:
         return _limits[limit(which)]
 
     @staticmethod
+    def attach(flags: int = 0) -> Context:
+        """The current context, for a library that wants to hold it."""
+        return need_context("cuCtxAttach")
+
+    @property
+    def handle(self) -> int:
+        return id(self)
+
+    def get_api_version(self) -> int:
+        return 13000
+
+    @staticmethod
     def set_cache_config(config: func_cache) -> None:
-        """Changes nothing: the split between L1 and shared memory is a hint, and the simulator has no L1."""
+        """Kept and given back: the split between L1 and shared memory is a hint, and the simulator has no L1."""
         need_context("cuCtxSetCacheConfig")
+        _configs["cache"] = func_cache(config)
 
     @staticmethod
     def get_cache_config() -> func_cache:
         need_context("cuCtxGetCacheConfig")
-        return func_cache.PREFER_NONE
+        return _configs["cache"]
+
+    @staticmethod
+    def set_shared_config(config: shared_config) -> None:
+        """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
+        need_context("cuCtxSetSharedMemConfig")
+        shared_config(config)
+
+    @staticmethod
+    def get_shared_config() -> shared_config:
+        need_context("cuCtxGetSharedMemConfig")
+        return _configs["shared"]
+
+    @staticmethod
+    def enable_peer_access(peer: Context, flags: int = 0) -> None:
+        raise LogicError(_errors.message("cuCtxEnablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"))
+
+    @staticmethod
+    def disable_peer_access(peer: Context) -> None:
+        raise LogicError(_errors.message("cuCtxDisablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"))

@@ -59,7 +59,9 @@ class CompileError(Error):
 
 
 class SimulatorWarning(UserWarning):
-    """A race, an uninitialised read or another finding that does not stop a launch; the text says where."""
+    """A race, an uninitialised read or another finding that stops nothing; `finding` is its record, where there is one."""
+
+    finding = None
 
 
 # Tracebacks name the classes as a user imports them.

@@ -5,20 +5,26 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from helpers.simulator import runtime
 from helpers.simulator.translate import without_comments
 
-from . import _errors
+from . import _errors, _findings, _order
 from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack
 from ._device import func_cache, function_attribute, need_context
-from ._errors import CompileError, LaunchError, LogicError, MemoryError, SimulatorWarning
-from ._stream import Stream, no_clock
+from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
+from ._stream import Stream, no_time, number_of
 
 _IMAGE = "halo-labs-simulator"
 _SHOWN = 8
+# Itanium C++ ABI, 5.1.5: the letters of the built-in types.
+_ABI_TYPES = {
+    "f": "float", "d": "double", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
+    "y": "unsigned long long", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short", "t": "unsigned short",
+    "b": "bool",
+}  # fmt: skip
 
 
 class Function:
@@ -40,8 +46,8 @@ class Function:
         texrefs: Sequence = (),
         time_kernel: bool = False,
         **extra,
-    ) -> None:
-        """Runs the kernel and returns when it is done.
+    ) -> float | None:
+        """Runs the kernel; with time_kernel=True it returns NaN (there is no clock), else None.
 
         Raises TypeError for a Python number, LogicError for arguments, blocks and grids that do not fit, LaunchError
         for an access out of bounds and whatever else stops a kernel; warns (SimulatorWarning) of races and reads of
@@ -53,17 +59,20 @@ class Function:
             raise ValueError("must specify block size: block=(x, y, z)")
         if texrefs:
             raise LogicError(_errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures"))
-        if time_kernel:
-            raise no_clock("time_kernel=True")
+        if time_kernel and stream is not None:
+            raise AssertionError("can't time the kernel on an asynchronous invocation: time_kernel=True takes no stream")
         dimensions = _dimensions(grid, block)
         arguments, handlers = from_call(args, self._kernel.parameters)
         packed = pack(self._kernel, arguments)
         for handler in handlers:
             handler.pre_call(stream)
         self._launch(packed, *dimensions, shared, stream)
-        for handler in handlers:
-            if hasattr(handler, "post_call"):
-                handler.post_call(stream)
+        copied_back = [handler for handler in handlers if hasattr(handler, "post_call")]
+        if stream is None and (copied_back or time_kernel):
+            _order.finish_all()
+        for handler in copied_back:
+            handler.post_call(stream)
+        return no_time("the time of a kernel") if time_kernel else None
 
     def prepare(self, arg_types: Sequence[object] | str, texrefs: Sequence = ()) -> Function:
         """Fixes the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for values."""
@@ -81,11 +90,12 @@ class Function:
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
-        """As prepared_call; the function that it returns would tell the seconds, and raises: there is no clock."""
+        """As prepared_call; the function that it returns would tell the seconds, and gives NaN: there is no clock."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
         def get_call_time() -> float:
-            raise no_clock("cuEventElapsedTime")
+            _order.finish_stream(_order.NULL)
+            return no_time("the time of a kernel")
 
         return get_call_time
 
@@ -97,12 +107,13 @@ class Function:
 
     def _launch(self, packed: bytes, grid, block, shared: int, stream: Stream | None) -> None:
         need_context(LAUNCH)
-        if stream is not None and not isinstance(stream, Stream):
-            raise TypeError(f"stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+        number = number_of(stream, LAUNCH)
         self._check_shared(shared)
+        self._note_order(packed, number)
         try:
             report = runtime.launch(self._kernel, packed, grid, block, shared)
         except runtime.LaunchFault as fault:
+            _findings.keep(fault.finding)
             error = LaunchError(str(fault))
             error.finding = fault.finding
             raise error from None  # a student reads one traceback, which ends in the finding
@@ -111,7 +122,18 @@ class Function:
         except runtime.OutOfMemory as shortage:
             raise MemoryError(_errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))) from shortage
         for finding in report.findings:
-            warnings.warn(str(finding), SimulatorWarning, stacklevel=3)
+            _findings.warn(finding)
+
+    def _note_order(self, packed: bytes, stream: int) -> None:
+        """What the kernel may touch: see _order.py."""
+        work = _order.begin(stream, f"kernel {self._kernel.name}")
+        for parameter in self._kernel.parameters:
+            address = int.from_bytes(packed[parameter.offset : parameter.offset + 8], "little") if parameter.is_pointer else 0
+            if address:
+                writes = "const" not in parameter.type_text.rpartition("*")[0]
+                _order.touch_device(work, address, None, write=writes)
+        for start, end in self._module._constants:
+            _order.touch_device(work, start, end, write=False)
 
     def _check_shared(self, shared: int) -> None:
         if not isinstance(shared, int):
@@ -131,18 +153,15 @@ class Function:
                 )
             )
 
-    def get_attribute(self, attribute: function_attribute) -> int:
-        """What the simulator knows of a kernel; LogicError for what only a GPU's compiler knows (registers)."""
+    def get_attribute(self, attribute: function_attribute) -> int | None:
+        """What the simulator knows of a kernel; None for what only a GPU's compiler knows (registers, local memory)."""
         known = {
             function_attribute.MAX_THREADS_PER_BLOCK: runtime.MAX_THREADS_PER_BLOCK,
             function_attribute.SHARED_SIZE_BYTES: self._kernel.static_shared,
             function_attribute.CONST_SIZE_BYTES: self._module._constant_bytes(),
             function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES: self._dynamic_shared_limit,
         }
-        if attribute not in known:
-            detail = f"the simulator compiles for the CPU, so it has no {function_attribute(attribute).name}"
-            raise LogicError(_errors.message("cuFuncGetAttribute", _errors.NOT_SUPPORTED, detail))
-        return known[attribute]
+        return known.get(function_attribute(attribute))
 
     def set_attribute(self, attribute: function_attribute, value: int) -> None:
         """Raises the limit of dynamic shared memory; the other attributes steer hardware and change nothing here."""
@@ -160,7 +179,10 @@ class Function:
     def set_shared_config(self, config: object) -> None:
         """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
 
-    def __getattr__(self, name: str) -> int:
+    def param_set_texref(self, texref: object) -> None:
+        raise LogicError(_errors.message("cuParamSetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"))
+
+    def __getattr__(self, name: str) -> int | None:
         if name.startswith("_") or name.upper() not in function_attribute.__members__:
             raise AttributeError(f"Function has no attribute {name!r}")
         return self.get_attribute(function_attribute[name.upper()])
@@ -212,10 +234,13 @@ class Module:
         self._loaded = loaded
         self._source = source
         self._extern_c = extern_c
+        self._constants = {(v.address, v.address + v.nbytes) for v in loaded.globals.values() if v.space == "constant"}
 
     def get_function(self, name: str) -> Function:
         """The kernel of that name; LogicError, listing the kernels that there are, for one that is not there."""
         kernels = self._loaded.kernels
+        if name not in kernels and name.startswith("_Z"):
+            return Function(self._demangled(name), self)
         if name not in kernels:
             raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
         if not self._extern_c and not has_c_linkage(self._source, name):
@@ -225,6 +250,20 @@ class Module:
             )
             raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
         return Function(kernels[name], self)
+
+    def _demangled(self, name: str):
+        """The kernel that a mangled name means: of C++ linkage, and the only one, or the only instance, of that name."""
+        plain, arguments = _read_mangled(name)
+        found = [k for known, k in self._loaded.kernels.items() if known.partition("<")[0].split("::")[-1] == plain]
+        if len(found) > 1 and arguments:
+            found = [k for k in found if _same_arguments(k.name, arguments)]
+        if not found or (self._extern_c and len(found) == 1 and "<" not in found[0].name):
+            raise _not_found("cuModuleGetFunction", name, "kernel", list(self._loaded.kernels))
+        if len(found) > 1:
+            names = ", ".join(sorted(k.name for k in found))
+            detail = f'{name!r} may be any of {names}: give each an extern "C" kernel of its own that calls it'
+            raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
+        return found[0]
 
     def get_global(self, name: str) -> tuple[int, int]:
         """(address, bytes) of a `__constant__` or `__device__` variable."""
@@ -236,8 +275,43 @@ class Module:
     def get_texref(self, name: str) -> None:
         raise LogicError(_errors.message("cuModuleGetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"))
 
+    def get_surfref(self, name: str) -> None:
+        raise LogicError(_errors.message("cuModuleGetSurfRef", _errors.NOT_SUPPORTED, "the simulator has no surfaces"))
+
     def _constant_bytes(self) -> int:
         return sum(v.nbytes for v in self._loaded.globals.values() if v.space == "constant")
+
+
+def _read_mangled(name: str) -> tuple[str, list[str]]:
+    """Function name and simple template arguments of a mangled name (Itanium C++ ABI, 5.1): _Z3addIfEvPf, _ZN2ns3addEPf."""
+    rest, plain = name[3:] if name.startswith("_ZN") else name[2:], ""
+    while length := re.match(r"\d+", rest):
+        plain = rest[length.end() : length.end() + int(length[0])]
+        rest = rest[length.end() + int(length[0]) :]
+        if not name.startswith("_ZN"):
+            break
+    return plain, _template_arguments(rest)
+
+
+def _template_arguments(rest: str) -> list[str]:
+    """The simple template arguments behind a mangled name, "If" -> ["float"], "Li16E" -> ["16"]; [] where there are others."""
+    if not rest.startswith("I"):
+        return []
+    arguments, position = [], 1
+    while position < len(rest) and rest[position] != "E":
+        if number := re.match(r"L[ijlmb](n?\d+)E", rest[position:]):
+            arguments.append(number[1].replace("n", "-"))
+            position += number.end()
+        elif rest[position] in _ABI_TYPES:
+            arguments.append(_ABI_TYPES[rest[position]])
+            position += 1
+        else:
+            return []
+    return arguments
+
+
+def _same_arguments(instance: str, arguments: list[str]) -> bool:
+    return [part.strip() for part in instance.partition("<")[2].rstrip("> ").split(",")] == arguments
 
 
 def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
@@ -279,6 +353,15 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
     """What compiler.compile returns in place of a cubin: enough for module_from_buffer to load it again."""
     return json.dumps({"format": _IMAGE, "source": source, "options": list(options), "extern_c": extern_c}).encode()
+
+
+def module_from_file(filename: str) -> Module:
+    """The module of a file that holds an image of pycuda.compiler.compile from this simulator; a cubin needs a GPU."""
+    try:
+        return module_from_buffer(Path(filename).read_bytes())
+    except OSError as error:
+        detail = f"{filename}: {error.strerror}"
+        raise RuntimeError(_errors.message("cuModuleLoad", "file not found", detail)) from None
 
 
 def module_from_buffer(buffer: bytes, options: Sequence = (), message_handler: object = None) -> Module:

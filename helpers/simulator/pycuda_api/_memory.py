@@ -1,19 +1,19 @@
-"""Device memory, page-locked host memory, copies and memset, with PyCUDA's names and refusals."""
+"""Device memory, copies between it and the host, and memset, with PyCUDA's names and refusals."""
 
 from __future__ import annotations
 
 import builtins
 import contextlib
-import math
+import ctypes
 
 import numpy as np
 
 from helpers.simulator import runtime
 
-from . import _errors
+from . import _errors, _findings, _order
 from ._device import need_context
 from ._errors import LogicError, MemoryError
-from ._stream import Stream
+from ._stream import number_of
 
 
 def _whole_number(value: object, what: str) -> int:
@@ -26,7 +26,29 @@ def _whole_number(value: object, what: str) -> int:
     return value
 
 
-class DeviceAllocation:
+class DevicePointer:
+    """Bytes on the device; int() gives their address."""
+
+    _address = 0
+    _nbytes = 0
+    _freed = True
+
+    def __int__(self) -> int:
+        return self._address
+
+    __index__ = __int__
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        """The bytes themselves, for libraries that copy from and to device memory through Python's buffers."""
+        address = address_of(self, "as_buffer", "the allocation") + offset
+        return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
+
+    def __repr__(self) -> str:
+        state = "freed" if self._freed else f"{self._nbytes:,} bytes"
+        return f"<{type(self).__name__} at {self._address:#x}, {state}>"
+
+
+class DeviceAllocation(DevicePointer):
     """Bytes on the device, freed by free() or when the last reference goes. int() gives its address."""
 
     def __init__(self) -> None:
@@ -35,8 +57,7 @@ class DeviceAllocation:
     @classmethod
     def _make(cls, nbytes: int) -> DeviceAllocation:
         self = object.__new__(cls)
-        self._freed = True  # until allocate() has succeeded: __del__ reads it
-        self._address = _allocate(nbytes)
+        self._address = allocate(nbytes)  # until this has succeeded _freed is true: __del__ reads it
         self._nbytes = nbytes
         self._freed = False
         return self
@@ -46,28 +67,38 @@ class DeviceAllocation:
             detail = "this allocation was freed before"
             raise LogicError(_errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail))
         self._freed = True
-        runtime.memory.free(self._address)
-
-    def __int__(self) -> int:
-        return self._address
-
-    __index__ = __int__
-
-    def __repr__(self) -> str:
-        state = "freed" if self._freed else f"{self._nbytes:,} bytes"
-        return f"<DeviceAllocation at {self._address:#x}, {state}>"
+        release(self._address, self._nbytes)
 
     def __del__(self) -> None:
-        if not getattr(self, "_freed", True):
+        if not self._freed:
             with contextlib.suppress(Exception):  # the interpreter may be half gone
                 self.free()
 
 
-def _allocate(nbytes: int) -> int:
+class PointerHolderBase:
+    """For classes of a program's own that hold a device address: they define get_pointer()."""
+
+    def get_pointer(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} must define get_pointer() -> int")
+
+    def __int__(self) -> int:
+        return int(self.get_pointer())
+
+    __index__ = __int__
+
+    as_buffer = DevicePointer.as_buffer
+
+
+def allocate(nbytes: int) -> int:
     try:
         return runtime.memory.allocate(nbytes)
     except runtime.OutOfMemory as error:
         raise MemoryError(_errors.message("cuMemAlloc", _errors.OUT_OF_MEMORY, str(error))) from error
+
+
+def release(address: int, nbytes: int) -> None:
+    _order.forget(address, address + nbytes)
+    runtime.memory.free(address)
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
@@ -82,6 +113,18 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
 def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
     """Device memory for as many bytes as `ary` has."""
     return mem_alloc(ary.nbytes)
+
+
+def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
+    """(memory, pitch) for `height` rows of `width` bytes, each of which begins at a multiple of 512 bytes.
+
+    access_size: bytes that a thread will read at once: 4, 8 or 16.
+    """
+    if access_size not in (4, 8, 16):
+        detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
+        raise LogicError(_errors.message("cuMemAllocPitch", _errors.INVALID_ARGUMENT, detail))
+    pitch = -(-_whole_number(width, "mem_alloc_pitch: width") // 512) * 512
+    return mem_alloc(pitch * _whole_number(height, "mem_alloc_pitch: height")), pitch
 
 
 def mem_get_info() -> tuple[int, int]:
@@ -100,12 +143,14 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """The address behind what PyCUDA takes as a device pointer: a live allocation or a Python int."""
+    """The address behind what PyCUDA takes as a device pointer: a live allocation, a PointerHolderBase or a Python int."""
     need_context(call)
-    if isinstance(pointer, DeviceAllocation):
+    if isinstance(pointer, DevicePointer):
         if pointer._freed:
             detail = f"{role} is an allocation that was freed (use after free)"
             raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+        return int(pointer)
+    if isinstance(pointer, PointerHolderBase):
         return int(pointer)
     if isinstance(pointer, int):
         return _whole_number(pointer, f"{call}: {role}")
@@ -117,18 +162,21 @@ def address_of(pointer: object, call: str, role: str) -> int:
 
 
 def host_bytes(host: object, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """The bytes of a host array or buffer, uint8, shape (nbytes,), sharing its memory.
+    """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing that memory.
 
-    Raises ValueError for an array that is not C-contiguous or, where it is written to, is read-only; TypeError for what
-    has no buffer. PyCUDA refuses strided arrays too; it copies Fortran-ordered ones byte by byte, which a kernel then
-    reads transposed without a word.
+    Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError for what has no buffer.
+    An array in Fortran order is taken as it lies, as PyCUDA does, with a warning: a kernel sees it transposed.
     """
     if not isinstance(host, np.ndarray):
         return _buffer_bytes(host, call, role, writable)
-    if not host.flags.c_contiguous:
-        raise ValueError(f"{call}: {role} {_layout(host)}")
     if writable and not host.flags.writeable:
         raise ValueError(f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()")
+    host = host.view(np.ndarray)
+    if not host.flags.c_contiguous:
+        if not host.flags.f_contiguous:
+            raise ValueError(f"{call}: {role} {layout(host)}")
+        _findings.remark(f"{call}: {role} {layout(host)}")
+        host = host.T
     return host.reshape(-1).view(np.uint8)
 
 
@@ -143,11 +191,12 @@ def _buffer_bytes(host: object, call: str, role: str, writable: bool) -> np.ndar
     return view
 
 
-def _layout(array: np.ndarray) -> str:
+def layout(array: np.ndarray) -> str:
+    """What is unusual about how an array lies in memory, and what to do about it."""
     if array.flags.f_contiguous:
         return (
-            f"is in Fortran order (shape {array.shape}): a kernel would see it transposed. Pass "
-            "np.ascontiguousarray(a), or a.T to copy the same bytes as they lie"
+            f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that a kernel sees it transposed. "
+            "Pass np.ascontiguousarray(a), or a.T where that is meant"
         )
     return (
         f"is not contiguous: it is a strided view (shape {array.shape}, strides {array.strides} bytes). Pass "
@@ -156,7 +205,7 @@ def _layout(array: np.ndarray) -> str:
 
 
 @contextlib.contextmanager
-def _refused(call: str):
+def refused(call: str):
     """Turns the engine's refusal of an address or a size into PyCUDA's LogicError."""
     try:
         yield
@@ -164,79 +213,137 @@ def _refused(call: str):
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, str(fault))) from fault
 
 
-def _check_stream(stream: object, call: str) -> None:
-    if stream is not None and not isinstance(stream, Stream):
-        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+def note_host_side(work: _order.Work, start: int, nbytes: int, *, write: bool, blocking: bool) -> None:
+    """Accounts for the host's side of a copy. Where the host waits for it: if it is written and pageable, or `blocking`."""
+    locked = _order.is_locked(start, start + nbytes)
+    if locked:
+        _order.touch_pinned(work, start, start + nbytes, write=write)
+    if blocking or (write and not locked):
+        _order.finished(work)
 
 
-def _htod(dest: object, src: object, call: str) -> None:
+def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) -> None:
     address = address_of(dest, call, "dest")
     data = host_bytes(src, call, "src", writable=False)
     if data.nbytes:
-        with _refused(call):
+        with refused(call):
             runtime.memory.write(address, data, data.nbytes)
+        work = _order.begin(stream, call)
+        _order.touch_device(work, address, address + data.nbytes, write=True)
+        note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
 
 
-def _dtoh(dest: object, src: object, call: str) -> None:
+def _dtoh(dest: object, src: object, call: str, stream: int, *, blocking: bool) -> None:
     address = address_of(src, call, "src")
     data = host_bytes(dest, call, "dest", writable=True)
     if data.nbytes:
-        with _refused(call):
+        with refused(call):
             runtime.memory.read(data, address, data.nbytes)
+            warn_of_unwritten(address, data.nbytes, call)
+        work = _order.begin(stream, call)
+        _order.touch_device(work, address, address + data.nbytes, write=False)
+        note_host_side(work, data.ctypes.data, data.nbytes, write=True, blocking=blocking)
 
 
-def _dtod(dest: object, src: object, size: int, call: str) -> None:
+def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
     target, source = address_of(dest, call, "dest"), address_of(src, call, "src")
     nbytes = _whole_number(size, f"{call}: size")
     if nbytes:
-        with _refused(call):
+        with refused(call):
             runtime.memory.copy(target, source, nbytes)
+        work = _order.begin(stream, call)
+        _order.touch_device(work, source, source + nbytes, write=False)
+        _order.touch_device(work, target, target + nbytes, write=True)
+
+
+def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
+    """A finding where bytes are read that neither a copy nor a kernel has written since they were allocated."""
+    written = runtime.memory.written(address, nbytes)
+    if written == nbytes:
+        return
+    message = (
+        f"{call} reads {nbytes:,} bytes of device memory, of which {nbytes - written:,} were never written; "
+        f"the first is byte {_first_unwritten(address, nbytes):,}"
+    )
+    cause = (
+        "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does every thread store its result?"
+    )
+    _findings.warn(_findings.of_call("unwritten", message, cause))
+
+
+def _first_unwritten(address: int, nbytes: int) -> int:
+    low, high = 0, nbytes  # the first `low` bytes are written, the first `high` are not all
+    while high - low > 1:
+        middle = (low + high) // 2
+        if runtime.memory.written(address, middle) == middle:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
     """Copies all bytes of `src` to the device; LogicError where they do not fit into the allocation."""
-    _htod(dest, src, "cuMemcpyHtoD")
+    _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
 
 
 def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """As memcpy_htod; the simulator has finished the copy when the call returns."""
-    _check_stream(stream, "cuMemcpyHtoDAsync")
-    _htod(dest, src, "cuMemcpyHtoDAsync")
+    """As memcpy_htod, in a stream: page-locked memory must not change before the stream is synchronised."""
+    _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
 
 
 def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
     """Fills all bytes of `dest` from the device; LogicError where the allocation holds fewer."""
-    _dtoh(dest, src, "cuMemcpyDtoH")
+    _dtoh(dest, src, "cuMemcpyDtoH", _order.NULL, blocking=True)
 
 
 def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """As memcpy_dtoh; the simulator has finished the copy when the call returns."""
-    _check_stream(stream, "cuMemcpyDtoHAsync")
-    _dtoh(dest, src, "cuMemcpyDtoHAsync")
+    """As memcpy_dtoh, in a stream: page-locked memory must not be touched before the stream is synchronised."""
+    _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
 
 
 def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int) -> None:
     """Copies `size` bytes within the device."""
-    _dtod(dest, src, size, "cuMemcpyDtoD")
+    _dtod(dest, src, size, "cuMemcpyDtoD", _order.NULL)
 
 
 def memcpy_dtod_async(dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None) -> None:
-    """As memcpy_dtod; the simulator has finished the copy when the call returns."""
-    _check_stream(stream, "cuMemcpyDtoDAsync")
-    _dtod(dest, src, size, "cuMemcpyDtoDAsync")
+    """As memcpy_dtod, in a stream."""
+    _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
 
 
-def _memset(dest: object, data: int, size: int, width: int, call: str) -> None:
-    address = address_of(dest, call, "dest")
-    value, count = _whole_number(data, f"{call}: data"), _whole_number(size, f"{call}: size")
+def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
+    """Copies `size` bytes from one context's memory to another's; the simulator's contexts share one memory."""
+    _dtod(dest, src, size, "cuMemcpyPeer", _order.NULL)
+
+
+def memcpy_peer_async(dest, src, size: int, dest_context=None, src_context=None, stream=None) -> None:
+    """As memcpy_peer, in a stream."""
+    _dtod(dest, src, size, "cuMemcpyPeerAsync", number_of(stream, "cuMemcpyPeerAsync"))
+
+
+def pattern_of(data: int, width: int, call: str) -> bytes:
+    """`data` as the bytes of a memset."""
+    value = _whole_number(data, f"{call}: data")
     if value >= 1 << 8 * width:
         raise OverflowError(f"{call}: data must fit into {8 * width} bits, was given {value}")
+    return value.to_bytes(width, "little")
+
+
+def check_aligned(address: int, width: int, call: str) -> None:
     if address % width:
         detail = f"the address {address:#x} is not a multiple of {width}"
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+
+
+def _memset(dest: object, data: int, size: int, width: int, call: str, stream: int = _order.NULL) -> None:
+    address = address_of(dest, call, "dest")
+    pattern, count = pattern_of(data, width, call), _whole_number(size, f"{call}: size")
+    check_aligned(address, width, call)
     if count:
-        with _refused(call):
-            runtime.memory.fill(address, value.to_bytes(width, "little"), count)
+        with refused(call):
+            runtime.memory.fill(address, pattern, count)
+        _order.touch_device(_order.begin(stream, call), address, address + count * width, write=True)
 
 
 def memset_d8(dest: DeviceAllocation | int, data: int, size: int) -> None:
@@ -255,25 +362,23 @@ def memset_d32(dest: DeviceAllocation | int, data: int, size: int) -> None:
 
 
 def memset_d8_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d8."""
-    _check_stream(stream, "cuMemsetD8Async")
-    _memset(dest, data, size, 1, "cuMemsetD8Async")
+    """As memset_d8, in a stream."""
+    _memset(dest, data, size, 1, "cuMemsetD8Async", number_of(stream, "cuMemsetD8Async"))
 
 
 def memset_d16_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d16."""
-    _check_stream(stream, "cuMemsetD16Async")
-    _memset(dest, data, size, 2, "cuMemsetD16Async")
+    """As memset_d16, in a stream."""
+    _memset(dest, data, size, 2, "cuMemsetD16Async", number_of(stream, "cuMemsetD16Async"))
 
 
 def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d32."""
-    _check_stream(stream, "cuMemsetD32Async")
-    _memset(dest, data, size, 4, "cuMemsetD32Async")
+    """As memset_d32, in a stream."""
+    _memset(dest, data, size, 4, "cuMemsetD32Async", number_of(stream, "cuMemsetD32Async"))
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
-    """A new allocation that holds the bytes of `bf_obj`."""
+    """A new allocation that holds the bytes of `bf_obj`, in C order."""
+    bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
     data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
     allocation = mem_alloc(data.nbytes)
     memcpy_htod(allocation, data)
@@ -289,143 +394,6 @@ def from_device(devptr: DeviceAllocation | int, shape, dtype, order: str = "C") 
 
 def from_device_like(devptr: DeviceAllocation | int, other_ary: np.ndarray) -> np.ndarray:
     """A new array like `other_ary`, read from the device."""
-    result = np.empty_like(other_ary)
+    result = np.empty_like(other_ary, subok=False)
     memcpy_dtoh(result if result.flags.c_contiguous else result.T, devptr)
     return result
-
-
-class HostPointer:
-    """Base of the owners of special host memory; they are the `.base` of the arrays that use it."""
-
-    _name: str
-
-    def __init__(self, data: np.ndarray):
-        self._data = data
-        self._valid = True
-
-    @property
-    def __array_interface__(self) -> dict:
-        return self._data.__array_interface__
-
-    def get_device_pointer(self) -> int:
-        detail = "the simulator does not map host memory into the device"
-        raise LogicError(_errors.message("cuMemHostGetDevicePointer", _errors.NOT_SUPPORTED, detail))
-
-    def _release(self) -> None:
-        if not self._valid:
-            raise LogicError(_errors.message(f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"))
-        self._valid = False
-
-
-class PagelockedHostAllocation(HostPointer):
-    """Host memory that a GPU could copy from without the CPU; in the simulator, plain memory."""
-
-    _name = "pagelocked_host_allocation"
-    _flags = 0
-
-    def free(self) -> None:
-        self._release()
-
-    def get_flags(self) -> int:
-        return self._flags
-
-
-class AlignedHostAllocation(HostPointer):
-    """Host memory that starts at a multiple of its alignment."""
-
-    _name = "aligned_host_allocation"
-
-    def free(self) -> None:
-        self._release()
-
-
-class RegisteredHostMemory(HostPointer):
-    """An array's own memory, page-locked after the fact."""
-
-    _name = "registered_host_memory"
-
-    def unregister(self) -> None:
-        self._release()
-
-
-HostAllocation = PagelockedHostAllocation
-
-
-def _owned(owner: HostPointer) -> np.ndarray:
-    return np.asarray(owner)
-
-
-def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
-    """A host array for fast and asynchronous copies; its `.base` owns the memory."""
-    need_context("cuMemHostAlloc")
-    owner = PagelockedHostAllocation(np.empty(shape, dtype, order))
-    owner._flags = mem_flags
-    return _owned(owner)
-
-
-def aligned_empty(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
-    """A host array that starts at a multiple of `alignment` bytes, a power of two."""
-    need_context("aligned_malloc")
-    if alignment <= 0 or alignment & (alignment - 1):
-        detail = "alignment must be a power of two"
-        raise LogicError(_errors.message("aligned_malloc", _errors.INVALID_ARGUMENT, detail))
-    dtype = np.dtype(dtype)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    nbytes = math.prod(shape) * dtype.itemsize
-    raw = np.empty(nbytes + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
-    return _owned(AlignedHostAllocation(raw[start : start + nbytes].view(dtype).reshape(shape, order=order)))
-
-
-def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
-    """The same memory as `ary`, page-locked; `.base.unregister()` ends that."""
-    need_context("cuMemHostRegister")
-    if not isinstance(ary, np.ndarray):
-        detail = "ary argument is not a numpy array"
-        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
-    if not ary.flags.c_contiguous:
-        detail = "ary argument is not contiguous"
-        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
-    return _owned(RegisteredHostMemory(ary))
-
-
-def _order(array: np.ndarray) -> str:
-    if array.flags.c_contiguous:
-        return "C"
-    if array.flags.f_contiguous:
-        return "F"
-    raise ValueError("could not detect array order: the array is not contiguous, pass np.ascontiguousarray(a)")
-
-
-def pagelocked_zeros(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty, zeroed."""
-    result = pagelocked_empty(shape, dtype, order, mem_flags)
-    result.fill(0)
-    return result
-
-
-def pagelocked_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty, of the shape, dtype and order of `array`."""
-    return pagelocked_empty(array.shape, array.dtype, _order(array), mem_flags)
-
-
-def pagelocked_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty_like, zeroed."""
-    return pagelocked_zeros(array.shape, array.dtype, _order(array), mem_flags)
-
-
-def aligned_zeros(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty, zeroed."""
-    result = aligned_empty(shape, dtype, order, alignment)
-    result.fill(0)
-    return result
-
-
-def aligned_empty_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty, of the shape, dtype and order of `array`."""
-    return aligned_empty(array.shape, array.dtype, _order(array), alignment)
-
-
-def aligned_zeros_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty_like, zeroed."""
-    return aligned_zeros(array.shape, array.dtype, _order(array), alignment)

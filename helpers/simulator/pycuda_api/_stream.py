@@ -1,73 +1,129 @@
-"""Streams and events. The simulator finishes every call before it returns, and it has no clock."""
+"""Streams and events. The simulator does each call's work at once, keeps account of its order, and has no clock."""
 
 from __future__ import annotations
 
-import itertools
+import math
 
-from . import _errors
+from . import _errors, _findings, _order
 from ._device import need_context
 from ._errors import LogicError
 
-_handles = itertools.count(1)
+_DISABLE_TIMING = 2
 
 
-def no_clock(call: str) -> LogicError:
-    """The error for every question about a duration."""
-    detail = "the simulator does not model time; durations need a GPU, or a recorded measurement (helpers.results)"
-    return LogicError(_errors.message(call, _errors.NOT_SUPPORTED, detail))
+def no_time(what: str) -> float:
+    """NaN, with a warning that says why: what a question about a duration gets."""
+    _findings.remark(
+        f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded measurement (helpers.results)"
+    )
+    return math.nan
 
 
 class Stream:
-    """A queue of work. In the simulator it is always empty: work is done at the call that asks for it."""
+    """A queue of work. Its work is done at the call that asks for it; who may rely on that is checked (see _order.py).
+
+    flags: 0, or 1 for a stream that neither waits for the null stream nor is waited for (CU_STREAM_NON_BLOCKING).
+    """
 
     def __init__(self, flags: int = 0):
         need_context("cuStreamCreate")
-        self.handle = next(_handles)
+        if flags not in (0, 1):
+            detail = f"flags must be 0 or 1 (non-blocking), was {flags!r}"
+            raise LogicError(_errors.message("cuStreamCreate", _errors.INVALID_ARGUMENT, detail))
+        self._number = _order.new_stream(flags)
+
+    @property
+    def handle(self) -> int:
+        return self._number
 
     def synchronize(self) -> None:
+        """The host waits for everything in this stream."""
         need_context("cuStreamSynchronize")
+        _order.finish_stream(self._number)
 
     def is_done(self) -> bool:
+        """True: the simulator has done the work; the host knows it then, as after synchronize()."""
         need_context("cuStreamQuery")
+        _order.finish_stream(self._number)
         return True
 
     def wait_for_event(self, evt: Event) -> None:
+        """What is enqueued here from now on comes after what was recorded in `evt`."""
         if not isinstance(evt, Event):
             raise TypeError(f"wait_for_event takes a pycuda.driver.Event, was given {type(evt).__name__}")
+        need_context("cuStreamWaitEvent")
+        evt._warn_unrecorded("wait_for_event")
+        _order.stream_waits(self._number, evt._clock or {})
+
+
+def number_of(stream: object, call: str) -> int:
+    """The number of a stream, 0 (the null stream) for None; TypeError for what is neither."""
+    if stream is None:
+        return _order.NULL
+    if not isinstance(stream, Stream):
+        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+    return stream._number
 
 
 class Event:
-    """A mark in a stream. It can be recorded and waited for; it cannot tell a duration, which raises LogicError."""
+    """A mark in a stream. It can be recorded and waited for; a duration between two is NaN, with a warning."""
 
     def __init__(self, flags: int = 0):
         need_context("cuEventCreate")
-        self._recorded = False
+        if not isinstance(flags, int):
+            raise TypeError(f"Event takes flags of pycuda.driver.event_flags, was given {type(flags).__name__}")
+        self._flags = int(flags)
+        self._clock: dict[int, int] | None = None
 
     def record(self, stream: Stream | None = None) -> Event:
-        if stream is not None and not isinstance(stream, Stream):
-            raise TypeError(f"record takes a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+        """Marks what is in the stream (None: the null stream) so far."""
+        number = number_of(stream, "record")
         need_context("cuEventRecord")
-        self._recorded = True
+        self._clock = _order.snapshot(number)
         return self
 
     def synchronize(self) -> Event:
+        """The host waits for what was recorded; returns at once, as CUDA does, where nothing was."""
         need_context("cuEventSynchronize")
+        self._warn_unrecorded("synchronize")
+        _order.host_waits(self._clock or {})
         return self
 
     def query(self) -> bool:
+        """True: the simulator has done the work; the host knows it then, as after synchronize()."""
         need_context("cuEventQuery")
+        _order.host_waits(self._clock or {})
         return True
 
     def time_since(self, event: Event) -> float:
-        return self._elapsed(event)
+        """NaN: there is no clock. LogicError where one of the two was not recorded, or was made without timing."""
+        return self._elapsed(event, self)
 
     def time_till(self, event: Event) -> float:
-        return self._elapsed(event)
+        """As time_since, the other way round."""
+        return self._elapsed(event, event)
 
-    def _elapsed(self, other: Event) -> float:
+    def ipc_handle(self) -> bytearray:
+        raise LogicError(_errors.message("cuIpcGetEventHandle", _errors.NOT_SUPPORTED, "the simulator is one process"))
+
+    def _elapsed(self, other: Event, later: Event) -> float:
         if not isinstance(other, Event):
             raise TypeError(f"an event is timed against a pycuda.driver.Event, was given {type(other).__name__}")
-        if not (self._recorded and other._recorded):
+        need_context("cuEventElapsedTime")
+        if self._clock is None or other._clock is None:
             detail = "record() both events before asking for the time between them"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
-        raise no_clock("cuEventElapsedTime")
+        if (self._flags | other._flags) & _DISABLE_TIMING:
+            detail = "one of the events was made with event_flags.DISABLE_TIMING"
+            raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
+        if not all(_order.host_knows(event._clock) for event in (self, other)):
+            message = "an event is asked for its time before the host knows that it has happened"
+            cause = 'Call synchronize() on the later event first; a GPU answers "device not ready" where it is still busy.'
+            _findings.warn(_findings.of_call("unsynchronised", message, cause))
+            _order.host_waits(later._clock)
+        return no_time("the time between two events")
+
+    def _warn_unrecorded(self, call: str) -> None:
+        if self._clock is None:
+            message = f"{call} on an event that was never recorded waits for nothing"
+            _findings.warn(_findings.of_call("unsynchronised", message, "Call record(stream) on the event first."))

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import os
+import warnings
+import zlib
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
-from . import _launch
+from . import _device, _errors, _launch
+from ._errors import LogicError
 from ._launch import Function
+
+# pycuda-complex.hpp and pycuda-helpers.hpp, which PyCUDA puts on every compiler's path.
+_INCLUDE = Path(__file__).parent / "include"
+_ARCHITECTURE = int("".join(map(str, _device.COMPUTE_CAPABILITY)))
 
 DEFAULT_NVCC_FLAGS = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 _TARGETS = ("cubin", "ptx", "fatbin")
 
 
-def _all_options(options: list[str] | None, include_dirs: Sequence[str] | None) -> list[str]:
+@cache
+def _options_for_headers() -> tuple[str, ...]:
+    """The way to the headers, and what they contain: a program that was compiled with other ones is compiled again."""
+    content = zlib.crc32(b"".join(path.read_bytes() for path in sorted(_INCLUDE.iterdir())))
+    return f"-I{_INCLUDE}", f"-DHALO_PYCUDA_HEADERS={content}"
+
+
+def _all_options(source: str, options: list[str] | None, include_dirs: Sequence[str] | None) -> list[str]:
     if options is None:
         options = DEFAULT_NVCC_FLAGS
     if not isinstance(options, list):
         # PyCUDA extends the list it is given and fails on anything else, with the same class.
         raise AttributeError(f"options must be a list of str, was given a {type(options).__name__}: {options!r}")
-    return [*options, *(f"-I{path}" for path in include_dirs or ())]
+    paths = (f"-I{Path(path).resolve()}" for path in include_dirs or ())
+    return [*options, *paths, *(_options_for_headers() if "pycuda-" in source else ())]
+
+
+def _check_architecture(arch: str | None) -> None:
+    """Warns as PyCUDA does: a GPU does not run what was compiled for a newer one."""
+    digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
+    if digits and int(digits) > _ARCHITECTURE:
+        warnings.warn("arch asks for a higher compute capability than the selected GPU has", stacklevel=3)
 
 
 def compile(
@@ -39,7 +63,7 @@ def compile(
     """
     if target not in _TARGETS:
         raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, was given {target!r}")
-    options = _all_options(options, include_dirs)
+    options = _all_options(source, options, include_dirs)
     _launch.load(source, options, extern_c=not no_extern_c)
     return _launch.image_of(source, options, extern_c=not no_extern_c)
 
@@ -63,9 +87,37 @@ class SourceModule:
         cache_dir: str | None = None,
         include_dirs: Sequence[str] | None = None,
     ):
-        self.module = _launch.load(source, _all_options(options, include_dirs), extern_c=not no_extern_c)
+        _check_architecture(arch)
+        self.module = _launch.load(source, _all_options(source, options, include_dirs), extern_c=not no_extern_c)
         self.get_global = self.module.get_global
         self.get_texref = self.module.get_texref
+        self.get_surfref = self.module.get_surfref
 
     def get_function(self, name: str) -> Function:
         return self.module.get_function(name)
+
+
+_NO_LINKER = (
+    "the simulator has no device linker: put the sources into one SourceModule, and launch from Python what a kernel would launch, "
+    "or use a GPU"
+)
+
+
+class DynamicModule:
+    """On a GPU, a module linked from several sources and libraries; here its use raises LogicError."""
+
+    def __init__(self, *args, **kwargs):
+        _device.need_context("cuLinkCreate")
+
+    def _refuse(self, *args, **kwargs):
+        raise LogicError(_errors.message("cuLinkAddData", _errors.NOT_SUPPORTED, _NO_LINKER))
+
+    add_source = add_data = add_file = add_stdlib = link = get_function = _refuse
+
+
+class DynamicSourceModule(SourceModule):
+    """On a GPU, a source whose kernels may launch kernels; here CompileError names the line of such a launch."""
+
+    def __init__(self, source: str, nvcc: str = "nvcc", options: list[str] | None = None, *args, cuda_libdir=None, **kwargs):
+        options = [option for option in options or () if option not in ("-rdc=true", "-lcudadevrt")]
+        super().__init__(source, nvcc, options, *args, **kwargs)

@@ -1,17 +1,33 @@
 """pycuda.driver, for machines without a GPU: the same names, run by the simulator.
 
-Differences that a program can see: every call has finished when it returns; questions about time raise LogicError; a
-launch that reads or writes out of bounds raises LaunchError at once, names the access, and leaves the context usable
-(on a GPU a later call raises LogicError, and the context is lost); arguments of the wrong type or size are refused by
-name.
+Differences that a program can see: every call has done its work when it returns (who may rely on that is checked: a missing
+synchronize() is a warning); durations are NaN; a launch that reads or writes out of bounds raises LaunchError at once, names the
+access, and leaves the context usable (on a GPU a later call raises LogicError, and the context is lost); arguments of the wrong
+type or size are refused by name.
 """
 
 from __future__ import annotations
 
-from ._arguments import ArgumentHandler, In, InOut, Out
+from ._arguments import (
+    ArgumentHandler,
+    In,
+    InOut,
+    Out,
+)
+from ._copies import (
+    Memcpy2D,
+    Memcpy3D,
+    memset_d2d8,
+    memset_d2d8_async,
+    memset_d2d16,
+    memset_d2d16_async,
+    memset_d2d32,
+    memset_d2d32_async,
+)
 from ._device import (
     Context,
     Device,
+    compute_mode,
     ctx_flags,
     device_attribute,
     event_flags,
@@ -23,23 +39,53 @@ from ._device import (
     limit,
     shared_config,
 )
-from ._errors import CompileError, Error, LaunchError, LogicError, MemoryError, RuntimeError, SimulatorWarning
-from ._launch import Function, Module, module_from_buffer
-from ._memory import (
+from ._errors import (
+    CompileError,
+    Error,
+    LaunchError,
+    LogicError,
+    MemoryError,
+    RuntimeError,
+    SimulatorWarning,
+)
+from ._host import (
     AlignedHostAllocation,
-    DeviceAllocation,
     HostAllocation,
     HostPointer,
+    ManagedAllocation,
     PagelockedHostAllocation,
     RegisteredHostMemory,
     aligned_empty,
     aligned_empty_like,
     aligned_zeros,
     aligned_zeros_like,
+    host_alloc_flags,
+    managed_empty,
+    managed_empty_like,
+    managed_zeros,
+    managed_zeros_like,
+    mem_attach_flags,
+    mem_host_register_flags,
+    pagelocked_empty,
+    pagelocked_empty_like,
+    pagelocked_zeros,
+    pagelocked_zeros_like,
+    register_host_memory,
+)
+from ._launch import (
+    Function,
+    Module,
+    module_from_buffer,
+    module_from_file,
+)
+from ._memory import (
+    DeviceAllocation,
+    PointerHolderBase,
     from_device,
     from_device_like,
     mem_alloc,
     mem_alloc_like,
+    mem_alloc_pitch,
     mem_get_address_range,
     mem_get_info,
     memcpy_dtod,
@@ -48,20 +94,67 @@ from ._memory import (
     memcpy_dtoh_async,
     memcpy_htod,
     memcpy_htod_async,
+    memcpy_peer,
+    memcpy_peer_async,
     memset_d8,
     memset_d8_async,
     memset_d16,
     memset_d16_async,
     memset_d32,
     memset_d32_async,
-    pagelocked_empty,
-    pagelocked_empty_like,
-    pagelocked_zeros,
-    pagelocked_zeros_like,
-    register_host_memory,
     to_device,
 )
-from ._stream import Event, Stream
+from ._stream import (
+    Event,
+    Stream,
+)
+
+CUDA_DEBUGGING = False
+
+
+def set_debugging(flag: bool = True) -> None:
+    """Changes nothing: the simulator always knows the lines."""
+    global CUDA_DEBUGGING
+    CUDA_DEBUGGING = flag
+
+
+def start_profiler() -> None:
+    """Does nothing: helpers.simulator.profile counts what a launch does."""
+
+
+def stop_profiler() -> None:
+    """Does nothing."""
+
+
+def have_gl_ext() -> bool:
+    return False
+
+
+_NEED_A_GPU = {
+    **dict.fromkeys(
+        (
+            "Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference", "TextureReference", "array_format", "address_mode",
+            "bind_array_to_texref", "dtype_to_array_format", "filter_mode", "gpuarray_to_array", "make_multichannel_2d_array",
+            "matrix_to_array", "matrix_to_texref", "memcpy_atoa", "memcpy_atod", "memcpy_atoh", "memcpy_dtoa", "memcpy_htoa",
+            "np_to_array",
+        ),
+        "the simulator has no textures, surfaces and CUDA arrays",
+    ),
+    **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"), "the simulator is one device in one process"),
+    "Linker": "the simulator has no device linker",
+}  # fmt: skip
+
+
+def __getattr__(name: str):
+    """Names that need a GPU can be imported; using them says why not."""
+    if name not in _NEED_A_GPU:
+        raise AttributeError(f"module 'pycuda.driver' has no attribute {name!r} in the simulator")
+
+    def refuse(*args, **kwargs):
+        raise LogicError(f"{name} failed: operation not supported - {_NEED_A_GPU[name]}")
+
+    return refuse
+
 
 __all__ = [
     "AlignedHostAllocation",
@@ -79,10 +172,14 @@ __all__ = [
     "InOut",
     "LaunchError",
     "LogicError",
+    "ManagedAllocation",
+    "Memcpy2D",
+    "Memcpy3D",
     "MemoryError",
     "Module",
     "Out",
     "PagelockedHostAllocation",
+    "PointerHolderBase",
     "RegisteredHostMemory",
     "RuntimeError",
     "SimulatorWarning",
@@ -91,6 +188,7 @@ __all__ = [
     "aligned_empty_like",
     "aligned_zeros",
     "aligned_zeros_like",
+    "compute_mode",
     "ctx_flags",
     "device_attribute",
     "event_flags",
@@ -100,18 +198,34 @@ __all__ = [
     "function_attribute",
     "get_driver_version",
     "get_version",
+    "host_alloc_flags",
     "init",
     "limit",
+    "managed_empty",
+    "managed_empty_like",
+    "managed_zeros",
+    "managed_zeros_like",
     "mem_alloc",
     "mem_alloc_like",
+    "mem_alloc_pitch",
+    "mem_attach_flags",
     "mem_get_address_range",
     "mem_get_info",
+    "mem_host_register_flags",
     "memcpy_dtod",
     "memcpy_dtod_async",
     "memcpy_dtoh",
     "memcpy_dtoh_async",
     "memcpy_htod",
     "memcpy_htod_async",
+    "memcpy_peer",
+    "memcpy_peer_async",
+    "memset_d2d8",
+    "memset_d2d8_async",
+    "memset_d2d16",
+    "memset_d2d16_async",
+    "memset_d2d32",
+    "memset_d2d32_async",
     "memset_d8",
     "memset_d8_async",
     "memset_d16",
@@ -119,11 +233,15 @@ __all__ = [
     "memset_d32",
     "memset_d32_async",
     "module_from_buffer",
+    "module_from_file",
     "pagelocked_empty",
     "pagelocked_empty_like",
     "pagelocked_zeros",
     "pagelocked_zeros_like",
     "register_host_memory",
+    "set_debugging",
     "shared_config",
+    "start_profiler",
+    "stop_profiler",
     "to_device",
 ]

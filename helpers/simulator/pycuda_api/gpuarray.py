@@ -1,338 +1,535 @@
-"""pycuda.gpuarray, for machines without a GPU: arrays in the simulated device's memory.
+"""pycuda.gpuarray, for machines without a GPU: arrays on the simulated device, and the functions that make and reduce them.
 
-What the labs use: to_gpu, empty, zeros and their relatives, get and set, views, and elementwise arithmetic, which NumPy
-does on host copies. Reductions, random numbers and the like need a GPU.
+The functions are done by NumPy on the device's bytes, by the rules of _array.py; an index out of bounds raises LaunchError.
 """
 
 from __future__ import annotations
 
+import builtins
+import copyreg
 import math
-import operator
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partialmethod
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from . import _memory
-from ._memory import DeviceAllocation, mem_alloc
+from helpers.simulator import runtime
+
+from . import _findings, _order
+from ._array import (
+    Allocator,
+    ArrayFlags,
+    GPUArray,
+    address_of_array,
+    common_dtype,
+    packed_scalar,
+    packed_strides,
+    read_flat,
+    reduce_arrays,
+    run,
+    splay,
+    write_flat,
+)
+from ._dtypes import get_or_register_dtype
+from ._errors import LaunchError
+from ._memory import mem_alloc
+from ._stream import Stream, number_of
+
+__all__ = [
+    "ArrayFlags",
+    "GPUArray",
+    "all",
+    "any",
+    "arange",
+    "concatenate",
+    "dot",
+    "empty",
+    "empty_like",
+    "if_positive",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "multi_put",
+    "multi_take",
+    "multi_take_put",
+    "ones",
+    "ones_like",
+    "reshape",
+    "splay",
+    "stack",
+    "subset_dot",
+    "subset_max",
+    "subset_min",
+    "subset_sum",
+    "sum",
+    "take",
+    "to_gpu",
+    "to_gpu_async",
+    "transpose",
+    "vec",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+# ---- vector types ----
 
 
-@dataclass(frozen=True)
-class ArrayFlags:
-    """How an array lies in memory; `forc` is true where it is contiguous in either order."""
-
-    c_contiguous: bool
-    f_contiguous: bool
-
-    @property
-    def forc(self) -> bool:
-        return self.c_contiguous or self.f_contiguous
+class vec:  # noqa: N801 - PyCUDA's name
+    """CUDA's vector types as dtypes (vec.float3), and functions that make one (vec.make_float3(1, 2, 3))."""
 
 
-def _strides(shape: Sequence[int], itemsize: int, order: str) -> tuple[int, ...]:
-    if order not in ("C", "F"):
-        raise ValueError(f"invalid order: {order!r}; it is 'C' or 'F'")
-    axes = range(len(shape))
-    inner = (lambda axis: shape[axis + 1 :]) if order == "C" else (lambda axis: shape[:axis])
-    return tuple(itemsize * math.prod(max(1, extent) for extent in inner(axis)) for axis in axes)
+def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
+    def make(*components) -> np.ndarray:
+        if len(components) != len(dtype.names):
+            raise TypeError(
+                f"{len(dtype.names)} components ({', '.join(dtype.names)}) make this vector, was given {len(components)}"
+            )
+        return np.array(components, dtype)
+
+    return make
 
 
-def _packed_strides(array: np.ndarray | GPUArray) -> tuple[int, ...]:
-    """Strides for a contiguous copy of `array` whose axes lie in the same order."""
-    strides, step = [0] * len(array.shape), array.dtype.itemsize
-    for axis in sorted(range(len(array.shape)), key=lambda k: (abs(array.strides[k]), -k)):
-        strides[axis] = step
-        step *= max(1, array.shape[axis])
-    return tuple(strides)
+def _make_vector_types() -> None:
+    four, two = (1, 2, 3, 4), (1, 2)
+    for base, dtype, counts in (
+        ("char", np.int8, four), ("uchar", np.uint8, four), ("short", np.int16, four), ("ushort", np.uint16, four),
+        ("int", np.int32, four), ("uint", np.uint32, four), ("long", np.int64, four), ("ulong", np.uint64, four),
+        ("longlong", np.int64, two), ("ulonglong", np.uint64, two), ("float", np.float32, four), ("double", np.float64, two),
+    ):  # fmt: skip
+        for count in counts:
+            name = f"{base}{count}"
+            vector = np.dtype([(axis, dtype) for axis in "xyzw"[:count]])
+            get_or_register_dtype(name, vector)
+            setattr(vec, name, vector)
+            setattr(vec, f"make_{name}", staticmethod(_maker(vector)))
 
 
-class GPUArray:
-    """An array on the device, NumPy's shape, dtype and strides (bytes).
+_make_vector_types()
 
-    gpudata: the DeviceAllocation, or the address (int) in a view; None for an array without elements.
-    """
 
-    __array_priority__ = 100
-    __hash__ = None
-
-    def __init__(
-        self,
-        shape: int | Sequence[int],
-        dtype,
-        allocator: Callable[[int], DeviceAllocation] = mem_alloc,
-        base: GPUArray | None = None,
-        gpudata: DeviceAllocation | int | None = None,
-        strides: Sequence[int] | None = None,
-        order: str = "C",
-    ):
-        self.dtype = np.dtype(dtype)
-        self.shape = tuple(int(n) for n in shape) if hasattr(shape, "__len__") else (operator.index(shape),)
-        if any(extent < 0 for extent in self.shape):
-            raise ValueError(f"negative dimensions are not allowed: shape {self.shape}")
-        self.strides = tuple(strides) if strides is not None else _strides(self.shape, self.dtype.itemsize, order)
-        self.itemsize = self.dtype.itemsize
-        self.size = self.mem_size = math.prod(self.shape)
-        self.nbytes = self.size * self.itemsize
-        self.allocator = allocator
-        self.base = base
-        self.gpudata = gpudata if gpudata is not None or not self.size else allocator(self.nbytes)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def ptr(self) -> int:
-        """The address of the first element."""
-        return int(self.gpudata)
-
-    @property
-    def flags(self) -> ArrayFlags:
-        return ArrayFlags(self._is("C"), self._is("F"))
-
-    def _is(self, order: str) -> bool:
-        wanted = _strides(self.shape, self.itemsize, order)
-        return self.size == 0 or all(
-            have == want for have, want, extent in zip(self.strides, wanted, self.shape, strict=True) if extent > 1
-        )
-
-    @property
-    def __cuda_array_interface__(self) -> dict:
-        address = self.ptr if self.gpudata is not None else 0
-        return {
-            "shape": self.shape,
-            "strides": self.strides,
-            "data": (address, False),
-            "typestr": self.dtype.str,
-            "stream": None,
-            "version": 3,
-        }
-
-    # A strided view is copied by way of the bytes from its lowest to its highest element.
-
-    def _reach(self) -> tuple[int, int]:
-        """Bytes from the first element down to the lowest one, and from there to the end of the highest."""
-        steps = [stride * (extent - 1) for stride, extent in zip(self.strides, self.shape, strict=True)]
-        below = -sum(step for step in steps if step < 0)
-        return below, below + sum(step for step in steps if step > 0) + self.itemsize
-
-    def _on_host(self) -> tuple[np.ndarray, np.ndarray]:
-        """Room for the bytes in this array's reach, nothing read into them, and the array seen in them."""
-        below, nbytes = self._reach()
-        raw = np.empty(nbytes, np.uint8)
-        return raw, as_strided(np.ndarray((), self.dtype, raw, offset=below), self.shape, self.strides)
-
-    def _fetch(self) -> tuple[np.ndarray, np.ndarray]:
-        """As _on_host, with the device's bytes."""
-        raw, view = self._on_host()
-        _memory.memcpy_dtoh(raw, self._lowest())
-        return raw, view
-
-    def _lowest(self) -> int:
-        address = _memory.address_of(self.gpudata, "cuMemcpyDtoH", "the GPUArray's gpudata")
-        return address - self._reach()[0]
-
-    def set(self, ary: np.ndarray, async_: bool = False, stream=None) -> None:
-        """Copies a host array of the same size and dtype to the device."""
-        if ary.size != self.size:
-            raise ValueError(f"ary and self must be the same size: {ary.size:,} and {self.size:,} elements")
-        if ary.dtype != self.dtype:
-            raise ValueError(f"ary and self must have the same dtype: {ary.dtype} and {self.dtype}")
-        if ary.shape != self.shape:
-            warnings.warn("Setting array from one with different shape.", stacklevel=2)
-            ary = ary.reshape(self.shape)
-        _memory._check_stream(stream, "GPUArray.set")
-        if self.size:
-            self._store(ary)
-
-    def _store(self, values: np.ndarray) -> None:
-        if self.flags.c_contiguous:
-            _memory.memcpy_htod(self.gpudata, np.ascontiguousarray(values))
-            return
-        raw, view = self._on_host() if self.flags.forc else self._fetch()
-        view[...] = values
-        _memory.memcpy_htod(self._lowest(), raw)
-
-    def set_async(self, ary: np.ndarray, stream=None) -> None:
-        """As set; the simulator has finished the copy when the call returns."""
-        self.set(ary, async_=True, stream=stream)
-
-    def get(self, ary: np.ndarray | None = None, pagelocked: bool = False, async_: bool = False, stream=None) -> np.ndarray:
-        """The array on the host: a new one, or `ary`, of the same size and dtype, filled."""
-        _memory._check_stream(stream, "GPUArray.get")
-        if ary is None:
-            empty_host = _memory.pagelocked_empty if pagelocked else np.empty
-            # The same order of axes as on the device, as PyCUDA gives it.
-            ary = as_strided(empty_host(self.shape, self.dtype), strides=_packed_strides(self))
-        elif ary.size != self.size:
-            raise ValueError(f"self and ary must be the same size: {self.size:,} and {ary.size:,} elements")
-        elif ary.dtype != self.dtype:
-            raise TypeError(f"self and ary must have the same dtype: {self.dtype} and {ary.dtype}")
-        if self.size:
-            ary.reshape(self.shape, copy=False)[...] = self._fetch()[1]
-        return ary
-
-    def get_async(self, stream=None, ary: np.ndarray | None = None) -> np.ndarray:
-        """As get; the simulator has finished the copy when the call returns."""
-        return self.get(ary=ary, async_=True, stream=stream)
-
-    def copy(self) -> GPUArray:
-        return self._from_host(self.get())
-
-    def _from_host(self, values: np.ndarray) -> GPUArray:
-        result = GPUArray(values.shape, values.dtype, self.allocator, strides=_packed_strides(values))
-        result.set(values)
-        return result
-
-    def fill(self, value, stream=None) -> GPUArray:
-        """Sets every element to `value`."""
-        self._need_contiguous()
-        _memory._check_stream(stream, "GPUArray.fill")
-        if self.size:
-            self._store(np.full(self.shape, value, self.dtype))
-        return self
-
-    def astype(self, dtype, stream=None) -> GPUArray:
-        self._need_contiguous()
-        return self._from_host(self.get().astype(dtype))
-
-    def reshape(self, *shape, order: str = "C") -> GPUArray:
-        """The same elements in another shape, as a view; one extent may be -1."""
-        self._need_contiguous()
-        wanted = list(shape[0]) if isinstance(shape[0], tuple | list) else list(shape)
-        if wanted.count(-1) > 1:
-            raise ValueError("can only specify one unknown dimension")
-        if -1 in wanted:
-            known = math.prod(extent for extent in wanted if extent != -1)
-            wanted[wanted.index(-1)] = self.size // known if known else 0
-        if math.prod(wanted) != self.size:
-            raise ValueError(f"total size of new array must be unchanged: {self.shape} into {tuple(shape)}")
-        return GPUArray(wanted, self.dtype, self.allocator, base=self, gpudata=self.gpudata, order=order)
-
-    def ravel(self) -> GPUArray:
-        return self.reshape(self.size)
-
-    def __getitem__(self, index) -> GPUArray:
-        """A view: ints, slices, `...` and None, as in NumPy."""
-        index = index if isinstance(index, tuple) else (index,)
-        if not all(isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in index):
-            raise IndexError(f"a GPUArray takes ints, slices, ... and None as an index, was given {index}")
-        # NumPy does the index arithmetic, on an array that lies the same way and that nobody reads.
-        raw, whole = self._on_host()
-        view = whole[index if Ellipsis in index else (*index, Ellipsis)]
-        offset = view.ctypes.data - raw.ctypes.data - self._reach()[0]
-        return GPUArray(view.shape, self.dtype, self.allocator, base=self, gpudata=self.ptr + offset, strides=view.strides)
-
-    def __setitem__(self, index, value) -> None:
-        target = self[index]
-        values = value.get() if isinstance(value, GPUArray) else np.asarray(value, self.dtype)
-        if target.size:
-            target._store(np.broadcast_to(values, target.shape))
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous. Look at .get()")
-        return bool(self.get())
-
-    def __str__(self) -> str:
-        return str(self.get())
-
-    def __repr__(self) -> str:
-        return repr(self.get())
-
-    def _need_contiguous(self) -> None:
-        if not self.flags.forc:
-            raise RuntimeError("only contiguous arrays may be used as arguments to this operation")
-
-    def _apply(self, other, function: Callable, swapped: bool) -> GPUArray:
-        """function(self, other) elementwise; PyCUDA does not broadcast, so shapes agree or one of them is ()."""
-        values = self._operand(other)
-        if values is None:
-            return NotImplemented
-        mine = self._host()
-        return self._from_host(np.asarray(function(values, mine) if swapped else function(mine, values)))
-
-    def _apply_in_place(self, other, function: Callable) -> GPUArray:
-        values = self._operand(other)
-        if values is None:
-            return NotImplemented
-        self._store(np.asarray(function(self._host(), values)).astype(self.dtype))
-        return self
-
-    def _host(self) -> np.ndarray:
-        self._need_contiguous()
-        return self.get()
-
-    def _operand(self, other) -> np.ndarray | np.generic | float | None:
-        if isinstance(other, GPUArray):
-            if other.shape != self.shape and () not in (other.shape, self.shape):
-                raise NotImplementedError(f"Broadcasting binary operator with shapes: {self.shape}, {other.shape}.")
-            return other._host()
-        return other if np.isscalar(other) else None
-
-    __add__ = __radd__ = partialmethod(_apply, function=operator.add, swapped=False)
-    __sub__ = partialmethod(_apply, function=operator.sub, swapped=False)
-    __rsub__ = partialmethod(_apply, function=operator.sub, swapped=True)
-    __mul__ = __rmul__ = partialmethod(_apply, function=operator.mul, swapped=False)
-    __truediv__ = partialmethod(_apply, function=operator.truediv, swapped=False)
-    __rtruediv__ = partialmethod(_apply, function=operator.truediv, swapped=True)
-    __iadd__ = partialmethod(_apply_in_place, function=operator.add)
-    __isub__ = partialmethod(_apply_in_place, function=operator.sub)
-    __imul__ = partialmethod(_apply_in_place, function=operator.mul)
-    __itruediv__ = partialmethod(_apply_in_place, function=operator.truediv)
-
-    def __neg__(self) -> GPUArray:
-        return self._from_host(-self._host())
-
-    def __pos__(self) -> GPUArray:
-        return self
-
+# ---- creation ----
 
 empty = GPUArray
 
 
-def to_gpu(ary: np.ndarray, allocator: Callable[[int], DeviceAllocation] = mem_alloc) -> GPUArray:
+def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
     """A copy of a host array on the device, its axes in the same order in memory."""
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_packed_strides(ary))
+    result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
     result.set(ary)
     return result
 
 
-def to_gpu_async(ary: np.ndarray, allocator: Callable[[int], DeviceAllocation] = mem_alloc, stream=None) -> GPUArray:
-    """As to_gpu; the simulator has finished the copy when the call returns."""
-    _memory._check_stream(stream, "to_gpu_async")
-    return to_gpu(ary, allocator)
+def to_gpu_async(ary: np.ndarray, allocator: Allocator = mem_alloc, stream: Stream | None = None) -> GPUArray:
+    """As to_gpu, in a stream: a page-locked `ary` must not change before the stream is synchronised."""
+    result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
+    result.set_async(ary, stream)
+    return result
 
 
-def zeros(
-    shape: int | Sequence[int],
-    dtype=np.float64,
-    allocator: Callable[[int], DeviceAllocation] = mem_alloc,
-    order: str = "C",
-) -> GPUArray:
+def zeros(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
     """A new array of zeros."""
-    return GPUArray(shape, dtype, allocator, order=order).fill(0)
+    return GPUArray(shape, dtype, allocator, order=order).fill(np.zeros((), dtype))
+
+
+def ones(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
+    """A new array of ones."""
+    return GPUArray(shape, dtype, allocator, order=order).fill(np.ones((), dtype))
 
 
 def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
     """A new array of the shape and, unless given, the dtype and the order of `other_ary`."""
-    if order not in "CFAK":
+    if order not in ("C", "F", "A", "K"):
         raise ValueError(f"Unsupported order: {order!r}")
     dtype = other_ary.dtype if dtype is None else np.dtype(dtype)
-    flags = other_ary.flags
+    flags, strides = other_ary.flags, None
+    if order == "K" and not flags.c_contiguous and not flags.f_contiguous:
+        # As PyCUDA: the gaps stay, in the new dtype.
+        strides = [abs(step) * dtype.itemsize // other_ary.dtype.itemsize for step in other_ary.strides]
     if order in "AK":
         order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
-    return GPUArray(other_ary.shape, dtype, getattr(other_ary, "allocator", mem_alloc), order=order)
+    allocator = getattr(other_ary, "allocator", mem_alloc)
+    if strides is not None and other_ary.size:
+        reach = builtins.sum(step * (extent - 1) for step, extent in zip(strides, other_ary.shape, strict=True)) + dtype.itemsize
+        if reach > other_ary.size * dtype.itemsize:
+            _findings.remark(
+                "a new array like a view with gaps: PyCUDA keeps the strides and allocates the elements alone, too few bytes"
+            )
+            return GPUArray(other_ary.shape, dtype, allocator, gpudata=(allocator or mem_alloc)(reach), strides=strides)
+    return GPUArray(other_ary.shape, dtype, allocator, order=order, strides=strides)
 
 
 def zeros_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
     """As empty_like, of zeros."""
-    return empty_like(other_ary, dtype, order).fill(0)
+    result = empty_like(other_ary, dtype, order)
+    return result.fill(np.zeros((), result.dtype))
+
+
+def ones_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
+    """As empty_like, of ones."""
+    result = empty_like(other_ary, dtype, order)
+    return result.fill(np.ones((), result.dtype))
+
+
+def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray:
+    """arange([start,] stop[, step]), as NumPy's; give the dtype, or get a warning where it is guessed."""
+    if args and isinstance(args[-1], np.dtype):
+        dtype, args = args[-1], args[:-1]
+    names = ("stop",) if len(args) == 1 else ("start", "stop", "step")
+    if len(args) > 3:
+        raise ValueError("more arguments than start, stop and step")
+    given = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in ("start", "stop", "step"):
+            raise ValueError(f"unexpected keyword argument '{name}'")
+        if name in given:
+            raise ValueError(f"may not specify '{name}' by position and keyword")
+        given[name] = value
+    if "stop" not in given:
+        raise ValueError("arange needs at least stop")
+    start, stop, step = given.get("start", 0), given["stop"], given.get("step", 1)
+    if dtype is None and (dtype := np.array([start, stop, step]).dtype) != np.float32:
+        text = "arange took its dtype from the arguments, and it is not float32: give dtype= to be sure"
+        warnings.warn(text, stacklevel=2)
+    dtype = np.dtype(dtype)
+    start, stop, step = (dtype.type(value) for value in (start, stop, step))
+    size = builtins.max(0, math.ceil((stop - start) / step))
+    result = GPUArray((size,), dtype)
+    return run("arange", lambda: (start + np.arange(size).astype(dtype) * step).astype(dtype), (), result, stream)
+
+
+copyreg.pickle(GPUArray, lambda array: (to_gpu, (array.get(),)))
+
+
+# ---- picking elements ----
+
+
+def _picked(values: np.ndarray, indices: np.ndarray, what: str) -> np.ndarray:
+    outside = (indices < 0) | (indices >= len(values))
+    if outside.any():
+        k = int(np.flatnonzero(outside)[0])
+        raise LaunchError(f"{what} reads out of bounds: index {indices[k]} (at {k}) of an array with {len(values):,} elements")
+    return values[indices]
+
+
+def _need_indices(indices: GPUArray, name: str) -> None:
+    if indices.ndim != 1:
+        raise AssertionError(f"{name} must be 1D, has shape {indices.shape}")
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, was given {indices.dtype}")
+
+
+def _warn_of_textures(what: str) -> None:
+    _findings.remark(f"{what} reads by texture references in PyCUDA, which CUDA 12 removed: on a GPU it needs CUDA 11 or older")
+
+
+def _gather(what: str, a: GPUArray, indices: GPUArray, out: GPUArray, stream: Stream | None, offset: int = 0) -> None:
+    a._need_contiguous()
+    work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
+    picked = _picked(read_flat(a, work, what), read_flat(indices, work, what).astype(np.int64) + offset, what)
+    write_flat(out, picked, work, what)
+
+
+def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
+    """The elements of `a`, as they lie in memory, at `indices` (1D)."""
+    _need_indices(indices, "indices")
+    _warn_of_textures("take")
+    out = GPUArray(indices.shape, a.dtype, a.allocator) if out is None else out
+    _gather("take", a, indices, out, stream)
+    return out
+
+
+def multi_take(arrays, indices: GPUArray, out=None, stream: Stream | None = None) -> list[GPUArray]:
+    """take from each of several arrays."""
+    if out is not None and len(out) != len(arrays):
+        raise ValueError("out needs one entry for each of the arrays")
+    return [take(a, indices, out[k] if out else None, stream) for k, a in enumerate(arrays)]
+
+
+def _outputs(arrays, dest_shape, out) -> list[GPUArray]:
+    if len({a.dtype for a in (*arrays, *(out or ()))}) > 1:
+        raise TypeError("out needs the dtype of the arrays")
+    if out is not None and len(out) != len(arrays):
+        raise ValueError("out needs one entry for each of the arrays")
+    return [GPUArray(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
+
+
+def _scatter(what: str, target: GPUArray, indices: np.ndarray, values: np.ndarray, work: _order.Work) -> None:
+    outside = (indices < 0) | (indices >= target.size)
+    if outside.any():
+        k = int(np.flatnonzero(outside)[0])
+        raise LaunchError(f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with {target.size:,} elements")
+    address = address_of_array(target, what)
+    for index, value in zip(indices, values, strict=True):
+        runtime.memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
+    _order.touch_device(work, address, address + target.nbytes, write=True)
+
+
+def multi_put(arrays, dest_indices: GPUArray, dest_shape=None, out=None, stream: Stream | None = None) -> list[GPUArray]:
+    """Element k of each array goes to place dest_indices[k] of its output, whose other elements stay as they are."""
+    if not len(arrays):
+        return []
+    if dest_indices.ndim != 1:
+        raise ValueError("src_indices needs one dimension")
+    out = _outputs(arrays, dest_shape, out)
+    work = _order.begin(number_of(stream, "multi_put"), "gpuarray.multi_put")
+    indices = read_flat(dest_indices, work, "multi_put").astype(np.int64)
+    for source, target in zip(arrays, out, strict=True):
+        values = _picked(read_flat(source, work, "multi_put"), np.arange(len(indices)), "multi_put")
+        _scatter("multi_put", target, indices, values, work)
+    return out
+
+
+def multi_take_put(
+    arrays,
+    dest_indices: GPUArray,
+    src_indices: GPUArray,
+    dest_shape=None,
+    out=None,
+    stream: Stream | None = None,
+    src_offsets: Sequence[int] | None = None,
+) -> list[GPUArray]:
+    """Elements src_indices[k] (+ an offset for each array) of each array go to places dest_indices[k] of its output."""
+    if not len(arrays):
+        return []
+    if src_indices.dtype != dest_indices.dtype:
+        raise TypeError("dest_indices needs the dtype of src_indices")
+    if src_indices.ndim != 1:
+        raise ValueError("src_indices needs one dimension")
+    if src_indices.shape != dest_indices.shape:
+        raise ValueError("dest_indices needs the shape of src_indices")
+    if src_offsets is not None and len(src_offsets) != len(arrays):
+        raise ValueError("src_offsets needs one entry for each of src_indices")
+    _warn_of_textures("multi_take_put")
+    out = _outputs(arrays, dest_shape, out)
+    work = _order.begin(number_of(stream, "multi_take_put"), "gpuarray.multi_take_put")
+    places, picks = (read_flat(a, work, "multi_take_put").astype(np.int64) for a in (dest_indices, src_indices))
+    for k, (source, target) in enumerate(zip(arrays, out, strict=True)):
+        offset = src_offsets[k] if src_offsets is not None else 0
+        values = _picked(read_flat(source, work, "multi_take_put"), picks + offset, "multi_take_put")
+        _scatter("multi_take_put", target, places, values, work)
+    return out
+
+
+# ---- putting together ----
+
+
+def concatenate(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
+    """The arrays one after another along an axis that they have."""
+    first = arrays[0]
+    for k, array in enumerate(arrays):
+        if array.ndim != first.ndim:
+            raise ValueError(f"{k}'th array has different number of axes (should have {first.ndim}, has {array.ndim})")
+        others = [extents[:axis] + extents[axis + 1 :] for extents in (array.shape, first.shape)]
+        if others[0] != others[1]:
+            raise ValueError(f"{k}'th array has residual not matching other arrays: shapes {array.shape} and {first.shape}")
+    shape = list(first.shape)
+    shape[axis] = builtins.sum(array.shape[axis] for array in arrays)
+    dtype = np.result_type(*(array.dtype for array in arrays))
+    result = GPUArray(shape, dtype, allocator=allocator or first.allocator)
+    begin = 0
+    for array in arrays:
+        end = begin + array.shape[axis]
+        result[(*[slice(None)] * axis, slice(begin, end), ...)] = array
+        begin = end
+    return result
+
+
+def stack(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
+    """The arrays, all of one shape, beside each other along a new axis."""
+    if not arrays:
+        raise ValueError("stack was given no array")
+    shape = arrays[0].shape
+    axis = len(shape) if axis == -1 else axis
+    if builtins.any(array.shape != shape for array in arrays):
+        raise ValueError("the arrays to stack differ in shape")
+    if not 0 <= axis <= len(shape):
+        raise ValueError("invalid axis")
+    result = GPUArray(
+        (*shape[:axis], len(arrays), *shape[axis:]),
+        np.result_type(*(array.dtype for array in arrays)),
+        allocator=allocator or arrays[0].allocator,
+        order="C" if axis == 0 else "F",
+    )
+    for k, array in enumerate(arrays):
+        result[(*[slice(None)] * axis, k, ...)] = array
+    return result
+
+
+def transpose(a: GPUArray, axes: Sequence[int] | None = None) -> GPUArray:
+    return a.transpose(axes)
+
+
+def reshape(a: GPUArray, *shape, order: str = "C") -> GPUArray:
+    return a.reshape(*shape, order=order)
+
+
+# ---- choosing ----
+
+
+def if_positive(criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None) -> GPUArray:
+    """then_ where the criterion is > 0, else_ where not."""
+    if not criterion.shape == then_.shape == else_.shape:
+        raise ValueError(f"shapes do not match: {criterion.shape}, {then_.shape}, {else_.shape}")
+    if then_.dtype != else_.dtype:
+        raise ValueError(f"dtypes do not match: {then_.dtype}, {else_.dtype}")
+    out = empty_like(then_) if out is None else out
+    return run("if_positive", lambda c, t, e: np.where(c > 0, t, e), (criterion, then_, else_), out, stream)
+
+
+def where(criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None) -> GPUArray:
+    """then_ where the criterion is not 0, else_ where it is."""
+    if not criterion.shape == then_.shape == else_.shape:
+        raise NotImplementedError(f"the three arrays need one shape, were given {criterion.shape}, {then_.shape}, {else_.shape}")
+    if then_.dtype != else_.dtype:
+        raise NotImplementedError(f"both values need one dtype, were given {then_.dtype}, {else_.dtype}")
+    out = empty_like(then_) if out is None else out
+    return run("where", lambda c, t, e: np.where(c != 0, t, e), (criterion, then_, else_), out, stream)
+
+
+def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -> GPUArray:
+    array, other = (a, b) if isinstance(a, GPUArray) else (b, a)
+    out = empty_like(array) if out is None else out
+    if isinstance(other, GPUArray):
+        return run(what, function, (array, other), out, stream)
+    value = packed_scalar(other, array.dtype, what)
+    return run(what, lambda x: function(x, value), (array,), out, stream)
+
+
+def minimum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
+    """The smaller of two arrays, or of an array and a number; a NaN loses, as in C's fmin."""
+    return _extremum("minimum", np.fmin, a, b, out, stream)
+
+
+def maximum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
+    """The larger of two arrays, or of an array and a number; a NaN loses, as in C's fmax."""
+    return _extremum("maximum", np.fmax, a, b, out, stream)
+
+
+# ---- reductions: arrays of shape () ----
+
+
+def _need_elements(array: GPUArray, what: str) -> None:
+    if not array.size:
+        raise ValueError(f"{what} of an array without elements")
+
+
+def sum(a: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+    """The sum of all elements in `dtype`, the array's own unless given: integers wrap around."""
+    _need_elements(a, "sum")
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    return reduce_arrays("sum", lambda x: np.sum(x, dtype=dtype), (a,), dtype, stream, allocator)
+
+
+def any(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+    """Whether any element is not 0."""
+    return reduce_arrays("any", np.any, (a,), np.bool_, stream, allocator)
+
+
+def all(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+    """Whether no element is 0."""
+    return reduce_arrays("all", np.all, (a,), np.bool_, stream, allocator)
+
+
+def min(a: GPUArray, stream: Stream | None = None) -> GPUArray:
+    """The smallest element; NaNs lose, as in C's fmin."""
+    _need_elements(a, "min")
+    return reduce_arrays("min", np.fmin.reduce, (a,), a.dtype, stream, None)
+
+
+def max(a: GPUArray, stream: Stream | None = None) -> GPUArray:
+    """The largest element; NaNs lose, as in C's fmax."""
+    _need_elements(a, "max")
+    return reduce_arrays("max", np.fmax.reduce, (a,), a.dtype, stream, None)
+
+
+def dot(a: GPUArray, b: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+    """The sum of a * b over all elements, in their common dtype unless given."""
+    _need_elements(a, "dot")
+    dtype = common_dtype(a, b) if dtype is None else np.dtype(dtype)
+    if b.size < a.size:
+        raise LaunchError(f"dot reads out of bounds: the second array has {b.size:,} elements, the first {a.size:,}")
+    return reduce_arrays("dot", lambda x, y: _dot(x, y[: len(x)], dtype), (a, b), dtype, stream, allocator)
+
+
+def _dot(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return np.sum(x.astype(dtype) * y.astype(dtype), dtype=dtype)
+
+
+def subset_sum(subset: GPUArray, a: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None) -> GPUArray:
+    """The sum of a[subset]."""
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    picked = lambda s, x: np.sum(_picked(x, s, "subset_sum"), dtype=dtype)  # noqa: E731 - read beside its use
+    return reduce_arrays("subset_sum", picked, (subset, a), dtype, stream, allocator)
+
+
+def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None) -> GPUArray:
+    """The sum of a[subset] * b[subset]."""
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    return reduce_arrays(
+        "subset_dot",
+        lambda s, x, y: _dot(_picked(x, s, "subset_dot"), _picked(y, s, "subset_dot"), dtype),
+        (subset, a, b),
+        dtype,
+        stream,
+        allocator,
+    )
+
+
+def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
+    """The smallest of a[subset]."""
+    _need_elements(subset, "subset_min")
+    return reduce_arrays(
+        "subset_min", lambda s, x: np.fmin.reduce(_picked(x, s, "subset_min")), (subset, a), a.dtype, stream, a.allocator
+    )
+
+
+def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
+    """The largest of a[subset]."""
+    _need_elements(subset, "subset_max")
+    return reduce_arrays(
+        "subset_max", lambda s, x: np.fmax.reduce(_picked(x, s, "subset_max")), (subset, a), a.dtype, stream, a.allocator
+    )
+
+
+# ---- logic ----
+
+
+def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
+    arrays = [x for x in (x1, x2) if not np.isscalar(x)]
+    if not builtins.all(isinstance(x, GPUArray) for x in arrays):
+        raise ValueError(f"{what} can take either scalar or GPUArrays as inputs")
+    if not arrays:
+        out = GPUArray((), np.bool_, allocator or mem_alloc) if out is None else out
+        return run(what, lambda: function(x1, x2), (), out)
+    if len(arrays) == 2 and x1.shape != x2.shape:
+        raise NotImplementedError(f"both arrays need one shape, were given {x1.shape} and {x2.shape}")
+    out = arrays[0]._like_me_in_memory(np.bool_) if out is None else out
+    if out.shape != arrays[0].shape or out.dtype != np.bool_:
+        raise AssertionError(f"out must be bool of shape {arrays[0].shape}, was given {out.dtype} of shape {out.shape}")
+    scalars = [x for x in (x1, x2) if np.isscalar(x)]
+    return run(what, lambda *values: function(*values, *scalars), arrays, out)
+
+
+def logical_and(x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None) -> GPUArray:
+    """Whether both are not 0, as bool."""
+    return _logical("logical_and", np.logical_and, x1, x2, out, allocator)
+
+
+def logical_or(x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None) -> GPUArray:
+    """Whether one of the two is not 0, as bool."""
+    return _logical("logical_or", np.logical_or, x1, x2, out, allocator)
+
+
+def logical_not(x, /, out: GPUArray | None = None, *, allocator: Allocator = mem_alloc) -> GPUArray:
+    """Whether an element is 0, as bool."""
+    if np.isscalar(x):
+        out = GPUArray((), np.bool_, allocator) if out is None else out
+        return run("logical_not", lambda: np.logical_not(x), (), out)
+    x._need_contiguous()
+    out = x._like_me_in_memory(np.bool_) if out is None else out
+    return run("logical_not", np.logical_not, (x,), out)

@@ -15,7 +15,10 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __shared__ static thread_local __attribute__((used))
-#define __constant__ __attribute__((section("halo_constant"), used))
+// Each in a section of its own: one section cannot hold both const and other variables.
+#define HALO_TEXT_OF(x) #x
+#define HALO_CONSTANT(line) __attribute__((section("halo_constant_" HALO_TEXT_OF(line)), used))
+#define __constant__ HALO_CONSTANT(__LINE__)
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -28,13 +31,20 @@ std::uint32_t halo_block_dim(int axis) __attribute__((const));
 std::uint32_t halo_grid_dim(int axis) __attribute__((const));
 void* halo_dynamic_shared();
 void halo_syncthreads(std::uint32_t line);
+int halo_syncthreads_reduce(int operation, int predicate, std::uint32_t line);    // 0: count, 1: all, 2: any
+int halo_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void halo_assert_fail(const char* expression, const char* file, unsigned line);
 }
 
-struct uint3 { unsigned x, y, z; };
+#include "halo_vectors.h"
+#include "halo_warp.h"
+#include "halo_atomics.h"
+
 struct dim3 {
     unsigned x, y, z;
     constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x(vx), y(vy), z(vz) {}
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return {x, y, z}; }
 };
 #define threadIdx (uint3{halo_thread_index(0), halo_thread_index(1), halo_thread_index(2)})
 #define blockIdx (uint3{halo_block_index(0), halo_block_index(1), halo_block_index(2)})
@@ -43,57 +53,35 @@ struct dim3 {
 constexpr int warpSize = 32;
 
 #define __syncthreads() halo_syncthreads(__LINE__)
+#define __syncthreads_count(predicate) halo_syncthreads_reduce(0, (predicate) != 0, __LINE__)
+#define __syncthreads_and(predicate) halo_syncthreads_reduce(1, (predicate) != 0, __LINE__)
+#define __syncthreads_or(predicate) halo_syncthreads_reduce(2, (predicate) != 0, __LINE__)
 
-#include "halo_vectors.h"
-
-// min, max and the fast intrinsics, with CUDA's overloads
-inline int min(int a, int b) { return a < b ? a : b; }
-inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
-inline long long min(long long a, long long b) { return a < b ? a : b; }
-inline unsigned long long min(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
-inline long min(long a, long b) { return a < b ? a : b; }
-inline unsigned long min(unsigned long a, unsigned long b) { return a < b ? a : b; }
-inline unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
-inline unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
-inline float min(float a, float b) { return std::fmin(a, b); }
-inline double min(double a, double b) { return std::fmin(a, b); }
-inline int max(int a, int b) { return a > b ? a : b; }
-inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
-inline long long max(long long a, long long b) { return a > b ? a : b; }
-inline unsigned long long max(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
-inline long max(long a, long b) { return a > b ? a : b; }
-inline unsigned long max(unsigned long a, unsigned long b) { return a > b ? a : b; }
-inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
-inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
-inline float max(float a, float b) { return std::fmax(a, b); }
-inline double max(double a, double b) { return std::fmax(a, b); }
-
-template <class T> inline T __ldg(const T* address) { return *address; }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __expf(float x) { return std::exp(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __sinf(float x) { return std::sin(x); }
-inline float __cosf(float x) { return std::cos(x); }
-inline float __saturatef(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
-inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+namespace std { using ::halo_printf; }    // a kernel may write std::printf
+#define printf halo_printf
+#define __trap() halo_assert_fail("__trap()", __FILE__, __LINE__)
+#include "assert.h"
 
 // How the engine calls a kernel: arguments lie one after another in a buffer, each at its natural alignment, as CUDA packs them.
 namespace halo {
-struct Parameter { std::uint32_t size, offset, is_pointer, is_floating; };
+struct Parameter { std::uint32_t size, offset, is_pointer, is_floating, is_const, element_bytes; };    // the last two of what it points to
+template <class T> constexpr std::uint32_t size_of_element() {
+    if constexpr (std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>) return sizeof(std::remove_pointer_t<T>);
+    return 0;
+}
 template <class... A> struct Signature {
     static constexpr std::size_t count = sizeof...(A);
     Parameter parameters[count + 1] = {};
     constexpr Signature() {
-        constexpr std::size_t sizes[] = {sizeof(A)..., 1}, alignments[] = {alignof(A)..., 1};
-        constexpr bool pointers[] = {std::is_pointer_v<A>..., false}, floating[] = {std::is_floating_point_v<A>..., false};
+        constexpr Parameter types[] = {{sizeof(A), alignof(A), std::is_pointer_v<A>, halo::is_floating<A>,
+                                        std::is_const_v<std::remove_pointer_t<A>>, size_of_element<A>()}..., {}};
         std::size_t offset = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            offset = (offset + alignments[i] - 1) / alignments[i] * alignments[i];
-            parameters[i] = {std::uint32_t(sizes[i]), std::uint32_t(offset), pointers[i], floating[i]};
-            offset += sizes[i];
+            std::size_t alignment = types[i].offset;
+            offset = (offset + alignment - 1) / alignment * alignment;
+            parameters[i] = types[i];
+            parameters[i].offset = static_cast<std::uint32_t>(offset);
+            offset += types[i].size;
         }
     }
 };
@@ -113,9 +101,12 @@ template <class... A> std::size_t describe(void (*)(A...), Parameter* out) {
 }
 }    // namespace halo
 
-#define HALO_KERNEL(name)                                                                                                  \
-    extern "C" __attribute__((no_sanitize("thread"), no_sanitize_coverage)) void halo_call_##name(const char* b) { halo::call(&name, b); } \
-    extern "C" std::size_t halo_describe_##name(halo::Parameter* p) { return halo::describe(&name, p); }
+// One kernel of the source: its number there, its launch bounds (0: none), its address.
+#define HALO_KERNEL(number, bounds, kernel)                                                                                           \
+    extern "C" __attribute__((no_sanitize("thread"), no_sanitize_coverage)) void halo_call_##number(const char* halo_given) { halo::call(kernel, halo_given); } \
+    extern "C" std::size_t halo_describe_##number(halo::Parameter* halo_given) { return halo::describe(kernel, halo_given); }                           \
+    extern "C" const void* halo_address_##number() { return reinterpret_cast<const void*>(kernel); }                                  \
+    extern "C" int halo_bounds_##number() { return static_cast<int>(bounds); }
 
 // Tells the engine where this library's thread-local block (its shared arrays) is in the calling thread.
 static thread_local char halo_anchor;

@@ -1,0 +1,556 @@
+"""The simulator's counters beside those of Nsight Compute, launch by launch.
+
+    python -m helpers.counters
+
+On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
+in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
+``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
+``tests/test_counters.py``.
+
+Each launch is read `READINGS` times. The hardware adds to some counters now and then (a bank conflict between two kinds of work
+in the load-store unit), never takes away: the lowest reading is what the kernel does, and a reading that varied is recorded.
+
+Exit status: 0 when every number is equal or its difference is one of `KNOWN`, 1 when one is not, 2 when ``ncu`` cannot be used.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import benchmarks, device, kernels, results, simulator
+
+KERNELS = results.ROOT / "tests" / "counters"
+READINGS = 3
+
+# Counters that must be equal: the Profile's name -> the metrics of Nsight Compute whose sum it is.
+COMPARED = {
+    "global_load_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",),
+    "global_load_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",),
+    "global_store_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",),
+    "global_store_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",),
+    "global_atomic_requests": (
+        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    ),
+    "global_atomic_sectors": (
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    ),
+    "shared_load_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",),
+    "shared_load_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",),
+    "shared_store_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",),
+    "shared_store_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",),
+    "shared_atomic_requests": ("smsp__inst_executed_op_shared_atom.sum",),
+    "shared_atomic_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",),
+}
+# Read and recorded, but not compared: the look-ups in constant memory are among the requests for a kernel's parameters.
+OBSERVED = ("idc__requests.sum",)
+
+
+class NcuError(RuntimeError):
+    """Nsight Compute is missing, may not read the counters, or answered something else; the message says which."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: the same bytes of source, options, arguments, grid and block on the GPU and in the simulator.
+
+    label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
+    call; constants: values of `__constant__` symbols.
+    """
+
+    kernel: str
+    what: str
+    arguments: Callable[[], Sequence[Any]]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    options: tuple[str, ...] = ()
+    constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return f"{self.kernel}, {self.what}" if self.what else self.kernel
+
+    @property
+    def path(self) -> Path:
+        """The kernel's source: in kernels/ or in tests/counters/."""
+        return kernels.path(self.kernel) if self.kernel in kernels.names() else KERNELS / f"{self.kernel}.cu"
+
+    def profile(self) -> simulator.Profile:
+        """The launch in the simulator."""
+        return simulator.profile(
+            self.path.read_text(), self.kernel, *self.arguments(), grid=self.grid, block=self.block, options=self.options,
+            constants=self.constants,
+        )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The launches
+
+
+def _cells(count: int, dtype: Any = np.float32) -> np.ndarray:
+    return (np.arange(count) % 251).astype(dtype)
+
+
+def _bytes(count: int) -> np.ndarray:
+    return np.random.default_rng(7).integers(0, 256, count, dtype=np.uint8)
+
+
+def _ints(*values: int) -> list[np.int32]:
+    return [np.int32(value) for value in values]
+
+
+def _grid(cells: int, threads: int) -> tuple[int, int, int]:
+    return (-(-cells // threads), 1, 1)
+
+
+# Types of 1 to 16 bytes and the NumPy arrays that hold cells of them.
+_TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
+
+
+def _of_type(name: str, cells: int) -> np.ndarray:
+    return np.zeros(cells * _TYPES[name], np.uint8)
+
+
+def _conv1d() -> Iterable[Launch]:
+    for spec in benchmarks.CONV1D:
+        for n in (1000, 10_007):
+            for width in (3, 31):
+                if not spec.fits(width):
+                    continue
+                taps = np.linspace(-1, 1, width).astype(np.float32)
+                in_argument = spec.filter_in == "global"
+
+                def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
+                    return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
+
+                yield Launch(
+                    spec.name, f"n = {n}, filter of {width}", arguments, spec.grid(n, width), spec.block,
+                    tuple(spec.options(width)), {} if in_argument else {"filter": taps},
+                )  # fmt: skip
+
+
+def _axpy() -> Iterable[Launch]:
+    for n in (1000, 4096):
+        yield Launch(
+            "axpy_basic", f"n = {n}", lambda n=n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)],
+            _grid(n, 256), (256, 1, 1),
+        )  # fmt: skip
+
+
+def _copies() -> Iterable[Launch]:
+    n, wide = 1000, 33 * 1000
+    shapes = [(name, 1, 0) for name in _TYPES] + [("float", s, o) for s, o in ((2, 0), (7, 3), (32, 0), (1, 1), (1, 7))]
+    shapes += [("char", 3, 1), ("char", 33, 0), ("short", 5, 1), ("double", 3, 1), ("float2", 2, 1), ("float4", 5, 1)]
+    for name, stride, offset in shapes:
+        what = f"{name}, stride {stride}, offset {offset}"
+        options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
+        yield Launch(
+            "copy_strided", what, lambda name=name: [_of_type(name, n), _of_type(name, wide), np.int32(n)],
+            _grid(n, 128), (128, 1, 1), options,
+        )  # fmt: skip
+        if (stride, offset) != (1, 0):
+            yield Launch(
+                "store_strided", what, lambda name=name: [_of_type(name, wide), _of_type(name, n), np.int32(n)],
+                _grid(n, 128), (128, 1, 1), options,
+            )  # fmt: skip
+    yield Launch("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Launch("copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1))
+    index = np.random.default_rng(3).permutation(n).astype(np.int32)
+    for kernel in ("gather", "scatter"):
+        yield Launch(kernel, "a permutation", lambda: [_cells(n), _cells(n), index, np.int32(n)], _grid(n, 128), (128, 1, 1))
+
+
+def _planes() -> Iterable[Launch]:
+    for height, width in ((100, 67), (64, 96)):
+        shape = f"{height} x {width}"
+
+        def plane(height: int = height, width: int = width) -> list[Any]:
+            return [_cells(height * width), _cells(height * width), *_ints(height, width)]
+
+        tiles = (-(-width // 32), -(-height // 32), 1)
+        yield Launch("transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1))
+        for pad in (0, 1):
+            yield Launch("transpose_shared", f"{shape}, pad {pad}", plane, tiles, (32, 8, 1), (f"-DPAD={pad}",))
+        yield Launch("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
+        taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
+        blocks = (-(-width // 16), -(-height // 16), 1)
+        yield Launch("conv2d_tiled", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
+        yield Launch("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
+        yield Launch("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
+    for k in (3, 5):
+        cells = 3 * (21 - k) * (18 - k)
+        yield Launch(
+            "im2col", f"3 x 20 x 17, K = {k}",
+            lambda k=k, cells=cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)],
+            _grid(cells, 128), (128, 1, 1), (f"-DK={k}",),
+        )  # fmt: skip
+
+
+def _products() -> Iterable[Launch]:
+    for rows, inner, columns in ((33, 45, 70), (64, 64, 64)):
+        shape = f"{rows} x {inner} x {columns}"
+
+        def matrices(rows: int = rows, inner: int = inner, columns: int = columns) -> list[Any]:
+            return [_cells(rows * columns), _cells(rows * inner), _cells(inner * columns), *_ints(rows, inner, columns)]
+
+        yield Launch("matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1))
+        for tile in (16, 32):
+            grid = (-(-columns // tile), -(-rows // tile), 1)
+            yield Launch("matmul_tiled", f"{shape}, tile {tile}", matrices, grid, (tile, tile, 1), (f"-DTILE={tile}",))
+
+
+def _sums() -> Iterable[Launch]:
+    for kernel in ("reduce_tree", "reduce_interleaved", "reduce_shuffle"):
+        yield Launch(kernel, "n = 1000", lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+    yield Launch("scan_block", "n = 1000", lambda: [_cells(1000), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+
+
+# Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and without repeats.
+_BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "t": lambda t: t, "t / 2": lambda t: t // 2, "t % 16": lambda t: t % 16, "t % 2": lambda t: t % 2,
+    "t / 8": lambda t: t // 8, "8 t": lambda t: 8 * t % 256, "8 (t % 4)": lambda t: 8 * (t % 4),
+    "32 (t % 2)": lambda t: 32 * (t % 2),
+    "t^2 % 16": lambda t: t * t % 16, "t^2 % 32": lambda t: t * t % 32, "t^3 % 64": lambda t: t * t * t % 64,
+    "5 t^2 % 128": lambda t: 5 * t * t % 128,
+}  # fmt: skip
+
+
+def _histograms() -> Iterable[Launch]:
+    for kernel in ("histogram_global", "histogram_shared"):
+        for what, cells in (("random", lambda: _bytes(1000)), ("one bin", lambda: np.full(1000, 5, np.uint8))):
+            yield Launch(
+                kernel, what, lambda cells=cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], (4, 1, 1), (256, 1, 1)
+            )
+    for what, rule in _BINS.items():
+        yield Launch(
+            "histogram_global", f"a warp, bin {what}",
+            lambda rule=rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], (1, 1, 1), (32, 1, 1),
+        )  # fmt: skip
+
+
+def _lanes() -> Iterable[Launch]:
+    n = 1000
+    for first in (1, 16, 31):
+        yield Launch(
+            "lanes_diverge", f"first {first}",
+            lambda: [_cells(n), _cells(n), _cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1),
+            (f"-DFIRST={first}",),
+        )  # fmt: skip
+    yield Launch("lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Launch("lanes_loop", "", lambda: [_cells(n), _cells(n + 64), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    for stride in (0, 1, 5):
+        yield Launch(
+            "constant_table", f"stride {stride}", lambda: [_cells(n), *_ints(3, n)], _grid(n, 128), (128, 1, 1),
+            (f"-DSTRIDE={stride}",), {"table": _cells(1024)},
+        )  # fmt: skip
+    yield Launch("particles_aos", "", lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Launch(
+        "particles_soa", "", lambda: [_cells(n), _cells(n), _cells(n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1)
+    )
+    yield Launch("rgb_to_grey", "", lambda: [_bytes(n), _bytes(3 * n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+
+
+def _shared() -> Iterable[Launch]:
+    strides = {"char": (0, 1, 3, 4, 128), "short": (0, 1, 2, 3, 64), "float": (0, 1, 2, 3, 8, 32, 33)}
+    strides |= {"double": (0, 1, 2, 3, 16), "float2": (1, 2), "float4": (0, 1, 2, 3, 8)}
+    for name, several in strides.items():
+        for stride in several:
+            options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}")
+
+            def tile(name: str = name) -> list[Any]:
+                return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
+
+            yield Launch("shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+            if stride:
+                yield Launch("shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+    for name, active in (("float", 0x0000FFFF), ("double", 0x0000FFFF), ("double", 0x55555555), ("float4", 0x000000FF),
+                         ("float4", 0x11111111), ("float4", 0x80000001)):  # fmt: skip
+        yield Launch(
+            "shared_load", f"{name}, stride 2, lanes {active:#010x}",
+            lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+            (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
+        )  # fmt: skip
+    for name in ("double", "float4"):
+        for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
+            yield Launch(
+                "shared_load", f"{name}, index {index}",
+                lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+                (f"-DELEMENT={name}", f"-DINDEX=({index})"),
+            )  # fmt: skip
+    for name in ("float2", "float4"):
+        for pad in (0, 1):
+            yield Launch(
+                "vector_rows", f"{name}, pad {pad}", lambda name=name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)],
+                (2, 1, 1), (256, 1, 1), (f"-DVECTOR={name}", f"-DPAD={pad}"),
+            )  # fmt: skip
+
+
+LAUNCHES: tuple[Launch, ...] = tuple(
+    launch for part in (_axpy, _conv1d, _copies, _planes, _products, _sums, _histograms, _lanes, _shared) for launch in part()
+)
+
+# Differences that are understood: label (or kernel, for all its launches) -> counters -> why. The numbers are in the record.
+_UNROLLED = (
+    "nvcc unrolls the loading loop by four and runs the rounds left over first, so lanes with one round more stay a round behind "
+    "the others; the simulator keeps rounds together"
+)
+_NARROWED = (
+    "nvcc loads only the words of a float4 that are used: 4 bytes 16 bytes apart, whose extra passes count as bank conflicts; "
+    "the simulator loads all 16 bytes, in as many passes"
+)
+_BUSY = (
+    "the hardware repeats a pass now and then while shared memory does other work: at most 1 %, and not the same in each reading"
+)
+_JOINED = (
+    "nvcc unrolls the loop over a tile wholly and joins the neighbouring words that a thread then reads into loads of 16 bytes; "
+    "the simulator joins words of one round only"
+)
+_MERGED = (
+    "lanes that add to neighbouring or to the same bins: the hardware merges some of them before it counts sectors, by a rule "
+    "that is not known here"
+)
+KNOWN: dict[str, dict[str, str]] = {
+    "matmul_tiled": {"shared_load_wavefronts": _JOINED},
+    **{
+        f"histogram_global, a warp, bin {of}": {"global_atomic_sectors": _MERGED}
+        for of in ("t / 2", "t / 8", "t^2 % 32", "t^3 % 64")
+    },
+    "conv1d_outputs": {"global_load_requests": _UNROLLED, "global_load_sectors": _UNROLLED},
+    **{
+        f"conv1d_vector, n = {n}, filter of 3": {
+            "global_load_requests": _UNROLLED, "global_load_sectors": _UNROLLED, "shared_load_conflicts": _NARROWED,
+        }
+        for n in (1000, 10_007)
+    },
+}  # fmt: skip
+
+
+def reason(launch: Launch, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
+    """Why this counter of this launch is known to differ; None where it must be equal."""
+    known = KNOWN.get(launch.label, {}).get(counter) or KNOWN.get(launch.kernel, {}).get(counter)
+    if known is None and counter.startswith("shared_") and counter.endswith(("_wavefronts", "_conflicts")):
+        wavefronts = read[counter.replace("_conflicts", "_wavefronts")]
+        return _BUSY if 0 < read[counter] - counted <= 0.01 * wavefronts else None
+    return known
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# On a GPU, under ncu
+
+
+def read_with_ncu() -> list[dict[str, int | str]]:
+    """Run every launch under ncu: for each of `LAUNCHES`, metric -> lowest reading, and "readings METRIC" where they varied.
+
+    Raises NcuError.
+    """
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    _build_all()  # here, because ncu would follow the compiler's processes as well
+    metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "ncu.csv"
+        options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
+        command = [ncu, *options, "--metrics", ",".join(metrics), sys.executable, "-m", "helpers.counters", "--launch"]
+        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
+        return _readings(log.read_text() if log.exists() else "", done.stderr)
+
+
+def _python_path() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
+def _readings(output: str, errors: str) -> list[dict[str, int | str]]:
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))))
+    launches: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        of_launch = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
+        of_launch[row["Metric Name"]] = _number(row["Metric Value"])
+    wanted = [launch for launch in LAUNCHES for _ in range(READINGS)]
+    found = [launches[number] for number in sorted(launches)]
+    if [row["kernel"] for row in found] != [launch.kernel for launch in wanted]:
+        said = "\n".join((output + errors).strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(found)} launches of {len(wanted)}. It said:\n{said}")
+    return [_lowest(found[k : k + READINGS]) for k in range(0, len(found), READINGS)]
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(float(text.replace(",", "")))
+    except ValueError:  # "n/a": this chip does not count it
+        return None
+
+
+def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
+    row: dict[str, int | str] = {}
+    for metric in readings[0]:
+        values = [reading[metric] for reading in readings]
+        if metric == "kernel" or None in values:
+            continue
+        row[metric] = min(values)
+        if min(values) != max(values):
+            row[f"readings {metric}"] = " ".join(map(str, values))
+    return row
+
+
+def _build_all() -> dict[tuple[Path, tuple[str, ...]], bytes]:
+    """Compile each source with each set of options once, several at a time; PyCUDA keeps the results on disk."""
+    import pycuda.compiler
+    import pycuda.driver as cuda
+
+    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
+    wanted = list(dict.fromkeys((launch.path, launch.options) for launch in LAUNCHES))
+
+    def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
+        return pycuda.compiler.compile(item[0].read_text(), options=list(item[1]), no_extern_c=True, arch=arch)
+
+    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:  # each compilation is a process of nvcc
+        return dict(zip(wanted, pool.map(build, wanted), strict=True))
+
+
+def launch_all() -> None:
+    """Launch everything `READINGS` times on the GPU; ncu runs this in a process of its own."""
+    device.select()
+    import pycuda.driver as cuda
+
+    binaries = _build_all()
+    for number, launch in enumerate(LAUNCHES):
+        if number % 20 == 0:
+            print(f"launch {number + 1} of {len(LAUNCHES)}", flush=True)
+        module = cuda.module_from_buffer(binaries[launch.path, launch.options])
+        for symbol, value in launch.constants.items():
+            cuda.memcpy_htod(module.get_global(symbol)[0], value)
+        values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
+        for _ in range(READINGS):
+            module.get_function(launch.kernel)(*values, grid=launch.grid, block=launch.block)
+            cuda.Context.synchronize()
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Side by side
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One counter of one launch. why: the reason when the difference is a known one, None when there may be none."""
+
+    launch: Launch
+    counter: str
+    ncu: int
+    simulator: int
+    why: str | None
+
+    @property
+    def equal(self) -> bool:
+        return self.ncu == self.simulator
+
+    def __str__(self) -> str:
+        return "=" if self.equal else f"{self.simulator:,}/{self.ncu:,}{'*' if self.why else ' !'}"
+
+
+def compare(launch: Launch, read: Mapping[str, Any]) -> list[Compared]:
+    """The simulator's counters of ``launch`` beside those read: counter name -> number."""
+    profile = launch.profile()
+    if not profile.completed:
+        raise AssertionError(f"{launch.label}: the simulator stopped it\n{profile}")
+    counted = profile.counters()
+    return [Compared(launch, name, int(read[name]), counted[name], reason(launch, name, counted[name], read)) for name in COMPARED]
+
+
+def measure() -> list[dict[str, Any]]:
+    """One row a launch for ``results.record``: counters as ncu read them; where they differ "simulator ..." and "why ..."."""
+    rows = []
+    for launch, read in zip(LAUNCHES, read_with_ncu(), strict=True):
+        row: dict[str, Any] = {
+            "series": launch.kernel,
+            "launch": launch.label,
+            "grid": str(launch.grid),
+            "block": str(launch.block),
+        }
+        row["options"] = " ".join(launch.options)
+        row |= {name: sum(read.get(metric, 0) for metric in metrics) for name, metrics in COMPARED.items()}
+        for found in compare(launch, row):
+            if not found.equal:
+                row[f"simulator {found.counter}"], row[f"why {found.counter}"] = found.simulator, found.why
+        rows.append(row | {key: value for key, value in read.items() if key not in _METRICS})
+    return rows
+
+
+_METRICS = frozenset(metric for several in COMPARED.values() for metric in several)
+
+
+def recorded(launch: Launch, row: Mapping[str, Any]) -> list[Compared]:
+    """The comparison that a row of the record holds."""
+    return [Compared(launch, name, row[name], row.get(f"simulator {name}", row[name]), row.get(f"why {name}")) for name in COMPARED]
+
+
+def table(compared: Sequence[Compared]) -> str:
+    """A line a launch, a column a counter: "=" where equal, else simulator/ncu, with * when the reason is known, ! when not."""
+    short = {name: name.replace("global_", "g ").replace("shared_", "s ").replace("_", " ") for name in COMPARED}
+    lines: dict[str, list[str]] = {}
+    for found in compared:
+        lines.setdefault(found.launch.label, []).append(str(found))
+    head = ["launch", *short.values()]
+    rows = [head, *([label, *cells] for label, cells in lines.items())]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+    text = [
+        "  ".join(cell.ljust(w) if not k else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
+    differ = [found for found in compared if not found.equal]
+    reasons = dict.fromkeys(f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why)
+    return "\n".join([*text, *reasons, summary(compared)])
+
+
+def summary(compared: Sequence[Compared]) -> str:
+    """How many numbers are equal, differ for a known reason, and differ for none."""
+    known = sum(not found.equal and found.why is not None for found in compared)
+    unknown = [found for found in compared if not found.equal and found.why is None]
+    launches = len({found.launch.label for found in compared})
+    kernel_count = len({found.launch.kernel for found in compared})
+    said = f"{launches} launches of {kernel_count} kernels, {len(compared):,} numbers: {sum(f.equal for f in compared):,} equal, "
+    return said + f"{known} differ for a known reason, {len(unknown)} for none"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison; print its table. Returns the exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    if list(argv) == ["--launch"]:
+        launch_all()
+        return 0
+    if argv:
+        print(f"python -m helpers.counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
+        return 2
+    gpu = device.select()
+    try:
+        record = results.record("counters", measure, device=gpu, lab="counters")
+    except (NcuError, results.RecordError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    read = {row["launch"]: row for row in record.rows()}
+    missing = [launch.label for launch in LAUNCHES if launch.label not in read]
+    if missing:
+        print(f"{len(missing)} launches are not in the record, measure again: {', '.join(missing[:3])} ...", file=sys.stderr)
+    side_by_side = compare if record.recalled else recorded  # on a GPU the simulator has just been asked
+    compared = [found for launch in LAUNCHES if launch.label in read for found in side_by_side(launch, read[launch.label])]
+    print(f"{record.caption()}: simulator/ncu where they differ\n{table(compared)}")
+    return int(bool(missing) or any(not found.equal and found.why is None for found in compared))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,564 @@
+"""Counters as records that print themselves: what a launch did to memory, by source line and by array, and before against after."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+from collections.abc import Iterable, Sequence
+from ctypes import c_int64, c_uint32, c_uint64
+from dataclasses import asdict, dataclass, field
+
+from .report import Finding
+
+SECTOR_BYTES = 32
+# What the engine keeps: requests of the watched warp, one by one (watched_limit in traffic.h).
+WATCHED_REQUESTS = 4096
+
+_SPACES = ("global", "shared", "shared", "constant", "global")
+_ACCESSES = ("load", "store", "atomic", "barrier", "branch")
+_BARRIER, _BRANCH = 3, 4
+
+
+class Site(ctypes.Structure):
+    """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch (traffic.h)."""
+
+    _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
+        (n, c_uint64) for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+    ]  # fmt: skip
+
+
+class WatchedLane(ctypes.Structure):
+    """One lane of one request of the watched warp (traffic.h)."""
+
+    _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
+        (n, c_uint32) for n in ("access", "region", "space", "size", "lane")
+    ] + [("offset", c_int64)]  # fmt: skip
+
+
+# ---- the records ----
+
+
+class _Traffic:
+    """What LineTraffic and ArrayTraffic say of their counters."""
+
+    @property
+    def bytes_moved(self) -> int:
+        return self.sectors * SECTOR_BYTES
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes that lanes asked for, as a share of the bytes moved (may exceed 1: lanes that read the same word share it)."""
+        return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
+
+    @property
+    def active_lanes(self) -> float:
+        """Lanes that took part in a request, on average: 32 when no lane was masked off."""
+        return self.lanes / self.requests if self.requests else float("nan")
+
+
+@dataclass(frozen=True)
+class LineTraffic(_Traffic):
+    """What one source line did to one array.
+
+    access: "load", "store" or "atomic"; space: "global", "shared" or "constant"; requests: warp instructions; lanes: those that
+    took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts: passes over the banks,
+    and those beyond the first (shared); replays: different words in a request, beyond the first (constant); serialised: turns that
+    lanes updating one address take, beyond the first (atomics).
+    """
+
+    line: int
+    source: str
+    access: str
+    space: str
+    array: str
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+    wavefronts: int
+    conflicts: int
+    replays: int = 0
+    serialised: int = 0
+
+
+@dataclass(frozen=True)
+class ArrayTraffic(_Traffic):
+    """What a launch did to one array by one kind of access: the sum of its LineTraffic, and the lines."""
+
+    array: str
+    access: str
+    space: str
+    lines: tuple[int, ...]
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+    wavefronts: int
+    conflicts: int
+    replays: int
+    serialised: int
+
+
+@dataclass(frozen=True)
+class LineControl:
+    """Barriers and divergent branches of one source line.
+
+    kind: "barrier": count warps came to it, with `lanes` lanes; "branch": `count` times lanes of a warp that had run together took
+    different ways, and `lanes` lanes had to wait for the others. A branch that the compiler turned into a selection is none.
+    """
+
+    line: int
+    source: str
+    kind: str
+    count: int
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Request:
+    """One instruction of the watched warp: which lanes took part, and the byte offset in the array that each touched."""
+
+    kind: str
+    space: str
+    array: str
+    line: int
+    lanes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    size: int
+
+
+_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+# The counters of a launch: name -> (LineTraffic counter, space, access).
+_TOTALS = {
+    **{f"global_{a}_{c}": (c, "global", a) for a in ("load", "store", "atomic") for c in ("requests", "sectors")},
+    **{f"shared_{a}_{c}": (c, "shared", a) for a in ("load", "store") for c in ("requests", "wavefronts", "conflicts")},
+    **{f"shared_atomic_{c}": (c, "shared", "atomic") for c in ("requests", "wavefronts")},
+    "global_atomic_serialised": ("serialised", "global", "atomic"),
+    "shared_atomic_serialised": ("serialised", "shared", "atomic"),
+    "constant_load_requests": ("requests", "constant", "load"),
+    "constant_load_replays": ("replays", "constant", "load"),
+}
+
+
+def _total(name: str) -> property:
+    return property(lambda self: self.total(*_TOTALS[name]))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics that DESIGN names.
+
+    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the
+    banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
+
+    lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
+    one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
+    Accesses of one thread to neighbouring words of shared memory are joined into one of 8 or 16 bytes, as nvcc does, where it can
+    know that they are aligned. What nvcc does beside that and the simulator does not (it unrolls loops and joins over their rounds,
+    loads only the used words of a vector, starts an unrolled loop with the rounds that are left over) is said with its effect by
+    `python -m helpers.counters`.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    findings: tuple[Finding, ...]
+    completed: bool
+    blocks_run: int
+    blocks: int
+    lines: tuple[LineTraffic, ...]
+    requests: tuple[Request, ...] = field(repr=False)
+    seconds: float = field(default=0.0, compare=False)
+    control: tuple[LineControl, ...] = ()
+
+    def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
+        """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
+        return sum(
+            getattr(row, counter)
+            for row in self.lines
+            if row.space == space and row.access == access and array in (None, row.array)
+        )
+
+    global_load_requests = _total("global_load_requests")
+    global_store_requests = _total("global_store_requests")
+    global_atomic_requests = _total("global_atomic_requests")
+    global_load_sectors = _total("global_load_sectors")
+    global_store_sectors = _total("global_store_sectors")
+    global_atomic_sectors = _total("global_atomic_sectors")
+    global_atomic_serialised = _total("global_atomic_serialised")
+    shared_load_requests = _total("shared_load_requests")
+    shared_store_requests = _total("shared_store_requests")
+    shared_atomic_requests = _total("shared_atomic_requests")
+    shared_atomic_wavefronts = _total("shared_atomic_wavefronts")
+    shared_load_wavefronts = _total("shared_load_wavefronts")
+    shared_store_wavefronts = _total("shared_store_wavefronts")
+    shared_load_conflicts = _total("shared_load_conflicts")
+    shared_store_conflicts = _total("shared_store_conflicts")
+    shared_atomic_serialised = _total("shared_atomic_serialised")
+    constant_load_requests = _total("constant_load_requests")
+    constant_load_replays = _total("constant_load_replays")
+    barriers = property(lambda self: self._controls("barrier"))
+    divergent_branches = property(lambda self: self._controls("branch"))
+    load_efficiency = property(lambda self: self._efficiency("load"))
+    store_efficiency = property(lambda self: self._efficiency("store"))
+
+    def _controls(self, kind: str) -> int:
+        return sum(row.count for row in self.control if row.kind == kind)
+
+    def _efficiency(self, access: str) -> float:
+        moved = self.total("bytes_moved", "global", access)
+        return self.total("bytes_used", "global", access) / moved if moved else float("nan")
+
+    @property
+    def bytes_requested(self) -> int:
+        """Bytes of global memory that lanes asked for, by loads, stores and atomics."""
+        return sum(row.bytes_used for row in self.lines if row.space == "global")
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of the sectors of global memory that they touched. Caches are not modelled: DRAM may see less."""
+        return sum(row.bytes_moved for row in self.lines)
+
+    @property
+    def active_lanes(self) -> float:
+        """Lanes that took part in a memory request, on average."""
+        requests = sum(row.requests for row in self.lines)
+        return sum(row.lanes for row in self.lines) / requests if requests else float("nan")
+
+    @property
+    def sampled(self) -> bool:
+        """True when only some of the blocks were run: then each counter is a sum over those."""
+        return self.blocks_run != self.blocks
+
+    @property
+    def arrays(self) -> tuple[ArrayTraffic, ...]:
+        """The traffic by array, global memory first, the largest first."""
+        groups: dict[tuple[str, str, str], list[LineTraffic]] = {}
+        for row in self.lines:
+            groups.setdefault((row.array, row.access, row.space), []).append(row)
+        found = [
+            ArrayTraffic(*key, tuple(dict.fromkeys(row.line for row in rows)), *(_sum(rows, name) for name in _SUMS))
+            for key, rows in groups.items()
+        ]
+        return tuple(sorted(found, key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access)))
+
+    def counters(self) -> dict[str, int]:
+        """The counters by name."""
+        return {name: getattr(self, name) for name in [*_TOTALS, "barriers", "divergent_branches"]}
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the counters say, the line that matters most first for each kind of access; () for a kernel without traffic."""
+        return tuple(_sentences(self))
+
+    def to_dict(self) -> dict:
+        """Plain values, for a file: counters, lines, arrays, control and findings. The watched requests are left out."""
+        return {
+            "kernel": self.kernel, "grid": list(self.grid), "block": list(self.block), "completed": self.completed,
+            "blocks_run": self.blocks_run, "blocks": self.blocks, "counters": self.counters(),
+            "bytes_requested": self.bytes_requested, "bytes_moved": self.bytes_moved, "sentences": list(self.sentences()),
+            "lines": [asdict(row) for row in self.lines],
+            "arrays": [{**asdict(row), "lines": list(row.lines)} for row in self.arrays],
+            "control": [asdict(row) for row in self.control],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }  # fmt: skip
+
+    def title(self) -> str:
+        """Kernel, grid and block, and what the counters do not cover: blocks left out of a sample, a launch that was stopped."""
+        part = f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)" if self.sampled else ""
+        part += "" if self.completed else "; stopped at a finding, so the counters are partial"
+        return f"{self.kernel}  grid {self.grid}  block {self.block}{part}"
+
+    def __str__(self) -> str:
+        rows = [self.title(), *_text_table(_HEAD, self._rows())]
+        rows += list(self.sentences())
+        rows += [str(finding) for finding in self.findings] or ["no findings"]
+        return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
+        findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
+        title = f"<p><b>{html.escape(self.title())}</b></p>"
+        return f"{title}{_html_table(_HEAD, self._rows())}{f'<ul>{said}</ul>' if said else ''}{findings}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows = [(row.line, _traffic_row(row)) for row in self.lines]
+        rows += [(row.line, _control_row(row)) for row in self.control]
+        return [cells for _, cells in sorted(rows, key=lambda row: row[0])]
+
+
+_ORDER = {"global": 0, "shared": 1, "constant": 2}
+
+
+def _sum(rows: Iterable[LineTraffic], counter: str) -> int:
+    return sum(getattr(row, counter) for row in rows)
+
+
+def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
+    is_global, is_shared = row.space == "global", row.space == "shared"
+    extra = f"{row.serialised:,} serialised" if row.serialised else f"{row.replays:,} replays" if row.replays else ""
+    conflicts = f"{row.conflicts:,}" if is_shared else ""
+    return (
+        str(row.line), f"{row.space} {row.access}", row.array, f"{row.requests:,}", f"{row.active_lanes:.3g}",
+        f"{row.sectors:,}" if is_global else "", f"{row.efficiency:.0%}" if is_global else "",
+        f"{row.wavefronts:,}" if is_shared else "", f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
+    )  # fmt: skip
+
+
+def _short(source: str) -> str:
+    return source if len(source) <= 100 else f"{source[:99]}…"
+
+
+def _control_row(row: LineControl) -> tuple[str, ...]:
+    what = "barrier" if row.kind == "barrier" else "divergent branch"
+    lanes = f"{row.lanes / row.count:.3g}" if row.kind == "barrier" else ""
+    return (str(row.line), what, "", f"{row.count:,}", lanes, "", "", "", "", _short(row.source))
+
+
+# ---- in words ----
+
+
+def _percent(share: float) -> str:
+    return "all" if share == 1 else f"{share:.0%}".replace("%", " %") if share >= 0.005 else "less than 1 %"
+
+
+def _sentences(profile: Profile) -> Iterable[str]:
+    for access in ("load", "store", "atomic"):
+        rows = [row for row in profile.lines if row.space == "global" and row.access == access]
+        if total := _sum(rows, "sectors"):
+            yield _of_sectors(_busiest_line(rows, "sectors"), total, access)
+            arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
+            if len(arrays) > 1:
+                lines = _listed(arrays[0].lines)
+                yield f"array {arrays[0].array} takes {_percent(arrays[0].sectors / total)} of the {access} sectors ({lines})"
+    for access in ("load", "store"):
+        rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
+        if total := _sum(rows, "conflicts"):
+            worst = _busiest_line(rows, "conflicts")
+            passes = _sum(worst, "wavefronts") / _sum(worst, "requests")
+            share = _percent(_sum(worst, "conflicts") / total)
+            yield f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: {passes:.3g} wavefronts a request"
+    yield from _of_turns(profile)
+    yield from _of_control(profile)
+
+
+def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:
+    lines: dict[int, list[LineTraffic]] = {}
+    for row in rows:
+        lines.setdefault(row.line, []).append(row)
+    return max(lines.values(), key=lambda group: _sum(group, counter))
+
+
+def _of_sectors(rows: list[LineTraffic], total: int, access: str) -> str:
+    sectors = _sum(rows, "sectors")
+    used = _sum(rows, "bytes_used") / (sectors * SECTOR_BYTES)
+    what = (
+        f"{_percent(used)} of the bytes it moves are used" if used <= 1 else f"each byte it moves serves {used:.3g} lanes' requests"
+    )
+    return f"line {rows[0].line} makes {_percent(sectors / total)} of the {access} sectors; {what}"
+
+
+def _of_turns(profile: Profile) -> Iterable[str]:
+    for counter, space, what in (("serialised", None, "update one address"), ("replays", "constant", "read different words")):
+        rows = [row for row in profile.lines if getattr(row, counter) and space in (None, row.space)]
+        if rows:
+            worst = _busiest_line(rows, counter)
+            turns = 1 + _sum(worst, counter) / _sum(worst, "requests")
+            yield f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request ({worst[0].array}, {worst[0].space})"
+
+
+def _of_control(profile: Profile) -> Iterable[str]:
+    branches = [row for row in profile.control if row.kind == "branch"]
+    if branches:
+        worst = max(branches, key=lambda row: row.count)
+        yield f"line {worst.line} parts the lanes of a warp {worst.count:,} times; {worst.lanes / worst.count:.3g} wait each time"
+
+
+def _listed(lines: Sequence[int]) -> str:
+    return f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+
+
+# ---- tables ----
+
+_HEAD = ("line", "access", "array", "requests", "lanes", "sectors", "used", "wavefronts", "conflicts", "source")
+_WORDS = {"access", "array", "source", "counter"}  # columns of text, set to the left
+
+
+def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(head, row, widths, strict=True)
+        return "  ".join(t.ljust(w) if name in _WORDS else t.rjust(w) for name, t, w in cells).rstrip()
+
+    return [line(head), *map(line, rows)]
+
+
+def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that takes the page's colours, so that it reads in light and dark themes."""
+
+    def cell(tag: str, name: str, text: str) -> str:
+        shown = f"<code>{html.escape(text)}</code>" if name == "source" and tag == "td" else html.escape(text)
+        side = "left" if name in _WORDS else "right"
+        return f"<{tag} style='text-align: {side}; color: inherit; background: transparent'>{shown}</{tag}>"
+
+    def line(tag: str, row: Sequence[str]) -> str:
+        return "<tr>" + "".join(cell(tag, name, text) for name, text in zip(head, row, strict=True)) + "</tr>"
+
+    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
+
+
+# ---- before and after ----
+
+
+@dataclass(frozen=True)
+class ProfileComparison:
+    """Two profiles side by side; made by compare(). `rows` names the counters, those that are zero in both left out."""
+
+    before: Profile
+    after: Profile
+
+    @property
+    def rows(self) -> tuple[tuple[str, int, int], ...]:
+        """(counter, before, after) for each counter of the launch, then the bytes of global memory."""
+        before, after = ({**p.counters(), "bytes_requested": p.bytes_requested, "bytes_moved": p.bytes_moved} for p in self.pair)
+        return tuple((name, before[name], after[name]) for name in before if before[name] or after[name])
+
+    @property
+    def pair(self) -> tuple[Profile, Profile]:
+        return self.before, self.after
+
+    def ratio(self, counter: str) -> float:
+        """before / after: 4.0 means four times fewer after; inf where nothing is left, nan where there was nothing either way."""
+        first, second = next(((a, b) for name, a, b in self.rows if name == counter), (0, 0))
+        return first / second if second else float("inf") if first else float("nan")
+
+    def sentences(self) -> tuple[str, ...]:
+        """What changed, the largest change first, a counter a sentence; equal counters are not mentioned."""
+        changed = [(name, a, b) for name, a, b in self.rows if a != b]
+        changed.sort(key=lambda row: -max(row[1] / row[2], row[2] / row[1]) if row[1] and row[2] else float("-inf"))
+        return tuple(_change(*row) for row in changed) or ("no counter differs",)
+
+    def to_dict(self) -> dict:
+        """Plain values, for a file."""
+        rows = [{"counter": name, "before": a, "after": b} for name, a, b in self.rows]
+        return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
+
+    def __str__(self) -> str:
+        return "\n".join([*self._titles(), *_text_table(_COMPARED, self._cells())])
+
+    def _repr_html_(self) -> str:
+        titles = "<br>".join(html.escape(title) for title in self._titles())
+        return f"<p>{titles}</p>{_html_table(_COMPARED, self._cells())}"
+
+    def _titles(self) -> tuple[str, str]:
+        return f"before: {self.before.title()}", f"after:  {self.after.title()}"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [(name.replace("_", " "), f"{a:,}", f"{b:,}", _times(a, b)) for name, a, b in self.rows]
+
+
+_COMPARED = ("counter", "before", "after", "change")
+
+
+def _times(before: int, after: int) -> str:
+    if before == after:
+        return "same"
+    if not before or not after:
+        return "new" if after else "gone"
+    return f"{before / after:.3g} x fewer" if before > after else f"{after / before:.3g} x more"
+
+
+def _change(name: str, before: int, after: int) -> str:
+    said = name.replace("_", " ")
+    if not before or not after:
+        return f"{said}: {before:,} before, {after:,} after"
+    return f"{said}: {before:,} before, {after:,} after ({_times(before, after)})"
+
+
+def compare(before: Profile, after: Profile) -> ProfileComparison:
+    """Two launches of the same problem side by side. Raises ValueError where their counters do not sum over the same thing.
+
+    A sample of blocks can only be set beside one of the same share, and a launch that was stopped beside none.
+    """
+    for profile in (before, after):
+        if not profile.completed:
+            raise ValueError(f"{profile.kernel} was stopped at a finding, so its counters are partial: mend it first")
+    if before.blocks_run * after.blocks != after.blocks_run * before.blocks:
+        raise ValueError(
+            f"{before.kernel} ran {before.blocks_run:,} of {before.blocks:,} blocks and {after.kernel} {after.blocks_run:,} of "
+            f"{after.blocks:,}: profile both with all blocks (sample_every=1)"
+        )
+    return ProfileComparison(before, after)
+
+
+# ---- from the engine ----
+
+
+class _Reader:
+    """Names of lines and arrays for what the engine counted."""
+
+    def __init__(self, report, kernel):
+        self.program, self.names = kernel.module.program, report.arrays
+        self.source = self.program.source.splitlines()
+
+    def line(self, offset: int) -> int:
+        file, line = self.program.debug.place_of(offset)
+        return line if file == self.program.file else 0
+
+    def text(self, line: int) -> str:
+        return self.source[line - 1].strip() if 0 < line <= len(self.source) else ""
+
+    def array(self, region: int) -> str:
+        return self.names[region].name if region in self.names else "?"
+
+    def first_byte(self, region: int) -> int:
+        return self.names[region].first_byte if region in self.names else 0
+
+
+def profile_of(report, kernel, grid, block) -> Profile:
+    """The launch's Profile from a runtime.LaunchReport with the traffic observer on."""
+    reader = _Reader(report, kernel)
+    lines, control = _lines(report.sites, reader), _control(report.sites, reader)
+    return Profile(
+        kernel.name, grid, block, report.findings, report.completed, report.blocks_run, report.blocks, lines,
+        _requests(report.watched, reader), report.seconds, control,
+    )  # fmt: skip
+
+
+def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
+    rows: dict[tuple, list[int]] = {}
+    for site in sites:
+        if site.access in (_BARRIER, _BRANCH):
+            continue
+        # pc is where the call into the engine returns to; the byte before it belongs to the call.
+        key = (reader.line(site.pc - 1), _ACCESSES[site.access], _SPACES[site.space], reader.array(site.region))
+        counts = (site.requests, site.lanes, site.bytes, *(getattr(site, name) for name in _SUMS[3:]))
+        rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
+    return tuple(LineTraffic(key[0], reader.text(key[0]), *key[1:], *row) for key, row in sorted(rows.items()))
+
+
+def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
+    rows: dict[tuple[int, str], list[int]] = {}
+    for site in sites:
+        if site.access not in (_BARRIER, _BRANCH):
+            continue
+        # The block after a branch starts with a call into the engine (5 bytes on x86-64, 4 on Arm); before it stands the jump.
+        line = reader.line(site.pc - 1 if site.access == _BARRIER else site.next_pc - 6)
+        row = rows.setdefault((line, _ACCESSES[site.access]), [0, 0])
+        row[0] += site.requests
+        row[1] += site.lanes
+    return tuple(LineControl(line, reader.text(line), kind, *row) for (line, kind), row in sorted(rows.items()))
+
+
+def _requests(watched: Iterable[WatchedLane], reader: _Reader) -> tuple[Request, ...]:
+    grouped: dict[int, list[WatchedLane]] = {}
+    for lane in watched:
+        grouped.setdefault(lane.request, []).append(lane)
+    return tuple(
+        Request(
+            _ACCESSES[lanes[0].access], _SPACES[lanes[0].space], reader.array(lanes[0].region), reader.line(lanes[0].pc - 1),
+            tuple(lane.lane for lane in lanes), tuple(lane.offset - reader.first_byte(lane.region) for lane in lanes),
+            lanes[0].size,
+        )
+        for lanes in grouped.values()
+    )  # fmt: skip

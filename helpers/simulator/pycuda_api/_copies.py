@@ -1,0 +1,212 @@
+"""Copies and memsets of rows: Memcpy2D, Memcpy3D and memset_d2d8 ... with the pitch that CUDA gives them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from helpers.simulator import runtime
+
+from . import _errors, _order
+from ._errors import LogicError
+from ._memory import _whole_number, address_of, check_aligned, host_bytes, note_host_side, pattern_of, refused, warn_of_unwritten
+from ._stream import Stream, number_of
+
+_FIELDS = ("x_in_bytes", "y", "z", "lod", "pitch", "height")
+
+
+class _Side:
+    """Source or destination: bytes of the host (uint8, flat), or an address on the device."""
+
+    def __init__(self, host: np.ndarray | None = None, device: object = None):
+        self.host = host
+        self.device = device
+
+
+class _Rows:
+    """Base of Memcpy2D and Memcpy3D: where from, where to, and the extents; every number is bytes or rows."""
+
+    _call = ""
+
+    def __init__(self) -> None:
+        self.width_in_bytes = self.height = 0
+        for side in ("src", "dst"):
+            for name in _FIELDS:
+                setattr(self, f"{side}_{name}", 0)
+        self.depth = 1
+        self._source: _Side | None = None
+        self._target: _Side | None = None
+
+    def set_src_host(self, buffer: object) -> None:
+        self._source = _Side(host=host_bytes(buffer, self._call, "src", writable=False))
+
+    def set_dst_host(self, buffer: object) -> None:
+        self._target = _Side(host=host_bytes(buffer, self._call, "dst", writable=True))
+
+    def set_src_device(self, pointer: object) -> None:
+        self._source = _Side(device=pointer)
+
+    def set_dst_device(self, pointer: object) -> None:
+        self._target = _Side(device=pointer)
+
+    set_src_unified = set_src_device
+    set_dst_unified = set_dst_device
+
+    def set_src_array(self, array: object) -> None:
+        raise _no_arrays(self._call)
+
+    set_dst_array = set_src_array
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_"):
+            value = _whole_number(int(value) if isinstance(value, np.integer) else value, f"{self._call}: {name}")
+        object.__setattr__(self, name, value)
+
+    def _run(self, stream: int, *, blocking: bool) -> None:
+        if self._source is None or self._target is None:
+            detail = "set a source and a destination first: set_src_host, set_dst_device ..."
+            raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+        if not self.width_in_bytes * self.height * self.depth:
+            return
+        source, target = self._block("src", self._source), self._block("dst", self._target)
+        if target.address is None:
+            target.view[...] = source.view
+        else:
+            self._store(source.view, target)
+        work = _order.begin(stream, self._call)
+        for block, write in ((source, False), (target, True)):
+            if block.address is not None:
+                _order.touch_device(work, block.address, block.address + block.raw.nbytes, write=write)
+            else:
+                note_host_side(work, block.raw.ctypes.data, block.raw.nbytes, write=write, blocking=blocking)
+        if blocking and None in (source.address, target.address):
+            _order.finished(work)
+
+    def _store(self, planes: np.ndarray, target: _Block) -> None:
+        """Writes the rows one by one where there are gaps between them: those stay as they are."""
+        steps = target.view.strides
+        with refused(self._call):
+            if steps[1] == self.width_in_bytes and steps[0] == steps[1] * self.height:
+                runtime.memory.write(target.address, np.ascontiguousarray(planes), planes.size)
+                return
+            for z, plane in enumerate(planes):
+                for y, row in enumerate(plane):
+                    runtime.memory.write(target.address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
+
+    def _block(self, side: str, place: _Side) -> _Block:
+        pitch = getattr(self, f"{side}_pitch") or self.width_in_bytes
+        rows = getattr(self, f"{side}_height") or self.height
+        if pitch < self.width_in_bytes and self.height > 1:
+            detail = f"{side}_pitch is {pitch:,} bytes, less than width_in_bytes ({self.width_in_bytes:,})"
+            raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+        at = [getattr(self, f"{side}_{name}") for name in ("x_in_bytes", "y", "z")]
+        offset = at[0] + pitch * (at[1] + rows * at[2])
+        strides = (pitch * rows, pitch, 1)
+        shape = (self.depth, self.height, self.width_in_bytes)
+        nbytes = sum(step * (extent - 1) for step, extent in zip(strides, shape, strict=True)) + 1
+        if place.host is not None:
+            if offset + nbytes > place.host.nbytes:
+                detail = f"{side} has {place.host.nbytes:,} bytes, the copy reaches byte {offset + nbytes:,}"
+                raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+            raw, address = place.host[offset : offset + nbytes], None
+        else:
+            address = address_of(place.device, self._call, side) + offset
+            raw = np.empty(nbytes, np.uint8)
+            with refused(self._call):
+                runtime.memory.read(raw, address, nbytes)
+                if side == "src":
+                    self._check_written(address, strides, shape)
+        return _Block(raw, as_strided(raw, shape, strides), address)
+
+    def _check_written(self, address: int, strides: tuple[int, ...], shape: tuple[int, ...]) -> None:
+        if math.prod(shape) == strides[0] * shape[0]:
+            warn_of_unwritten(address, math.prod(shape), self._call)
+
+
+class _Block:
+    """Bytes from the first to the last that a copy touches, the rows seen in them, and their device address or None."""
+
+    def __init__(self, raw: np.ndarray, view: np.ndarray, address: int | None):
+        self.raw = raw
+        self.view = view
+        self.address = address
+
+
+class Memcpy2D(_Rows):
+    """Copies `height` rows of `width_in_bytes` bytes, `src_pitch` and `dst_pitch` bytes apart.
+
+    Fill in the fields, name the places with set_src_host, set_dst_device ..., then call it: copy(aligned=True) returns when the
+    copy is done, copy(stream) copies in a stream.
+    """
+
+    _call = "cuMemcpy2D"
+
+    def __call__(self, aligned: bool | Stream = False) -> None:
+        if isinstance(aligned, Stream):
+            self._run(number_of(aligned, "cuMemcpy2DAsync"), blocking=False)
+        elif isinstance(aligned, bool | int):
+            self._run(_order.NULL, blocking=True)
+        else:
+            raise TypeError(f"Memcpy2D takes aligned=True or a Stream, was given {type(aligned).__name__}")
+
+
+class Memcpy3D(_Rows):
+    """Copies `depth` planes of `height` rows of `width_in_bytes` bytes; planes are `src_height` and `dst_height` rows apart."""
+
+    _call = "cuMemcpy3D"
+
+    def __call__(self, stream: Stream | None = None) -> None:
+        self._run(number_of(stream, "cuMemcpy3DAsync"), blocking=stream is None)
+
+
+def _no_arrays(call: str) -> LogicError:
+    return LogicError(_errors.message(call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"))
+
+
+def _memset_2d(dest, pitch: int, data: int, width: int, height: int, size: int, call: str, stream: int = _order.NULL) -> None:
+    address = address_of(dest, call, "dest")
+    pattern = pattern_of(data, size, call)
+    names = ("pitch", "width", "height")
+    pitch, width, height = (_whole_number(v, f"{call}: {name}") for v, name in zip((pitch, width, height), names, strict=True))
+    check_aligned(address, size, call)
+    if pitch < width * size and height > 1:
+        detail = f"the pitch is {pitch:,} bytes, a row of {width:,} elements has {width * size:,}"
+        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+    with refused(call):
+        for row in range(height if width else 0):
+            runtime.memory.fill(address + row * pitch, pattern, width)
+    if width and height:
+        work = _order.begin(stream, call)
+        _order.touch_device(work, address, address + pitch * (height - 1) + width * size, write=True)
+
+
+def memset_d2d8(dest, pitch: int, data: int, width: int, height: int) -> None:
+    """Sets `height` rows of `width` bytes to `data`; rows are `pitch` bytes apart."""
+    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8")
+
+
+def memset_d2d16(dest, pitch: int, data: int, width: int, height: int) -> None:
+    """Sets `height` rows of `width` 16-bit words to `data`; rows are `pitch` bytes apart."""
+    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16")
+
+
+def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
+    """Sets `height` rows of `width` 32-bit words to `data`; rows are `pitch` bytes apart."""
+    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32")
+
+
+def memset_d2d8_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
+    """As memset_d2d8, in a stream."""
+    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8Async", number_of(stream, "cuMemsetD2D8Async"))
+
+
+def memset_d2d16_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
+    """As memset_d2d16, in a stream."""
+    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16Async", number_of(stream, "cuMemsetD2D16Async"))
+
+
+def memset_d2d32_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
+    """As memset_d2d32, in a stream."""
+    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32Async", number_of(stream, "cuMemsetD2D32Async"))

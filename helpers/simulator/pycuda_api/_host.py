@@ -1,0 +1,397 @@
+"""Host memory that a GPU reaches: page-locked, aligned, registered, mapped and managed, and arrays that tell when it is touched.
+
+An array of page-locked memory is a NumPy array that asks, before the program reads or writes it, whether a stream may still be
+using it. What slips through: its buffer taken by memoryview() or np.asarray(), and the plain array that was registered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from helpers.simulator import runtime
+
+from . import _errors, _order
+from ._device import need_context
+from ._errors import LogicError
+from ._memory import DeviceAllocation, DevicePointer, allocate, release
+
+host_alloc_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
+mem_host_register_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2)
+mem_attach_flags = SimpleNamespace(GLOBAL=1, HOST=2, SINGLE=4)
+
+# fmt: off
+_READING = (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate",
+    "copy", "cumprod", "cumsum", "dot", "dump", "dumps", "flatten", "item", "max", "mean", "min", "nonzero", "prod", "repeat",
+    "round", "searchsorted", "std", "sum", "take", "tobytes", "tofile", "tolist", "trace", "var", "__array__", "__bool__",
+    "__complex__",
+    "__contains__", "__copy__", "__deepcopy__", "__float__", "__index__", "__int__", "__reduce__", "__reduce_ex__",
+)
+_WRITING = ("byteswap", "fill", "itemset", "partition", "put", "setfield", "sort")
+# fmt: on
+_WRITING_FUNCTIONS = (np.copyto, np.put, np.place, np.putmask, np.fill_diagonal)
+
+
+class HostArray(np.ndarray):
+    """A NumPy array over memory that streams use; its results are plain arrays."""
+
+    @property
+    def base(self):
+        """What owns the memory (with free() or unregister()); of a view, the array that it looks into."""
+        base = super().base
+        if type(base) is np.ndarray and isinstance(base.base, HostPointer | ManagedAllocation):
+            return base.base
+        return base
+
+    def _touch(self, *, write: bool) -> None:
+        if self.size:
+            start, end = _extent(self)
+            _order.host_touches(start, end, write=write, what="access to a page-locked or managed array")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
+        for array in inputs:
+            if isinstance(array, HostArray):
+                array._touch(write=method == "at" and array is inputs[0])
+        for array in out:
+            if isinstance(array, HostArray):
+                array._touch(write=True)
+        if out:
+            kwargs["out"] = tuple(_plain(array) for array in out)
+        result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+        return out[0] if len(out) == 1 else (out or result)
+
+    def __array_function__(self, func, types, args, kwargs):
+        for k, array in enumerate(_arrays_in((args, kwargs))):
+            array._touch(write=array is kwargs.get("out") or (k == 0 and func in _WRITING_FUNCTIONS))
+        return super().__array_function__(func, types, args, kwargs)
+
+    def __getitem__(self, index):
+        """A view touches nothing; an element, or a copy by a list of indices, is read."""
+        result = super().__getitem__(index)
+        if not isinstance(result, HostArray) or result.flags.owndata:
+            self._part(index)._touch(write=False)
+        return result
+
+    def __setitem__(self, index, value) -> None:
+        self._part(index)._touch(write=True)
+        super().__setitem__(index, value)
+
+    def __iter__(self):
+        if self.ndim == 1:
+            self._touch(write=False)
+        return super().__iter__()
+
+    def _part(self, index) -> HostArray:
+        """What a basic index selects, as a view; the whole array for other indices."""
+        entries = index if isinstance(index, tuple) else (index,)
+        if not all(isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries):
+            return self
+        return super().__getitem__(entries if Ellipsis in entries else (*entries, Ellipsis))
+
+    def __repr__(self) -> str:
+        self._touch(write=False)
+        return repr(_plain(self))
+
+    def __str__(self) -> str:
+        self._touch(write=False)
+        return str(_plain(self))
+
+    def __format__(self, spec: str) -> str:
+        self._touch(write=False)
+        return format(_plain(self), spec)
+
+
+def _extent(array: np.ndarray) -> tuple[int, int]:
+    """Addresses of the first byte and behind the last byte of an array with elements."""
+    steps = [stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)]
+    start = array.__array_interface__["data"][0]
+    return start + sum(s for s in steps if s < 0), start + sum(s for s in steps if s > 0) + array.itemsize
+
+
+def _plain(value):
+    return value.view(np.ndarray) if isinstance(value, HostArray) else value
+
+
+def _arrays_in(value):
+    if isinstance(value, HostArray):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _arrays_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _arrays_in(part)
+
+
+def _guarded(name: str, *, write: bool):
+    plain = getattr(np.ndarray, name)
+
+    def method(self, *args, **kwargs):
+        self._touch(write=write)
+        return plain(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = plain.__doc__
+    return method
+
+
+for _names, _write in ((_READING, False), (_WRITING, True)):
+    for _name in _names:
+        if hasattr(np.ndarray, _name):
+            setattr(HostArray, _name, _guarded(_name, write=_write))
+
+
+class HostPointer:
+    """Base of the owners of special host memory; they are the `.base` of the arrays that use it."""
+
+    _name: str
+    _locks = True
+
+    def __init__(self, data: np.ndarray):
+        self._data = data
+        self._valid = True
+        self._mapped: int | None = None
+        if self._locks:
+            _order.lock(data.ctypes.data, data.nbytes)
+
+    @property
+    def __array_interface__(self) -> dict:
+        return self._data.__array_interface__
+
+    def get_device_pointer(self) -> int:
+        """The address under which a kernel reaches this memory, where it was made with host_alloc_flags.DEVICEMAP."""
+        if self._mapped is None:
+            detail = "make the array with mem_flags=host_alloc_flags.DEVICEMAP, so that it is mapped into the device"
+            raise LogicError(_errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail))
+        return self._mapped
+
+    def _release(self) -> None:
+        if not self._valid:
+            raise LogicError(_errors.message(f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"))
+        self._valid = False
+        start = self._data.ctypes.data
+        _order.unlock(start)
+        _order.forget(start, start + max(1, self._data.nbytes))
+
+    def __del__(self) -> None:
+        if getattr(self, "_valid", False):
+            with contextlib.suppress(Exception):  # the interpreter may be half gone
+                self._release()
+
+
+class PagelockedHostAllocation(HostPointer):
+    """Host memory that a GPU copies from and to without the CPU."""
+
+    _name = "pagelocked_host_allocation"
+    _flags = 0
+    _memory: _Mapped | None = None
+
+    def free(self) -> None:
+        self._release()
+
+    def get_flags(self) -> int:
+        return self._flags
+
+
+class AlignedHostAllocation(HostPointer):
+    """Host memory that starts at a multiple of its alignment; pageable until it is registered."""
+
+    _name = "aligned_host_allocation"
+    _locks = False
+
+    def free(self) -> None:
+        self._release()
+
+
+class RegisteredHostMemory(HostPointer):
+    """An array's own memory, page-locked after the fact."""
+
+    _name = "registered_host_memory"
+
+    def unregister(self) -> None:
+        self._release()
+
+
+HostAllocation = PagelockedHostAllocation
+
+
+class _Mapped(DevicePointer):
+    """Memory that host and device share. All of it counts as written: the simulator does not see the host's stores."""
+
+    def __init__(self, nbytes: int):
+        self._nbytes = max(1, nbytes)
+        self._address = allocate(self._nbytes)
+        self._freed = False
+        runtime.memory.fill(self._address, b"\xff", self._nbytes)
+        _order.share(self._address, self._nbytes)
+
+    @property
+    def __array_interface__(self) -> dict:
+        return {"data": (self._address, False), "shape": (self._nbytes,), "typestr": "|u1", "version": 3}
+
+    def __del__(self) -> None:
+        if not self._freed:
+            self._freed = True
+            with contextlib.suppress(Exception):
+                release(self._address, self._nbytes)
+
+
+class ManagedAllocation(DeviceAllocation):
+    """Memory that host and device share (unified memory): a kernel takes the array, or this owner of it."""
+
+    _shape: tuple[int, ...]
+    _dtype: np.dtype
+    _layout: str
+
+    @classmethod
+    def _of(cls, shape: tuple[int, ...], dtype: np.dtype, order: str) -> ManagedAllocation:
+        self = cls._make(max(1, math.prod(shape) * dtype.itemsize))
+        self._shape, self._dtype, self._layout = shape, dtype, order
+        runtime.memory.fill(self._address, b"\xff", self._nbytes)
+        _order.share(self._address, self._nbytes)
+        return self
+
+    @property
+    def __array_interface__(self) -> dict:
+        strides = np.ndarray(self._shape, self._dtype, np.empty(self._nbytes, np.uint8), order=self._layout).strides
+        described = self._dtype.descr if self._dtype.names else [("", self._dtype.str)]
+        return {
+            "data": (self._address, False),
+            "shape": self._shape,
+            "strides": strides,
+            "typestr": self._dtype.str,
+            "descr": described,
+            "version": 3,
+        }
+
+    def get_device_pointer(self) -> int:
+        return self._address
+
+    def attach(self, mem_flags: int, stream=None) -> None:
+        """Changes nothing: it tells a driver which stream will use the memory."""
+
+
+def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
+    return np.asarray(owner).view(HostArray)
+
+
+def _shape_of(shape) -> tuple[int, ...]:
+    return (int(shape),) if not hasattr(shape, "__len__") else tuple(int(extent) for extent in shape)
+
+
+def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    """A host array for fast and asynchronous copies; its `.base` owns the memory.
+
+    mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for kernels.
+    """
+    need_context("cuMemHostAlloc")
+    shape, dtype = _shape_of(shape), np.dtype(dtype)
+    if mem_flags & host_alloc_flags.DEVICEMAP:
+        memory = _Mapped(math.prod(shape) * dtype.itemsize)
+        bytes_of_it = np.asarray(memory)[: math.prod(shape) * dtype.itemsize]
+        owner = PagelockedHostAllocation(bytes_of_it.view(dtype).reshape(shape, order=order))
+        owner._memory, owner._mapped = memory, int(memory)
+    else:
+        owner = PagelockedHostAllocation(np.empty(shape, dtype, order))
+    owner._flags = mem_flags
+    return _owned(owner)
+
+
+def aligned_empty(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
+    """A host array that starts at a multiple of `alignment` bytes, a power of two."""
+    need_context("aligned_malloc")
+    if alignment <= 0 or alignment & (alignment - 1):
+        detail = "alignment must be a power of two"
+        raise LogicError(_errors.message("aligned_malloc", _errors.INVALID_ARGUMENT, detail))
+    dtype, shape = np.dtype(dtype), _shape_of(shape)
+    nbytes = math.prod(shape) * dtype.itemsize
+    raw = np.empty(nbytes + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
+    return np.asarray(AlignedHostAllocation(raw[start : start + nbytes].view(dtype).reshape(shape, order=order)))
+
+
+def managed_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    """An array that host and kernels share; the host must synchronise before it looks at what a kernel wrote.
+
+    mem_flags: of mem_attach_flags.
+    """
+    need_context("cuMemAllocManaged")
+    if mem_flags not in (mem_attach_flags.GLOBAL, mem_attach_flags.HOST):
+        detail = "mem_flags must be mem_attach_flags.GLOBAL or mem_attach_flags.HOST"
+        raise LogicError(_errors.message("cuMemAllocManaged", _errors.INVALID_ARGUMENT, detail))
+    return _owned(ManagedAllocation._of(_shape_of(shape), np.dtype(dtype), order))
+
+
+def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
+    """The same memory as `ary`, page-locked; `.base.unregister()` ends that."""
+    need_context("cuMemHostRegister")
+    if not isinstance(ary, np.ndarray):
+        detail = "ary argument is not a numpy array"
+        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
+    if not ary.flags.c_contiguous:
+        detail = "ary argument is not contiguous"
+        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
+    return _owned(RegisteredHostMemory(ary))
+
+
+def _order_of(array: np.ndarray) -> str:
+    if array.flags.c_contiguous:
+        return "C"
+    if array.flags.f_contiguous:
+        return "F"
+    raise ValueError("could not detect array order: the array is not contiguous, pass np.ascontiguousarray(a)")
+
+
+def pagelocked_zeros(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    """As pagelocked_empty, zeroed."""
+    result = pagelocked_empty(shape, dtype, order, mem_flags)
+    result.fill(0)
+    return result
+
+
+def pagelocked_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    """As pagelocked_empty, of the shape, dtype and order of `array`."""
+    return pagelocked_empty(array.shape, array.dtype, _order_of(array), mem_flags)
+
+
+def pagelocked_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    """As pagelocked_empty_like, zeroed."""
+    return pagelocked_zeros(array.shape, array.dtype, _order_of(array), mem_flags)
+
+
+def aligned_zeros(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
+    """As aligned_empty, zeroed."""
+    result = aligned_empty(shape, dtype, order, alignment)
+    result.fill(0)
+    return result
+
+
+def aligned_empty_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
+    """As aligned_empty, of the shape, dtype and order of `array`."""
+    return aligned_empty(array.shape, array.dtype, _order_of(array), alignment)
+
+
+def aligned_zeros_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
+    """As aligned_empty_like, zeroed."""
+    return aligned_zeros(array.shape, array.dtype, _order_of(array), alignment)
+
+
+def managed_zeros(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    """As managed_empty, zeroed."""
+    result = managed_empty(shape, dtype, order, mem_flags)
+    result.fill(0)
+    return result
+
+
+def managed_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    """As managed_empty, of the shape, dtype and order of `array`."""
+    return managed_empty(array.shape, array.dtype, _order_of(array), mem_flags)
+
+
+def managed_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    """As managed_empty_like, zeroed."""
+    return managed_zeros(array.shape, array.dtype, _order_of(array), mem_flags)

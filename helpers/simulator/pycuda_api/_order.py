@@ -1,0 +1,241 @@
+"""Which work is ordered after which: streams, events, the null stream and the host, as CUDA defines it.
+
+The simulator does work at the call that asks for it, so a program without its synchronize() gets the right bytes here and, now and
+then, the wrong ones on a GPU. Therefore every piece of work gets a number in its stream and a clock: the latest work of each
+stream that is finished before it begins. Two accesses to the same bytes, one of them a write, neither of which is in the other's
+past, are a finding ("unsynchronised").
+
+The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream synchronization behavior" and
+"API synchronization behavior"):
+- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for it;
+- a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited for;
+- launches, memsets, and copies within the device return to the host before they are done; copies from and to the host without
+  `_async` return when they are done; so do `_async` copies to pageable memory, and those from it return when they have read it;
+- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell the host.
+
+What a kernel touches is taken from its pointers: one that is `const` is read, another is written, from where it points. Of an
+allocation that several streams share in pieces, the piece that a pointer points to is the kernel's, so that an access that
+only overlaps it further on is not reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import _findings
+
+NULL = 0
+_NON_BLOCKING = 1
+_KEPT = 4096
+
+
+@dataclass(eq=False)
+class Work:
+    """One piece of work: `number` in `stream`, what it is in words, the clock with itself in it, and the program's line."""
+
+    stream: int
+    number: int
+    what: str
+    clock: dict[int, int] = field(repr=False)
+    site: tuple[str, int]
+
+    def where(self) -> str:
+        place = "the null stream" if self.stream == NULL else f"stream {self.stream}"
+        return f"{self.what} on {place}" + (f" (line {self.site[1]})" if self.site[1] else "")
+
+
+@dataclass
+class _Access:
+    """Bytes [start, end) that work touches; end is None where only the start is known (a kernel's pointer)."""
+
+    start: int
+    end: int | None
+    write: bool
+    work: Work
+
+    def meets(self, start: int, end: int | None) -> bool:
+        if self.end is None:
+            return self.start == start if end is None else start <= self.start < end
+        return self.start <= start < self.end if end is None else start < self.end and self.start < end
+
+
+class _State:
+    def __init__(self) -> None:
+        self.counts = {NULL: 0}
+        self.clocks: dict[int, dict[int, int]] = {NULL: {}}  # what the next work of a stream waits for
+        self.blocking: dict[int, int] = {}  # of all blocking streams together
+        self.host: dict[int, int] = {}  # what the host knows to be done
+        self.non_blocking: set[int] = set()
+        self.device: list[_Access] = []
+        self.pinned: list[_Access] = []
+        self.shared: dict[int, int] = {}  # start -> end of device memory that the host may touch: managed, mapped
+        self.locked: dict[int, int] = {}  # start -> end of page-locked host memory
+
+
+_state = _State()
+
+
+def new_stream(flags: int) -> int:
+    """The number of a new stream, from 1 on."""
+    number = len(_state.counts)
+    _state.counts[number] = 0
+    _state.clocks[number] = {}
+    if flags & _NON_BLOCKING:
+        _state.non_blocking.add(number)
+    return number
+
+
+def begin(stream: int, what: str) -> Work:
+    """Enqueues work in a stream."""
+    state = _state
+    clock = dict(state.clocks[stream])
+    _join(clock, state.host)
+    if stream == NULL:
+        _join(clock, state.blocking)
+    elif stream not in state.non_blocking:
+        _join(clock, state.clocks[NULL])
+    state.counts[stream] += 1
+    clock[stream] = number = state.counts[stream]
+    state.clocks[stream] = clock
+    if stream != NULL and stream not in state.non_blocking:
+        _join(state.blocking, clock)
+    return Work(stream, number, what, clock, _findings.call_site() if _watching() else ("", 0))
+
+
+def _join(clock: dict[int, int], other: dict[int, int]) -> None:
+    for stream, number in other.items():
+        if clock.get(stream, 0) < number:
+            clock[stream] = number
+
+
+def _watching() -> bool:
+    """Whether anything but the null stream can touch device memory: else every access is in order."""
+    return len(_state.counts) > 1 or bool(_state.shared)
+
+
+def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> None:
+    """Notes that `work` touches device memory, and reports work of other streams that it is not ordered after."""
+    if _watching():
+        _touch(_state.device, _Access(start, end, write, work))
+
+
+def touch_pinned(work: Work, start: int, end: int, *, write: bool) -> None:
+    """Notes that `work` touches page-locked host memory."""
+    if not work.site[1]:
+        work.site = _findings.call_site()
+    _touch(_state.pinned, _Access(start, end, write, work))
+
+
+def _touch(accesses: list[_Access], new: _Access) -> None:
+    kept = []
+    for old in accesses:
+        if _done(old.work, _state.host):
+            continue  # whatever comes now comes later
+        meets = old.meets(new.start, new.end)
+        ordered = _done(old.work, new.work.clock)
+        if meets and (old.write or new.write) and not ordered:
+            _report(old, new.work.where(), new.write)
+            _join(new.work.clock, old.work.clock)  # one missing wait, one finding
+            continue
+        replaced = ordered and new.end == old.end and new.start == old.start and (new.write or not old.write)
+        if not replaced:
+            kept.append(old)
+    accesses[:] = [*kept[-_KEPT:], new]
+
+
+def _done(work: Work, clock: dict[int, int]) -> bool:
+    return clock.get(work.stream, 0) >= work.number
+
+
+def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
+    """Reports work that may still be using host memory, or device memory that the host sees, while the host touches it."""
+    for accesses in (_state.pinned, _state.device if _is_shared(start) else []):
+        for old in list(accesses):
+            if _done(old.work, _state.host):
+                accesses.remove(old)
+            elif (old.write or write) and _overlaps_host(old, start, end):
+                accesses.remove(old)
+                _report(old, f"{what} by the host", write)
+                finished(old.work)  # one missing wait, one finding
+
+
+def _overlaps_host(old: _Access, start: int, end: int) -> bool:
+    """A kernel's pointer into shared memory stands for all of it: the host's view of it is the whole array."""
+    last = old.end if old.end is not None else next((e for s, e in _state.shared.items() if s <= old.start < e), old.start + 1)
+    return start < last and old.start < end
+
+
+def _is_shared(address: int) -> bool:
+    return any(start <= address < end for start, end in _state.shared.items())
+
+
+def _report(old: _Access, what: str, write: bool) -> None:
+    verb = "writes" if write else "reads"
+    state = "writing" if old.write else "reading"
+    message = f"{what} {verb} memory that {old.work.where()} may still be {state}: nothing orders the two"
+    cause = (
+        "Call synchronize() on the stream (or on an event recorded after that work) before the host touches the memory; "
+        "let one stream wait for another with event.record(first) and second.wait_for_event(event)."
+    )
+    _findings.warn(_findings.of_call("unsynchronised", message, cause, old.work.site))
+
+
+def forget(start: int, end: int) -> None:
+    """The memory is gone."""
+    for accesses in (_state.device, _state.pinned):
+        accesses[:] = [old for old in accesses if not start <= old.start < end]
+    _state.shared.pop(start, None)
+
+
+def lock(start: int, nbytes: int) -> None:
+    """Host memory is page-locked from now on."""
+    _state.locked[start] = start + nbytes
+
+
+def unlock(start: int) -> None:
+    _state.locked.pop(start, None)
+
+
+def is_locked(start: int, end: int) -> bool:
+    """Whether host memory is page-locked, so that asynchronous copies use it after their call has returned."""
+    return any(first <= start and end <= last for first, last in _state.locked.items())
+
+
+def share(start: int, nbytes: int) -> None:
+    """Device memory that the host reads and writes in place."""
+    _state.shared[start] = start + nbytes
+
+
+def finished(work: Work) -> None:
+    """The host has waited for `work`."""
+    _join(_state.host, work.clock)
+
+
+def finish_stream(stream: int) -> None:
+    _join(_state.host, snapshot(stream))
+
+
+def finish_all() -> None:
+    _join(_state.host, _state.counts)
+
+
+def snapshot(stream: int) -> dict[int, int]:
+    """What is done when a stream has come to this point: an event's clock."""
+    clock = dict(_state.clocks[stream])
+    if stream == NULL:
+        _join(clock, _state.blocking)
+    elif stream not in _state.non_blocking:
+        _join(clock, _state.clocks[NULL])
+    return clock
+
+
+def stream_waits(stream: int, clock: dict[int, int]) -> None:
+    _join(_state.clocks[stream], clock)
+
+
+def host_waits(clock: dict[int, int]) -> None:
+    _join(_state.host, clock)
+
+
+def host_knows(clock: dict[int, int]) -> bool:
+    return all(_state.host.get(stream, 0) >= number for stream, number in clock.items())

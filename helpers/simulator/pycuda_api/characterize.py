@@ -1,0 +1,36 @@
+"""pycuda.characterize, for machines without a GPU: what the device and its compiler can do."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from ._device import need_context
+from .tools import context_dependent_memoize
+
+
+def platform_bits() -> int:
+    return 64 if sys.maxsize > 2**32 else 32
+
+
+def has_stack() -> bool:
+    need_context("cuCtxGetDevice")
+    return True
+
+
+def has_double_support() -> bool:
+    need_context("cuCtxGetDevice")
+    return True
+
+
+@context_dependent_memoize
+def sizeof(type_name: str, preamble: str = "") -> int:
+    """Bytes of a C type, of which `preamble` may hold the definition."""
+    from .compiler import SourceModule
+    from .gpuarray import GPUArray
+
+    source = f'{preamble}\nextern "C" __global__ void write_size(size_t *output) {{ *output = sizeof({type_name}); }}\n'
+    output = GPUArray((), np.uintp)
+    SourceModule(source, no_extern_c=True).get_function("write_size")(output, block=(1, 1, 1), grid=(1, 1))
+    return int(output.get())

@@ -1,0 +1,196 @@
+"""pycuda.elementwise, for machines without a GPU: kernels made from one line of C, run by the simulator.
+
+The kernel is CUDA source like any other, so that an index out of bounds in the operation is found and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ._arguments import LAUNCH
+from ._array import splay
+from ._dtypes import Argument, ScalarArg, VectorArg, parse_c_arg
+from ._errors import INVALID_ARGUMENT, LogicError, message
+from ._launch import Function
+from .compiler import SourceModule
+
+__all__ = [
+    "ElementwiseKernel",
+    "ScalarArg",
+    "VectorArg",
+    "get_elwise_kernel",
+    "get_elwise_kernel_and_types",
+    "get_elwise_module",
+    "get_elwise_range_module",
+]
+
+_LOOP = "for (size_t i = cta_start + tid; i < n; i += total_threads)"
+_RANGE_LOOP = "for (long i = start + long(cta_start + tid) * step; step < 0 ? i > stop : i < stop; i += long(total_threads) * step)"
+_KERNEL = """{includes}{preamble}
+
+extern "C" __global__ void {name}({arguments})
+{{
+    const size_t tid = threadIdx.x, total_threads = size_t(gridDim.x) * blockDim.x, cta_start = size_t(blockDim.x) * blockIdx.x;
+    {loop_prep};
+    {loop}
+    {{
+        {operation};
+    }}
+    {after_loop};
+}}
+"""
+
+
+def _module(loop, arguments, operation, name, keep, options, preamble, loop_prep, after_loop) -> SourceModule:
+    declarations = ", ".join(argument.declarator() for argument in arguments)
+    needs_complex = "complex" in declarations + preamble + operation + loop_prep + after_loop
+    source = _KERNEL.format(
+        includes="#include <pycuda-complex.hpp>\n" if needs_complex else "",
+        preamble=preamble,
+        name=name,
+        arguments=declarations,
+        loop_prep=loop_prep,
+        loop=loop,
+        operation=operation,
+        after_loop=after_loop,
+    )
+    return SourceModule(source, options=options, keep=keep, no_extern_c=True)
+
+
+def get_elwise_module(
+    arguments: Sequence[Argument],
+    operation: str,
+    name: str = "kernel",
+    keep: bool = False,
+    options: list[str] | None = None,
+    preamble: str = "",
+    loop_prep: str = "",
+    after_loop: str = "",
+) -> SourceModule:
+    """The module of a kernel that does `operation` for i = 0 ... n - 1; the last of `arguments` must be n."""
+    return _module(_LOOP, arguments, operation, name, keep, options, preamble, loop_prep, after_loop)
+
+
+def get_elwise_range_module(
+    arguments: Sequence[Argument],
+    operation: str,
+    name: str = "kernel",
+    keep: bool = False,
+    options: list[str] | None = None,
+    preamble: str = "",
+    loop_prep: str = "",
+    after_loop: str = "",
+) -> SourceModule:
+    """The module of a kernel that does `operation` for i = start, start + step ...; the last arguments are start, stop, step."""
+    return _module(_RANGE_LOOP, arguments, operation, name, keep, options, preamble, loop_prep, after_loop)
+
+
+def get_elwise_kernel_and_types(
+    arguments: str | Sequence[Argument],
+    operation: str,
+    name: str = "kernel",
+    keep: bool = False,
+    options: list[str] | None = None,
+    use_range: bool = False,
+    **kwargs,
+) -> tuple[SourceModule, Function, list[Argument]]:
+    """(module, prepared kernel, its arguments): n, or start, stop and step, come last."""
+    arguments = [parse_c_arg(part) for part in arguments.split(",")] if isinstance(arguments, str) else list(arguments)
+    if use_range:
+        arguments += [ScalarArg("intp", extra) for extra in ("start", "stop", "step")]
+    else:
+        arguments.append(ScalarArg("uintp", "n"))
+    build = get_elwise_range_module if use_range else get_elwise_module
+    module = build(arguments, operation, name, keep, options, **kwargs)
+    function = module.get_function(name)
+    function.prepare([argument.struct_char for argument in arguments])
+    return module, function, arguments
+
+
+def get_elwise_kernel(
+    arguments: str | Sequence[Argument],
+    operation: str,
+    name: str = "kernel",
+    keep: bool = False,
+    options: list[str] | None = None,
+    **kwargs,
+) -> Function:
+    """The prepared kernel: prepared_call(grid, block, *arguments, n)."""
+    return get_elwise_kernel_and_types(arguments, operation, name, keep, options, **kwargs)[1]
+
+
+class ElementwiseKernel:
+    """A function of arrays, done element by element: ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]").
+
+    Called with a value for each argument: GPUArrays for pointers, numbers else. range=slice(...) or slice=slice(...) limit i;
+    stream: where it runs. Arrays must be without gaps; their elements are taken as they lie in memory, and n is the first
+    array's size.
+    """
+
+    def __init__(
+        self,
+        arguments: str | Sequence[Argument],
+        operation: str,
+        name: str = "kernel",
+        keep: bool = False,
+        options: list[str] | None = None,
+        **kwargs,
+    ):
+        self.gen_kwargs = {
+            **kwargs, "arguments": arguments, "operation": operation, "name": name, "keep": keep, "options": options
+        }  # fmt: skip
+        self._name = name
+        self._kernels = lru_cache(self._generate)
+
+    def _generate(self, use_range: bool):
+        module, function, arguments = get_elwise_kernel_and_types(use_range=use_range, **self.gen_kwargs)
+        if not any(isinstance(argument, VectorArg) for argument in arguments):
+            raise AssertionError("an ElementwiseKernel needs at least one array among its arguments")
+        return module, function, arguments
+
+    def generate_stride_kernel_and_types(self, use_range: bool):
+        """(module, function, arguments), compiled at the first use."""
+        return self._kernels(bool(use_range))
+
+    def get_texref(self, name: str, use_range: bool = False) -> None:
+        self._kernels(use_range)[0].get_texref(name)
+
+    def __call__(self, *args, range: slice | None = None, slice: slice | None = None, stream=None) -> None:
+        if range is not None and slice is not None:
+            raise TypeError("give range= or slice=, not both")
+        use_range = range is not None or slice is not None
+        _, function, arguments = self._kernels(use_range)
+        values, vectors = bind(self._name, arguments[: -3 if use_range else -1], args)
+        first = vectors[0]
+        if slice is not None:
+            range = type(slice)(*slice.indices(first.size))
+        if range is None:
+            function.prepared_async_call(first._grid, first._block, stream, *values, first.mem_size)
+            return
+        step = 1 if range.step is None else range.step
+        grid, block = splay(max(0, abs(range.stop - range.start) // abs(step)))
+        function.prepared_async_call(grid, block, stream, *values, range.start, range.stop, step)
+
+
+def bind(name: str, arguments: Sequence[Argument], given: Sequence[object]) -> tuple[list, list]:
+    """(values to launch with, the arrays among them); LogicError, RuntimeError or TypeError for what does not fit."""
+    if len(given) != len(arguments):
+        wanted = ", ".join(argument.declarator() for argument in arguments)
+        raise TypeError(f"{name}({wanted}) takes {len(arguments)} arguments, was given {len(given)}")
+    values, vectors = [], []
+    for k, (argument, value) in enumerate(zip(arguments, given, strict=True)):
+        if not isinstance(argument, VectorArg):
+            values.append(value)
+            continue
+        where = f"parameter #{k} (0-based) of {name}, `{argument.declarator()}`,"
+        if not hasattr(value, "gpudata"):
+            raise TypeError(f"{where} must be a GPUArray, was given {type(value).__name__}: gpuarray.to_gpu(a) makes one")
+        if not value.flags.forc:
+            raise RuntimeError(f"{name} cannot deal with non-contiguous arrays: {where} has strides {value.strides}")
+        if value.dtype.itemsize != argument.dtype.itemsize:
+            detail = f"{where} points to {argument.dtype}, was given a GPUArray of {value.dtype}: convert it with .astype(...)"
+            raise LogicError(message(LAUNCH, INVALID_ARGUMENT, detail))
+        vectors.append(value)
+        values.append(value.gpudata)
+    return values, vectors

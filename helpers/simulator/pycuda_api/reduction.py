@@ -1,0 +1,135 @@
+"""pycuda.reduction, for machines without a GPU: sums, maxima and the like from a line of C, run by the simulator.
+
+The launches are PyCUDA's: 512 threads a block, each of which takes 4 elements or more; while more than one block's result is left,
+a second kernel reduces those. Within a block every step ends in a barrier.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._dtypes import dtype_to_ctype, parse_c_arg
+from .compiler import SourceModule
+from .elementwise import bind
+from .gpuarray import GPUArray
+from .tools import context_dependent_memoize
+
+BLOCK_SIZE = 512
+_SEQUENCE = 4
+_MOST_BLOCKS = 1024
+_KERNEL = """{includes}{preamble}
+
+typedef {out_type} out_type;
+#define BLOCK_SIZE {block_size}
+#define READ_AND_MAP(i) ({map_expr})
+#define REDUCE(a, b) ({reduce_expr})
+
+extern "C" __global__ void {name}(out_type *out, {arguments}, unsigned int seq_count, size_t n)
+{{
+    extern __shared__ out_type halo_partial[];
+    out_type acc = {neutral};
+    size_t i = size_t(blockIdx.x) * BLOCK_SIZE * seq_count + threadIdx.x;
+    for (unsigned int s = 0; s < seq_count && i < n; ++s, i += BLOCK_SIZE)
+        acc = REDUCE(acc, READ_AND_MAP(i));
+
+    halo_partial[threadIdx.x] = acc;
+    for (unsigned int half = BLOCK_SIZE / 2; half > 0; half /= 2) {{
+        __syncthreads();
+        if (threadIdx.x < half)
+            halo_partial[threadIdx.x] = REDUCE(halo_partial[threadIdx.x], halo_partial[threadIdx.x + half]);
+    }}
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = halo_partial[0];
+}}
+"""
+
+
+class ReductionKernel:
+    """A reduction of arrays to one value: ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]", "float *x, float *y").
+
+    dtype_out: of the result; neutral: in C, what changes nothing; reduce_expr: of a and b; map_expr: of i, `in[i]` unless given;
+    arguments: in C. Called with a value for each argument; out: a GPUArray for the result; stream; allocator. The result is a
+    GPUArray of shape (). Arrays must be without gaps.
+    """
+
+    def __init__(
+        self,
+        dtype_out,
+        neutral: str,
+        reduce_expr: str,
+        map_expr: str | None = None,
+        arguments: str | None = None,
+        name: str = "reduce_kernel",
+        keep: bool = False,
+        options: list[str] | None = None,
+        preamble: str = "",
+    ):
+        self.dtype_out = np.dtype(dtype_out)
+        self.block_size = BLOCK_SIZE
+        self._name = name
+        out_type = dtype_to_ctype(self.dtype_out)
+        declared = [] if arguments is None else arguments.split(",")
+        common = {"out_type": out_type, "neutral": neutral, "reduce_expr": reduce_expr, "preamble": preamble}
+        if not any(parse_c_arg(declaration).struct_char == "P" for declaration in declared):
+            raise AssertionError("a ReductionKernel needs at least one array among its arguments")
+        first = map_expr or "in[i]"
+        self._stage1 = self._compile(f"{name}_stage1", declared, first, keep, options, **common)
+        partial = [f"const {out_type} *pycuda_reduction_inp", *declared]
+        self._stage2 = self._compile(f"{name}_stage2", partial, "pycuda_reduction_inp[i]", keep, options, **common)
+
+    def _compile(self, name: str, declared: list[str], map_expr: str, keep: bool, options, **common):
+        arguments = [parse_c_arg(declaration) for declaration in declared]
+        text = ", ".join(declared)
+        needs_complex = "complex" in text + map_expr + "".join(map(str, common.values()))
+        source = _KERNEL.format(
+            includes="#include <pycuda-complex.hpp>\n" if needs_complex else "",
+            name=name,
+            block_size=BLOCK_SIZE,
+            arguments=text,
+            map_expr=map_expr,
+            **common,
+        )
+        function = SourceModule(source, options=options, keep=keep, no_extern_c=True).get_function(name)
+        function.prepare(["P", *(argument.struct_char for argument in arguments), "I", "N"])
+        return function, arguments
+
+    def __call__(self, *args, stream=None, out: GPUArray | None = None, allocator=None, kernel_wrapper=None) -> GPUArray:
+        stage, given = self._stage1, args
+        while True:
+            function, arguments = stage
+            values, vectors = bind(self._name, arguments, given)
+            size = vectors[0].size
+            if size <= BLOCK_SIZE * _SEQUENCE * _MOST_BLOCKS:
+                blocks, sequence = -(-size // (BLOCK_SIZE * _SEQUENCE)), _SEQUENCE
+            else:
+                blocks, sequence = _MOST_BLOCKS, -(-size // (_MOST_BLOCKS * BLOCK_SIZE))
+            result = self._result(blocks, out, allocator or vectors[0].allocator)
+            call = function.prepared_async_call if kernel_wrapper is None else kernel_wrapper(function.prepared_async_call)
+            shared = BLOCK_SIZE * self.dtype_out.itemsize
+            call((blocks, 1), (BLOCK_SIZE, 1, 1), stream, result.gpudata, *values, sequence, size, shared_size=shared)
+            if blocks == 1:
+                return result
+            stage, given = self._stage2, (result, *args)
+
+    def _result(self, blocks: int, out: GPUArray | None, allocator) -> GPUArray:
+        if blocks != 1 or out is None:
+            return GPUArray(() if blocks <= 1 else (blocks,), self.dtype_out, allocator)
+        if out.dtype != self.dtype_out:
+            raise ValueError(f"out must have the same dtype as dtype_out: {out.dtype} and {self.dtype_out}")
+        if out.size == 0:
+            raise ValueError("the array given as out has no elements")
+        return out
+
+
+@context_dependent_memoize
+def get_sum_kernel(dtype_out, dtype_in) -> ReductionKernel:
+    """The sum of an array `in`."""
+    dtype_out = dtype_in if dtype_out is None else dtype_out
+    return ReductionKernel(dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in")
+
+
+@context_dependent_memoize
+def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None) -> ReductionKernel:
+    """The sum of a[i] * b[i]."""
+    a, b = (dtype_to_ctype(dtype_out if dtype is None else dtype) for dtype in (dtype_a, dtype_b))
+    return ReductionKernel(dtype_out, "0", "a+b", "a[i]*b[i]", f"const {a} *a, const {b} *b")

@@ -1,0 +1,18 @@
+// shuffle_up_scan.cu -- an inclusive scan of a warp by __shfl_up_sync: low lanes keep their own value
+//
+// launch: grid=2 block=64
+// arguments: out int y 128; in int x 128 below=100
+// result: y = np.cumsum(x.reshape(4, 32), axis=1).ravel()
+
+extern "C" __global__ void shuffle_up_scan(int* y, const int* x)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    int sum = x[i];
+    for (int step = 1; step < 32; step *= 2) {
+        const int before = __shfl_up_sync(0xffffffffu, sum, step);
+        if (lane >= step) {
+            sum += before;
+        }
+    }
+    y[i] = sum;
+}

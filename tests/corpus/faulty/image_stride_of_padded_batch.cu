@@ -1,0 +1,18 @@
+// image_stride_of_padded_batch.cu -- WRONG ON PURPOSE: the images of a batch lie 88 x 88 apart in the kernel and 86 x 86
+//     apart in memory
+//
+// fault: out-of-bounds
+// array: x
+// launch: grid=1x1x6 block=16x16
+// arguments: out float y 3x2x12x14; in float x 3x2x12x14 uniform; int channels=2; int height=12; int width=14
+
+extern "C" __global__ void image_stride_of_padded_batch(float* y, const float* x, int channels, int height, int width)
+{
+    const int image = blockIdx.z / channels, channel = blockIdx.z % channels;
+    const int h = threadIdx.y, w = threadIdx.x;
+    if (h < height && w < width) {
+        const int plane = image * channels + channel;
+        const int from = (plane * (height + 2) + h) * (width + 2) + w; // padded by 1 all around, which x is not
+        y[(plane * height + h) * width + w] = fmaxf(x[from], 0.0f); // <- here
+    }
+}

@@ -1,0 +1,21 @@
+// transpose_without_barrier.cu -- WRONG ON PURPOSE: the transposed tile is read before the other warps have stored their rows
+//
+// fault: race
+// also: uninitialised
+// array: tile
+// launch: grid=2x2 block=16x16
+// arguments: out float y 30x20; in float x 20x30 uniform; int height=20; int width=30
+
+extern "C" __global__ void transpose_without_barrier(float* y, const float* x, int height, int width)
+{
+    __shared__ float tile[16][17];
+    const int tx = threadIdx.x, ty = threadIdx.y;
+    const int col = blockIdx.x * 16 + tx, row = blockIdx.y * 16 + ty;
+    if (row < height && col < width) {
+        tile[ty][tx] = x[row * width + col]; // <- here
+    }
+    const int to_col = blockIdx.y * 16 + tx, to_row = blockIdx.x * 16 + ty;
+    if (to_row < width && to_col < height) {
+        y[to_row * height + to_col] = tile[tx][ty]; // <- here
+    }
+}

@@ -1,0 +1,16 @@
+// store_strided.cu -- each lane writes STRIDE cells on from its neighbour, from cell OFFSET on; ELEMENT is the type of a cell
+#ifndef ELEMENT
+#define ELEMENT float
+#endif
+#ifndef STRIDE
+#define STRIDE 1
+#endif
+#ifndef OFFSET
+#define OFFSET 0
+#endif
+
+extern "C" __global__ void store_strided(ELEMENT* out, const ELEMENT* in, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i * STRIDE + OFFSET] = in[i];
+}

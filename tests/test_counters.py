@@ -1,0 +1,271 @@
+"""The simulator's counters: those of Nsight Compute that a GPU gave, and the rest by kernels worked out by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers import counters, results, simulator
+from helpers.simulator.profile import WATCHED_REQUESTS
+
+ONE_WARP = {"grid": (1,), "block": (32,)}
+
+
+def profile(body: str, *, before: str = "", cells: int = 1024, **launch) -> simulator.Profile:
+    """`body` in a kernel k(float* y, const float* x, int n) on arrays of `cells`; one warp unless told otherwise."""
+    source = f'{before}\nextern "C" __global__ void k(float* y, const float* x, int n)\n{{\n{body}\n}}\n'
+    arrays = np.zeros(cells, np.float32), np.arange(cells, dtype=np.float32)
+    return simulator.profile(source, "k", *arrays, np.int32(cells), **{**ONE_WARP, **launch})
+
+
+# ---- what a GPU counted ----
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, dict]:
+    rows = results.load(results.MEASURED / "counters.json").rows()
+    return {row["launch"]: row for row in rows}
+
+
+def test_the_record_covers_what_it_claims(recorded):
+    assert {launch.label for launch in counters.LAUNCHES} == set(recorded)
+    assert len(recorded) >= 40 and len({row["series"] for row in recorded.values()}) >= 25
+    used = {launch.path for launch in counters.LAUNCHES}
+    assert used == {
+        *counters.KERNELS.glob("*.cu"),
+        *(launch.path for launch in counters.LAUNCHES if "kernels/" in str(launch.path)),
+    }
+
+
+@pytest.mark.parametrize("launch", counters.LAUNCHES, ids=lambda launch: launch.label)
+def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
+    row = recorded[launch.label]
+    for found in counters.compare(launch, row):
+        if found.why is None:
+            assert found.equal, f"{launch.label}, {found.counter}: {found.simulator:,} in the simulator, {found.ncu:,} by ncu"
+        elif not found.equal:  # a known difference stays what it was when it was understood
+            assert (found.simulator, found.why) == (row[f"simulator {found.counter}"], row[f"why {found.counter}"])
+
+
+def test_each_known_difference_is_one(recorded):
+    for name, reasons in counters.KNOWN.items():
+        rows = [row for row in recorded.values() if name in (row["launch"], row["series"])]
+        assert rows, f"{name} is no launch"
+        for counter, why in reasons.items():
+            assert any(row.get(f"why {counter}") == why and row[f"simulator {counter}"] != row[counter] for row in rows), counter
+
+
+def test_what_the_record_says_of_differences_is_complete(recorded):
+    for launch in counters.LAUNCHES:
+        row = recorded[launch.label]
+        assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
+            found.counter for found in counters.recorded(launch, row) if not found.equal
+        }
+
+
+def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
+    launch = counters.LAUNCHES[0]
+    read = {"shared_load_wavefronts": 1010, "shared_load_conflicts": 10, "global_load_sectors": 1001}
+    assert counters.reason(launch, "shared_load_wavefronts", 1000, read) and counters.reason(
+        launch, "shared_load_conflicts", 0, read
+    )
+    assert counters.reason(launch, "shared_load_wavefronts", 999, read) is None
+    assert counters.reason(launch, "shared_load_wavefronts", 1011, read) is None  # fewer passes than the kernel needs: never
+    assert counters.reason(launch, "global_load_sectors", 1000, read) is None
+
+
+def test_a_wrong_count_is_seen():
+    launch = next(launch for launch in counters.LAUNCHES if launch.label == "axpy_basic, n = 1000")
+    right = {name: 0 for name in counters.COMPARED}
+    right |= {"global_load_requests": 64, "global_load_sectors": 250, "global_store_requests": 32, "global_store_sectors": 125}
+    assert all(found.equal for found in counters.compare(launch, right))
+    compared = counters.compare(launch, {**right, "global_load_sectors": 251})
+    assert [found.counter for found in compared if not found.equal] == ["global_load_sectors"]
+    assert "250/251 !" in counters.table(compared) and "1 for none" in counters.table(compared)
+
+
+# ---- reading ncu ----
+
+
+def _csv(rows) -> str:
+    head = '"ID","Kernel Name","Metric Name","Metric Value"'
+    return "\n".join(["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)])
+
+
+def _one_launch(monkeypatch) -> None:
+    monkeypatch.setattr(counters, "LAUNCHES", counters.LAUNCHES[:1])
+
+
+def test_the_lowest_of_several_readings_counts_and_the_others_are_kept(monkeypatch):
+    _one_launch(monkeypatch)
+    name = counters.LAUNCHES[0].kernel
+    values = [("a", ("1,003", "1,000", "1,000")), ("b", ("7", "7", "7")), ("c", ("n/a", "n/a", "n/a"))]
+    rows = [(i, name, metric, several[i]) for i in range(counters.READINGS) for metric, several in values]
+    assert counters._readings(_csv(rows), "") == [{"a": 1000, "readings a": "1003 1000 1000", "b": 7}]
+
+
+def test_a_launch_that_ncu_did_not_see_is_an_error(monkeypatch):
+    _one_launch(monkeypatch)
+    with pytest.raises(counters.NcuError, match="ERR_NVGPUCTRPERM"):
+        counters._readings("", "==ERROR== ERR_NVGPUCTRPERM")
+    with pytest.raises(counters.NcuError, match="3 launches of 3"):
+        counters._readings(_csv([(i, "other", "a", 1) for i in range(counters.READINGS)]), "")
+
+
+def test_without_ncu_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(counters.NcuError, match="Nsight Compute"):
+        counters.read_with_ncu()
+
+
+# ---- the counters that ncu does not have, or not like this ----
+
+
+def test_barriers_are_counted_by_warp_and_line():
+    found = profile("__syncthreads();\ny[threadIdx.x] = 1;\n__syncthreads();", grid=(3,), block=(64,))
+    assert found.barriers == 3 * 2 * 2
+    assert [(row.kind, row.line, row.count, row.lanes) for row in found.control] == [("barrier", 4, 6, 192), ("barrier", 6, 6, 192)]
+
+
+@pytest.mark.parametrize(("condition", "times"), [("threadIdx.x < 32", 0), ("threadIdx.x < 40", 1), ("threadIdx.x % 2", 2)])
+def test_a_branch_diverges_when_lanes_of_one_warp_part(condition, times):
+    found = profile(f"float v = x[threadIdx.x];\nif ({condition})\ny[threadIdx.x] = v;", block=(64,))
+    assert found.divergent_branches == times
+    assert {row.line for row in found.control} == ({5} if times else set())
+
+
+def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
+    found = profile("float s = 0;\nfor (int k = 0; k < threadIdx.x % 4; ++k)\ns += x[k];\ny[threadIdx.x] = s;")
+    assert found.divergent_branches == 3  # 0, 1 and 2 rounds leave before the last lanes do
+    (load,) = (row for row in found.lines if row.access == "load")
+    assert (load.requests, load.lanes, load.active_lanes) == (3, 24 + 16 + 8, 16.0)
+
+
+def test_a_branch_after_a_barrier_is_seen():
+    found = profile("y[threadIdx.x] = 1;\n__syncthreads();\nif (threadIdx.x < 3)\ny[threadIdx.x] += x[0];")
+    assert found.divergent_branches == 1 and found.barriers == 1
+
+
+@pytest.mark.parametrize(("index", "replays"), [("0", 0), ("threadIdx.x / 8", 3), ("threadIdx.x", 31)])
+def test_constant_memory_serves_one_word_at_a_time(index, replays):
+    found = profile(f"y[threadIdx.x] = table[{index}];", before="__constant__ float table[32];")
+    assert (found.constant_load_requests, found.constant_load_replays) == (1, replays)
+
+
+@pytest.mark.parametrize(("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("0", 32, 31)])
+def test_atomics_on_one_address_take_turns(index, sectors, turns):
+    found = profile(f"atomicAdd(&y[{index}], 1.0f);")
+    assert (found.global_atomic_requests, found.global_atomic_sectors, found.global_atomic_serialised) == (1, sectors, turns)
+    assert (found.global_load_requests, found.global_store_requests) == (0, 0)
+
+
+def test_atomics_in_shared_memory():
+    fill = "__shared__ int bins[4];\nif (threadIdx.x < 4) bins[threadIdx.x] = 0;\n__syncthreads();\n"
+    found = profile(f"{fill}atomicAdd(&bins[threadIdx.x % 4], 1);")
+    assert (found.shared_atomic_requests, found.shared_atomic_serialised, found.global_atomic_requests) == (1, 7, 0)
+
+
+def test_bytes_requested_and_moved():
+    found = profile("y[threadIdx.x] = x[threadIdx.x * 8];")
+    assert (found.bytes_requested, found.bytes_moved) == (128 + 128, 32 * 32 + 128)
+    assert found.load_efficiency == 4 / 32 and found.store_efficiency == 1
+
+
+def test_a_structure_is_copied_in_pieces_that_a_gpu_can_move():
+    before = "struct Six { float v[6]; };"
+    found = profile("reinterpret_cast<Six*>(y)[threadIdx.x] = reinterpret_cast<const Six*>(x)[threadIdx.x];", before=before)
+    assert found.bytes_requested == 2 * 32 * 24 and found.global_load_requests == found.global_store_requests
+    assert found.completed and not found.findings
+
+
+def test_lanes_in_two_arrays_make_one_request():
+    found = profile("const float* p = threadIdx.x < 16 ? x : y + 512;\ny[threadIdx.x] = *(p + threadIdx.x);")
+    assert found.global_load_requests in (1, 2)  # a compiler may make two loads of it
+    assert {row.array: row.lanes for row in found.lines if row.access == "load"} == {"x": 16, "y": 16}
+
+
+def test_the_watched_requests_are_bounded():
+    found = profile("float s = 0;\nfor (int k = 0; k < 5000 + n; ++k) s += x[k % n];\ny[threadIdx.x] = s;")
+    assert len(found.requests) == WATCHED_REQUESTS < found.global_load_requests == 6024
+
+
+# ---- nvcc joins neighbouring words of shared memory (each case was read from its machine code) ----
+
+
+@pytest.mark.parametrize(
+    ("cells", "requests"),
+    [
+        ("s[4*t] + s[4*t+1] + s[4*t+2] + s[4*t+3]", 1),
+        ("s[4*t+3] + s[4*t+1] + s[4*t+2]", 1),  # three of four
+        ("s[4*t] + s[4*t+1]", 1),
+        ("s[4*t+1] + s[4*t+2]", 2),  # not an aligned pair
+        ("s[4*t] + s[4*t+3]", 2),
+        ("s[2*t] + s[2*t+1]", 1),
+        ("s[t] + s[t+1]", 2),  # lanes are aligned differently
+        ("s[4*t] + s[4*t+4]", 2),
+    ],
+)
+def test_neighbouring_shared_loads_are_joined(cells, requests):
+    fill = "__shared__ float s[160];\nint t = threadIdx.x;\nfor (int k = t; k < 160; k += 32) s[k] = x[k];\n__syncthreads();\n"
+    found = profile(f"{fill}y[t] = {cells};")
+    assert found.shared_load_requests == requests
+    assert found.total("bytes_used", "shared", "load") == 32 * 4 * cells.count("s[")
+
+
+# ---- in words ----
+
+
+def test_the_sentences_name_the_line_that_matters():
+    found = profile("float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;")
+    said = found.sentences()
+    assert "line 4 makes 89 % of the load sectors; 12 % of the bytes it moves are used" in said
+    assert "line 6 makes all of the store sectors; all of the bytes it moves are used" in said
+    assert all(sentence in str(found) and sentence in found._repr_html_() for sentence in said)
+
+
+def test_arrays_sum_over_lines():
+    found = profile("float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;")
+    first, second = found.arrays
+    assert (first.array, first.access, first.lines, first.sectors) == ("x", "load", (4, 5), 36)
+    assert (second.array, second.sectors, second.efficiency) == ("y", 4, 1.0)
+
+
+def test_a_sample_is_said_in_text_and_html_and_dictionary():
+    found = profile("y[blockIdx.x * 32 + threadIdx.x] = 1;", grid=(8,), sample_every=4)
+    assert found.sampled and found.to_dict()["blocks_run"] == 2
+    assert "2 of 8 blocks" in str(found) and "2 of 8 blocks" in found._repr_html_()
+    assert not profile("y[threadIdx.x] = 1;").sampled
+
+
+def test_a_profile_is_plain_values():
+    found = profile("y[threadIdx.x] = x[threadIdx.x];\n__syncthreads();")
+    read = json.loads(json.dumps(found.to_dict()))
+    assert read["counters"]["global_load_sectors"] == 4 and read["counters"]["barriers"] == 1
+    assert read["lines"][0]["source"].startswith("y[threadIdx.x]")
+
+
+def test_html_takes_the_colours_of_the_page():
+    page = profile("y[threadIdx.x] = x[threadIdx.x] < 1 ? 0 : 1;")._repr_html_()
+    assert "&lt; 1" in page and "color: inherit" in page and "background: transparent" in page
+    assert "#fff" not in page and "white;" not in page
+
+
+def test_before_and_after_side_by_side():
+    slow = profile("y[threadIdx.x] = x[threadIdx.x * 8];")
+    fast = profile("y[threadIdx.x] = x[threadIdx.x];")
+    change = simulator.compare(slow, fast)
+    assert change.ratio("global_load_sectors") == 8 and change.ratio("global_store_sectors") == 1
+    assert change.sentences()[0] == "global load sectors: 32 before, 4 after (8 x fewer)"
+    assert ("global_load_sectors", 32, 4) in change.rows and not any(name.startswith("shared") for name, _, _ in change.rows)
+    for text in (str(change), change._repr_html_()):
+        assert "8 x fewer" in text and "same" in text
+    assert json.loads(json.dumps(change.to_dict()))["rows"][0]["before"] == 1
+    assert simulator.compare(slow, slow).sentences() == ("no counter differs",)
+
+
+def test_profiles_that_do_not_compare_are_refused():
+    whole, part = (profile("y[blockIdx.x] = 1;", grid=(8,), sample_every=s) for s in (1, 4))
+    with pytest.raises(ValueError, match="8 of 8 blocks and k 2 of 8"):
+        simulator.compare(whole, part)
+    with pytest.raises(ValueError, match="stopped"):
+        simulator.compare(whole, profile("y[n] = 1;"))

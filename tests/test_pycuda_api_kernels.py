@@ -1,0 +1,271 @@
+"""Kernels that PyCUDA writes for a program, and the names by which a program finds its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.simulator import pycuda_api
+from helpers.simulator.pycuda_api import autoprimaryctx, characterize, compiler, gpuarray, tools  # noqa: F401 - makes the context
+from helpers.simulator.pycuda_api import driver as cuda
+from helpers.simulator.pycuda_api.compiler import DynamicModule, DynamicSourceModule, SourceModule
+from helpers.simulator.pycuda_api.elementwise import ElementwiseKernel, get_elwise_kernel
+from helpers.simulator.pycuda_api.reduction import ReductionKernel, get_dot_kernel, get_sum_kernel
+from helpers.simulator.pycuda_api.scan import ExclusiveScanKernel, InclusiveScanKernel
+
+
+@pytest.fixture(autouse=True)
+def _forget_findings():
+    pycuda_api.findings(clear=True)
+
+
+# ---- element by element ----
+
+
+@pytest.fixture(scope="module")
+def combine():
+    return ElementwiseKernel("float a, float *x, float b, float *y, float *z", "z[i] = a*x[i] + b*y[i]", "combine")
+
+
+def test_elementwise(combine):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    z = gpuarray.zeros(1000, np.float32)
+    combine(5, gpuarray.to_gpu(x), 6, gpuarray.to_gpu(y), z)
+    np.testing.assert_array_equal(z.get(), 5 * x + 6)
+    assert not pycuda_api.findings()
+
+
+@pytest.mark.parametrize("piece", [slice(5, 900), slice(5, 900, 17), slice(300, 5, -1), slice(100, -1), slice(4, 4)])
+@pytest.mark.parametrize("keyword", ["slice", "range"])
+def test_elementwise_of_a_part(piece, keyword):
+    seven = ElementwiseKernel("int *z", "z[i] = 7", "seven")
+    array, want = gpuarray.zeros(1000, np.int32), np.zeros(1000, np.int32)
+    want[piece] = 7
+    seven(array, **{keyword: piece if keyword == "slice" else slice(*piece.indices(1000))})
+    np.testing.assert_array_equal(array.get(), want)
+
+
+def test_elementwise_with_a_preamble_and_complex_numbers():
+    kernel = ElementwiseKernel(
+        "pycuda::complex<float> *x, pycuda::complex<float> *y, float *size",
+        "y[i] = turned(x[i]); size[i] = abs(x[i])",
+        "turn",
+        preamble="__device__ pycuda::complex<float> turned(pycuda::complex<float> z) "
+        "{ return exp(pycuda::complex<float>(0, 1)) * conj(z); }",
+    )
+    values = (np.arange(40) + 1j * np.arange(40, 0, -1)).astype(np.complex64)
+    got, sizes = gpuarray.zeros(40, np.complex64), gpuarray.zeros(40, np.float32)
+    kernel(gpuarray.to_gpu(values), got, sizes)
+    np.testing.assert_allclose(got.get(), np.exp(1j) * values.conj(), rtol=1e-6)
+    np.testing.assert_allclose(sizes.get(), np.abs(values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", ["exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"])
+def test_complex_functions(function):
+    kernel = ElementwiseKernel(
+        "pycuda::complex<double> *x, pycuda::complex<double> *y", f"y[i] = {function}(x[i])", f"complex_{function}"
+    )
+    values = np.array([0.5 + 1j, -0.5 + 0.25j, -1 - 2j, 2 - 0.125j, -3 + 0j])
+    got = gpuarray.zeros(5, np.complex128)
+    kernel(gpuarray.to_gpu(values), got)
+    np.testing.assert_allclose(got.get(), getattr(np, function)(values), rtol=1e-12)
+
+
+def test_an_index_out_of_bounds_in_an_operation_is_named():
+    shift = ElementwiseKernel("const float *x, float *y", "y[i] = x[i + 1]", "shift")
+    array = gpuarray.ones(100, np.float32)
+    with pytest.raises(cuda.LaunchError, match=r"x\[100\]"):
+        shift(array, gpuarray.empty(100, np.float32))
+    (finding,) = pycuda_api.findings()
+    assert finding.kind == "out-of-bounds"
+
+
+def test_wrong_use_of_elementwise(combine):
+    good = gpuarray.ones(10, np.float32)
+    with pytest.raises(RuntimeError, match="non-contiguous"):
+        combine(1, good[::2], 1, good[::2], good[::2])
+    with pytest.raises(TypeError, match="takes 5 arguments, was given 2"):
+        combine(1, good)
+    with pytest.raises(TypeError, match=r"`float \*x`, must be a GPUArray, was given ndarray"):
+        combine(1, np.ones(10, np.float32), 1, good, good)
+    with pytest.raises(cuda.LogicError, match=r"parameter #3 \(0-based\) of combine, `float \*y`, points to float32.*float64"):
+        combine(1, good, 1, gpuarray.ones(10, np.float64), good)
+    with pytest.raises(TypeError, match="not both"):
+        combine(1, good, 1, good, good, range=slice(3), slice=slice(3))
+    with pytest.raises(AssertionError, match="at least one array"):
+        ElementwiseKernel("float a", "a = 1")(1)
+    with pytest.raises(cuda.CompileError, match=r"kernel\.cu:.*nowhere"):
+        ElementwiseKernel("float *x", "x[i] = nowhere", "broken")(good)
+
+
+def test_prepared_elementwise_kernel():
+    function = get_elwise_kernel("float *x, int a", "x[i] += a", "add")
+    array = gpuarray.ones(100, np.float32)
+    function.prepared_call(array._grid, array._block, array.gpudata, 3, array.mem_size)
+    np.testing.assert_array_equal(array.get(), 4)
+
+
+# ---- reductions ----
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 511, 512, 513, 2048, 2049, 5000])
+def test_reduction_sizes(n):
+    values = np.random.default_rng(n).integers(-50, 50, n).astype(np.int32)
+    total = get_sum_kernel(np.int64, np.int32)(gpuarray.to_gpu(values))
+    assert total.shape == () and total.dtype == np.int64 and total.get() == values.sum() != values.sum() + 1
+    assert not pycuda_api.findings()
+
+
+def test_reduction_with_a_map_and_several_arguments():
+    distance = ReductionKernel(np.float32, "0", "a+b", "scale*(x[i]-y[i])*(x[i]-y[i])", "float scale, float *x, float *y")
+    x, y = np.arange(3000, dtype=np.float32), np.arange(3000, dtype=np.float32)[::-1].copy()
+    got = distance(0.5, gpuarray.to_gpu(x), gpuarray.to_gpu(y)).get()
+    np.testing.assert_allclose(got, 0.5 * np.sum((x - y) ** 2, dtype=np.float64), rtol=1e-5)
+
+
+def test_reduction_into_an_array():
+    largest = ReductionKernel(np.float32, "-1e30f", "max(a,b)", arguments="float *in")
+    values = np.random.default_rng(1).random((4, 700), np.float32)
+    device, out = gpuarray.to_gpu(values), gpuarray.zeros(4, np.float32)
+    for k in range(4):
+        largest(device[k], out=out[k])
+    np.testing.assert_array_equal(out.get(), values.max(axis=1))
+    with pytest.raises(ValueError, match="same dtype"):
+        largest(device[0], out=gpuarray.zeros(1, np.float64))
+    with pytest.raises(RuntimeError, match="non-contiguous"):
+        largest(device[:, ::2])
+
+
+def test_reduction_of_a_struct():
+    span = np.dtype([("low", np.float32), ("high", np.float32)])
+    tools.get_or_register_dtype("span", span)
+    reduce = ReductionKernel(
+        span, "span{1e30f, -1e30f}", "joined(a, b)", "span{x[i], x[i]}", "float *x",
+        preamble="struct span { float low, high; };\n"
+        "__device__ span joined(span a, span b) { return span{fminf(a.low, b.low), fmaxf(a.high, b.high)}; }",
+    )  # fmt: skip
+    values = np.random.default_rng(2).random(3000, np.float32)
+    got = reduce(gpuarray.to_gpu(values)).get()
+    assert (got["low"], got["high"]) == (values.min(), values.max())
+
+
+def test_dot_and_wrong_reductions():
+    a = gpuarray.arange(2000, dtype=np.float32)
+    assert get_dot_kernel(np.float64, np.float32, np.float32)(a, a).get() == sum(k * k for k in range(2000))
+    with pytest.raises(AssertionError, match="at least one array"):
+        ReductionKernel(np.float32, "0", "a+b", arguments="float a")
+    with pytest.raises(cuda.LaunchError, match=r"b\[1536\], but b has 1,500 elements"):
+        get_dot_kernel(np.float64, np.float32, np.float32)(a, gpuarray.ones(1500, np.float32))
+
+
+# ---- scans ----
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 1000, 100_000])
+@pytest.mark.parametrize("kind", [InclusiveScanKernel, ExclusiveScanKernel])
+def test_scans(kind, n):
+    values = np.random.default_rng(n).integers(0, 10, n).astype(np.int32)
+    array = gpuarray.to_gpu(values)
+    assert kind(np.int32, "a+b", "0")(array) is array
+    want = np.cumsum(values) - (values if kind is ExclusiveScanKernel else 0)
+    np.testing.assert_array_equal(array.get(), want)
+    assert not pycuda_api.findings()
+
+
+def test_a_scan_whose_order_matters():
+    """Not commutative: x * slope + offset, as two numbers, one after another."""
+    line = np.dtype([("slope", np.int64), ("offset", np.int64)])
+    tools.get_or_register_dtype("line_t", line)
+    preamble = (
+        "struct line_t { long slope, offset; };\n"
+        "__device__ line_t after(line_t a, line_t b) { return line_t{b.slope * a.slope, b.slope * a.offset + b.offset}; }"
+    )
+    values = np.zeros(100, line)
+    values["slope"], values["offset"] = np.arange(100) % 3 - 1, np.arange(100)
+    got = InclusiveScanKernel(line, "after(a, b)", preamble=preamble)(gpuarray.to_gpu(values), "new").get()
+    slope, offset = values[0]
+    for k in range(1, 100):
+        slope, offset = values[k]["slope"] * slope, values[k]["slope"] * offset + values[k]["offset"]
+        assert tuple(got[k]) == (slope, offset)
+
+
+def test_scans_into_another_array_and_wrong_ones():
+    scan = InclusiveScanKernel(np.float32, "max(a,b)")
+    values = np.array([1, 3, 2, 5, 4], np.float32)
+    source, target = gpuarray.to_gpu(values), gpuarray.zeros(5, np.float32)
+    assert scan(source, target) is target
+    np.testing.assert_array_equal(target.get(), [1, 3, 3, 5, 5])
+    np.testing.assert_array_equal(source.get(), values)
+    with pytest.raises(ValueError, match="neutral element"):
+        ExclusiveScanKernel(np.float32, "a+b")
+    with pytest.raises(ValueError, match="same shape"):
+        scan(source, gpuarray.zeros(4, np.float32))
+    with pytest.raises(cuda.LogicError, match="float64"):
+        scan(gpuarray.zeros(4, np.float64))
+
+
+# ---- a program's own kernels ----
+
+MANGLED = """
+template <class T> __device__ T next(T x) { return x + T(1); }
+__global__ void step(float *x) { x[threadIdx.x] = next(x[threadIdx.x]); }
+extern "C" __global__ void plain(float *x) { x[threadIdx.x] = 0; }
+"""
+
+
+def test_a_mangled_name_finds_its_kernel():
+    module = SourceModule(MANGLED, no_extern_c=True)
+    array = gpuarray.ones(4, np.float32)
+    module.get_function("_Z4stepPf")(array, block=(4, 1, 1))
+    np.testing.assert_array_equal(array.get(), 2)
+    module.get_function("plain")(array, block=(4, 1, 1))
+    with pytest.raises(cuda.LogicError, match='mangles its name: write extern "C"'):
+        module.get_function("step")
+    with pytest.raises(cuda.LogicError, match="named symbol not found"):
+        module.get_function("_Z5otherPf")
+    with pytest.raises(cuda.LogicError, match="named symbol not found"):  # extern "C" wraps the whole source
+        SourceModule("__global__ void step(float *x) { }").get_function("_Z4stepPf")
+
+
+def test_constants_have_addresses_of_their_own():
+    source = "__constant__ float filter[4];\n__global__ void get(float *x) { x[threadIdx.x] = filter[threadIdx.x]; }"
+    modules = [SourceModule(source), SourceModule(source)]
+    for k, module in enumerate(modules):
+        cuda.memcpy_htod(module.get_global("filter")[0], np.full(4, k, np.float32))
+    got = [np.zeros(4, np.float32) for _ in modules]
+    for module, out in zip(modules, got, strict=True):
+        module.get_function("get")(cuda.Out(out), block=(4, 1, 1))
+    np.testing.assert_array_equal(got, [[0] * 4, [1] * 4])
+
+
+def test_launches_from_a_kernel_are_refused_by_line():
+    nested = "__global__ void inner() { }\n__global__ void outer() {\n    inner<<<1, 1>>>();\n}\n"
+    with pytest.raises(cuda.CompileError, match=r"kernel.cu:3.*launch from the device"):
+        DynamicSourceModule(nested)
+    single = "__global__ void one(int *x) { *x = 1; }"
+    out = np.zeros(1, np.int32)
+    DynamicSourceModule(single, options=["-rdc=true", "-lcudadevrt"]).get_function("one")(cuda.Out(out), block=(1, 1, 1))
+    assert out[0] == 1
+    with pytest.raises(cuda.LogicError, match="no device linker"):
+        DynamicModule().add_source(single)
+
+
+def test_a_newer_architecture_and_a_cubin():
+    with pytest.warns(UserWarning, match="higher compute capability"):
+        SourceModule("__global__ void nothing() { }", arch="sm_100")
+    with pytest.raises(cuda.RuntimeError, match="cuModuleLoad failed: file not found"):
+        cuda.module_from_file("/nowhere/kernel.cubin")
+
+
+def test_a_saved_image_is_loaded_again(tmp_path):
+    path = tmp_path / "one.image"
+    path.write_bytes(compiler.compile("__global__ void one(int *x) { *x = 1; }"))
+    out = np.zeros(1, np.int32)
+    cuda.module_from_file(str(path)).get_function("one")(cuda.Out(out), block=(1, 1, 1))
+    assert out[0] == 1
+
+
+def test_sizes_of_types():
+    assert characterize.platform_bits() == 64 and characterize.has_double_support() and characterize.has_stack()
+    assert characterize.sizeof("float4") == 16
+    assert characterize.sizeof("mine", "struct mine { char a; double b; };") == 16

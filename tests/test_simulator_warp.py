@@ -1,0 +1,299 @@
+"""Warp operations in the simulator: their values, and what it says where lanes do not meet."""
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator import runtime
+
+ONE_WARP = {"grid": (1,), "block": (32,)}
+
+
+def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:
+    return f'{before}\nextern "C" __global__ void k({parameters}) {{\nint lane = threadIdx.x % 32;\n{body}\n}}\n'
+
+
+def run(body: str, n: int = 32, dtype=np.int32, parameters: str = "int* y", before: str = "", block: int | None = None):
+    y = np.full(n, 77, dtype)
+    findings = simulator.check(kernel(body, parameters, before), "k", y, grid=(1,), block=(block or n,))
+    return y, findings
+
+
+def only(findings) -> simulator.Finding:
+    assert len(findings) == 1, [str(f) for f in findings]
+    return findings[0]
+
+
+# ---- values ----
+
+LANES = np.arange(32)
+
+
+@pytest.mark.parametrize(
+    ("expression", "want"),
+    [
+        ("__shfl_sync(~0u, 10 * lane, 3)", np.full(32, 30)),
+        ("__shfl_sync(~0u, 10 * lane, 35)", np.full(32, 30)),  # the source counts modulo the width
+        ("__shfl_sync(~0u, 10 * lane, 3, 8)", 10 * (LANES // 8 * 8 + 3)),
+        ("__shfl_up_sync(~0u, lane, 4)", np.where(LANES < 4, LANES, LANES - 4)),
+        ("__shfl_up_sync(~0u, lane, 4, 16)", np.where(LANES % 16 < 4, LANES, LANES - 4)),
+        ("__shfl_down_sync(~0u, lane, 4)", np.where(LANES > 27, LANES, LANES + 4)),
+        ("__shfl_down_sync(~0u, lane, 4, 8)", np.where(LANES % 8 > 3, LANES, LANES + 4)),
+        ("__shfl_xor_sync(~0u, lane, 5)", LANES ^ 5),
+        ("__shfl_xor_sync(~0u, lane, 16, 16)", np.where(LANES < 16, LANES, LANES ^ 16)),  # later segments cannot be read
+        ("__ballot_sync(~0u, lane % 3 == 0)", np.full(32, sum(1 << k for k in range(0, 32, 3)))),
+        ("__any_sync(~0u, lane == 31)", np.ones(32)),
+        ("__any_sync(~0u, lane == 32)", np.zeros(32)),
+        ("__all_sync(~0u, lane < 32)", np.ones(32)),
+        ("__all_sync(~0u, lane < 31)", np.zeros(32)),
+        ("__popc(__match_any_sync(~0u, lane / 10))", np.where(LANES < 30, 10, 2)),
+        ("__reduce_add_sync(~0u, lane)", np.full(32, 496)),
+        ("__reduce_max_sync(~0u, -lane)", np.zeros(32)),
+        ("__reduce_min_sync(~0u, -lane)", np.full(32, -31)),
+        ("__reduce_xor_sync(~0u, (unsigned) lane)", np.zeros(32)),
+    ],
+)
+def test_warp_operations_give_what_a_gpu_gives(expression, want):
+    y, findings = run(f"y[lane] = {expression};")
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.asarray(want, np.int64).astype(np.uint32).view(np.int32))
+
+
+@pytest.mark.parametrize(
+    ("c_type", "dtype"), [("float", np.float32), ("double", np.float64), (("long long"), np.int64), ("unsigned", np.uint32)]
+)
+def test_shuffles_take_every_type(c_type, dtype):
+    body = f"{c_type} v = lane * 3;\ny[lane] = __shfl_xor_sync(0xffffffff, v, 1);"
+    y, findings = run(body, dtype=dtype, parameters=f"{c_type}* y")
+    assert findings == ()
+    np.testing.assert_array_equal(y, (LANES ^ 1) * 3)
+
+
+def test_a_warp_sum_in_every_warp_of_a_block():
+    body = (
+        "int v = threadIdx.x;\n"
+        "for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(0xffffffff, v, k);\n"
+        "if (lane == 0) y[threadIdx.x / 32] = v;"
+    )
+    y, findings = run(body, n=3, block=96)
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.arange(96).reshape(3, 32).sum(axis=1))
+
+
+def test_two_halves_of_a_warp_may_shuffle_apart():
+    body = (
+        "unsigned mask = lane < 16 ? 0x0000ffff : 0xffff0000;\nint v = lane;\n"
+        "if (lane < 16) v = __shfl_sync(mask, v, 5);\nelse v = __shfl_sync(mask, v, 20);\n"
+        "y[lane] = v;"
+    )
+    y, findings = run(body)
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.where(LANES < 16, 5, 20))
+
+
+def test_a_mask_made_by_a_ballot_before_a_branch_is_right():
+    body = (
+        "bool odd = lane & 1;\nunsigned mask = __ballot_sync(~0u, odd);\nint v = -1;\n"
+        "if (odd) v = __shfl_sync(mask, lane, 7);\ny[lane] = v;"
+    )
+    y, findings = run(body)
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.where(LANES % 2, 7, -1))
+
+
+def test_activemask_names_the_lanes_of_the_branch():
+    body = "unsigned m = 0;\nif (lane % 4 == 1) m = __activemask();\ny[lane] = m;"
+    y, findings = run(body)
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.where(LANES % 4 == 1, 0x22222222, 0))
+
+
+def test_activemask_and_a_leader_with_one_atomic_for_the_warp():
+    body = (
+        "if (lane % 3 == 0) {\nunsigned active = __activemask();\nint leader = __ffs(active) - 1, base = 0;\n"
+        "if (lane == leader) base = atomicAdd(&y[63], __popc(active));\nbase = __shfl_sync(active, base, leader);\n"
+        "y[base + __popc(active & ((1u << lane) - 1))] = lane;\n}"
+    )
+    y = np.zeros(64, np.int32)
+    assert simulator.check(kernel(body), "k", y, **ONE_WARP) == ()
+    np.testing.assert_array_equal(y[:11], np.arange(0, 32, 3))
+    assert y[63] == 11
+
+
+def test_syncthreads_with_a_predicate():
+    body = (
+        "int a = __syncthreads_count(threadIdx.x % 5 == 0);\n"
+        "int b = __syncthreads_and(threadIdx.x < 64);\n"
+        "int c = __syncthreads_or(threadIdx.x == 3);\n"
+        "int d = __syncthreads_and(threadIdx.x < 63);\n"
+        "y[threadIdx.x] = a * 1000 + b * 100 + c * 10 + d;"
+    )
+    y, findings = run(body, n=64)
+    assert findings == ()
+    np.testing.assert_array_equal(y, 13110)
+
+
+def test_a_partial_last_warp_may_sync_with_the_full_mask():
+    y, findings = run("__syncwarp();\ny[threadIdx.x] = lane;", n=40)
+    assert findings == ()
+    np.testing.assert_array_equal(y, np.arange(40) % 32)
+
+
+# ---- order ----
+
+NEIGHBOUR = "__shared__ int s[32];\ns[lane] = lane;\n{}\ny[lane] = s[31 - lane];"
+
+
+def test_syncwarp_orders_the_lanes_of_a_warp():
+    y, findings = run(NEIGHBOUR.format("__syncwarp();"))
+    assert findings == ()
+    np.testing.assert_array_equal(y, 31 - LANES)
+
+
+def test_without_syncwarp_the_lanes_of_a_warp_race():
+    _, findings = run(NEIGHBOUR.format(""))
+    assert findings[0].kind == "race"
+    assert {f.line for f in findings if f.kind == "race"} <= {5, 7}
+
+
+def test_a_shuffle_does_not_order_memory():
+    _, findings = run(NEIGHBOUR.format("int v = __shfl_sync(~0u, lane, 0);"))
+    assert findings[0].kind == "race"
+
+
+def test_syncwarp_does_not_order_two_warps():
+    body = "__shared__ int s[64];\ns[threadIdx.x] = lane;\n__syncwarp();\ny[threadIdx.x] = s[63 - threadIdx.x];"
+    _, findings = run(body, n=64)
+    assert findings[0].kind == "race"
+
+
+def test_syncwarp_of_half_a_warp_orders_that_half_only():
+    body = "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp(lane < 16 ? 0xffff : 0xffff0000);\ny[lane] = s[{}];"
+    assert run(body.format("lane ^ 1"))[1] == ()
+    assert run(body.format("lane ^ 16"))[1][0].kind == "race"
+
+
+def test_a_warp_reduction_in_shared_memory_needs_a_sync_on_both_sides():
+    right = (
+        "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp();\nfor (int k = 16; k > 0; k /= 2) {\n"
+        "int v = lane < k ? s[lane + k] : 0;\n__syncwarp();\ns[lane] += v;\n__syncwarp();\n}\ny[lane] = s[0];"
+    )
+    y, findings = run(right)
+    assert findings == ()
+    np.testing.assert_array_equal(y, 496)
+    wrong = right.replace("__syncwarp();\ns[lane] += v;\n__syncwarp();", "s[lane] += v;")
+    assert {f.kind for f in run(wrong)[1]} == {"race"}
+
+
+def test_reads_that_a_syncwarp_has_settled_do_not_race_with_their_readers_write():
+    body = (
+        "__shared__ int s[1];\nif (lane == 0) s[0] = 5;\n__syncwarp();\nint v = s[0];\n"
+        "__syncwarp();\nif (lane == 9) { s[0] = s[0] + 1; }\ny[lane] = v;"
+    )
+    y, findings = run(body)
+    assert findings == ()
+    np.testing.assert_array_equal(y, 5)
+
+
+# ---- findings ----
+
+
+def test_a_shuffle_from_a_lane_that_does_not_exist():
+    body = "int v = 1;\nv += __shfl_down_sync(0xffffffff, v, 4);\ny[lane] = v;"
+    finding = only(run(body, n=20)[1])
+    assert (finding.kind, finding.severity, finding.line, finding.thread) == ("shuffle", "error", 5, (16, 0, 0))
+    assert finding.count == 4
+    assert "reads the value of lane 20, which takes no part in this shuffle" in finding.message
+    assert "neutral value" in finding.cause
+
+
+def test_a_shuffle_from_a_lane_outside_its_mask():
+    body = "int v = lane;\nif (lane < 8) v = __shfl_sync(0xff, v, 12);\ny[lane] = v;"
+    finding = only(run(body)[1])
+    assert (finding.kind, finding.line, finding.count) == ("shuffle", 5, 8)
+
+
+def test_a_mask_that_does_not_name_its_caller():
+    finding = only(run("y[lane] = __shfl_sync(0xffff, lane, 0);")[1])
+    assert (finding.kind, finding.line, finding.thread) == ("mask", 4, (16, 0, 0))
+    assert "mask 0x0000ffff, which does not name it" in finding.message
+
+
+def test_a_full_mask_inside_a_branch():
+    body = "int v = lane;\nif (lane < 16)\n v += __shfl_down_sync(0xffffffff, v, 8);\n__syncthreads();\ny[lane] = v;"
+    finding = only(run(body)[1])
+    assert (finding.kind, finding.severity, finding.line, finding.other_line) == ("mask", "error", 6, 7)
+    assert "thread (16, 0, 0) among them, which waits at the __syncthreads() in line 7" in finding.message
+
+
+def test_a_full_mask_inside_a_branch_that_the_others_leave_by_returning():
+    body = "int v = lane;\nif (lane < 16)\n v += __shfl_xor_sync(0xffffffff, v, 8);\ny[lane] = v;"
+    finding = only(run(body)[1])
+    assert (finding.kind, finding.severity, finding.line) == ("mask", "warning", 6)
+    assert "names thread (16, 0, 0): it has returned without this call" in finding.message
+
+
+def test_masks_that_differ_between_the_lanes_that_they_name():
+    body = (
+        "int v = lane;\nif (lane < 16)\n v = __shfl_sync(0xffffffff, v, 0);\nelse\n"
+        " v = __shfl_sync(0xffff0000, v, 16);\n__syncthreads();\ny[lane] = v;"
+    )
+    finding = only(run(body)[1])
+    assert (finding.kind, finding.line) == ("mask", 6)
+
+
+def test_lanes_that_wait_for_each_other_for_ever():
+    body = "if (lane < 16) __syncwarp();\nelse\n __syncthreads();\ny[lane] = 1;"
+    finding = only(run(body)[1])
+    assert (finding.kind, finding.severity, finding.line, finding.other_line) == ("barrier", "error", 4, 6)
+    assert "They wait for each other for ever" in finding.cause
+    body = "int v = 0;\nif (lane < 16)\n __syncwarp();\nelse\n v = __shfl_sync(~0u, lane, 3);\ny[lane] = v;"
+    finding = only(run(body)[1])
+    assert (finding.kind, {finding.line, finding.other_line}) == ("barrier", {6, 8})
+
+
+def test_the_launch_that_follows_a_deadlock_works():
+    assert run("if (lane < 16) __syncwarp();\nelse __syncthreads();")[1][0].kind == "barrier"
+    y, findings = run("y[lane] = __shfl_sync(~0u, lane, 3);")
+    assert findings == ()
+    np.testing.assert_array_equal(y, 3)
+
+
+# ---- printf, assert, clock64 ----
+
+
+def test_printf_is_written_by_python_after_the_launch(capsys):
+    run('if (lane % 16 == 0) printf("lane %d of %s: %.2f\\n", lane, "warp", lane * 0.5f);')
+    assert capsys.readouterr().out == "lane 0 of warp: 0.00\nlane 16 of warp: 8.00\n"
+
+
+def test_printf_of_a_launch_that_is_stopped_is_written_too(capsys):
+    _, findings = run('printf("before\\n");\ny[lane + 32] = 1;')
+    assert findings[0].kind == "out-of-bounds"
+    assert capsys.readouterr().out == "before\n"
+
+
+@pytest.mark.parametrize("header", ["", "#include <assert.h>", "#include <cassert>"])
+def test_a_failed_assertion_is_a_finding_with_its_line(header):
+    finding = only(run("assert(lane < 7);\ny[lane] = 1;", before=header)[1])
+    assert (finding.kind, finding.thread, finding.line) == ("assert", (7, 0, 0), 4)
+    assert "lane < 7" in finding.message
+
+
+def test_assertions_that_hold_and_those_switched_off():
+    assert run("assert(lane < 32);")[1] == ()
+    assert run("assert(lane < 7);", before="#define NDEBUG\n#include <assert.h>")[1] == ()
+
+
+def test_clock64_counts_and_is_no_time():
+    y, findings = run("long long a = clock64();\nlong long b = clock64();\ny[lane] = b > a;")
+    assert findings == ()
+    np.testing.assert_array_equal(y, 1)
+
+
+def test_a_fatal_warp_finding_raises_at_a_launch():
+    module = runtime.load(kernel("if (lane < 16) __syncwarp();\nelse __syncthreads();"))
+    address = runtime.memory.allocate(128)
+    with pytest.raises(runtime.LaunchFault, match="wait for each other"):
+        runtime.launch(module.kernels["k"], address.to_bytes(8, "little"), (1,), (32,))
+    runtime.memory.free(address)
