@@ -1,6 +1,6 @@
 """What is right, and what a speedup is measured against.
 
-`conv1d` is the oracle: float64 NumPy, slow and obvious, sharing no trick with a kernel or with a baseline.
+`conv1d` and `conv2d` are the oracles: float64 NumPy, slow and obvious, sharing no trick with a kernel or with a baseline.
 `cpu_baselines()` are the named CPU programs that a GPU time may be set beside. They are compiled at first use, with the
 compiler that the simulator uses, and each is checked against the oracle before it is handed out.
 """
@@ -46,6 +46,58 @@ def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
     for j, weight in enumerate(filter):
         P += weight * padded[j : j + N.size]
     return P
+
+
+def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+    """The oracle of the convolution layer: y[b,m,h,w] = sum_{c,p,q} x[b,c,h*stride+p,w*stride+q] * filter[m,c,p,q].
+
+    Float64, shape (B, M, (H - K) // stride + 1, (W - K) // stride + 1): only windows that lie inside the image ("valid"), and
+    the filter is not flipped (cross-correlation, as in neural networks).
+    x: real numbers, shape (B, C, H, W); filter: real numbers, shape (M, C, K, K), K odd or even; stride >= 1, in both directions.
+    Images do not depend on each other: conv2d(x[:3], filter) is the start of conv2d(x, filter), in less time.
+    Raises TypeError for values that are not real numbers and for a stride that is no whole number; ValueError for another rank,
+    an empty array, another number of channels, a filter that is not square or larger than the image, or a stride below 1.
+    """
+    x, filter = np.asarray(x), np.asarray(filter)
+    _require_layer(x, filter)
+    _require_stride(stride)
+    (batch, channels, height, width), (maps, _, taps, _) = x.shape, filter.shape
+    x, filter = x.astype(np.float64), filter.astype(np.float64)
+    y = np.zeros((batch, maps, (height - taps) // stride + 1, (width - taps) // stride + 1))
+    for c in range(channels):
+        for p in range(taps):
+            for q in range(taps):
+                # What the tap (p, q) of channel c meets, for every output.
+                met = x[:, c, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride]
+                for m in range(maps):
+                    y[:, m] += filter[m, c, p, q] * met
+    return y
+
+
+def _require_layer(x: np.ndarray, filter: np.ndarray) -> None:
+    for name, array, axes in (("x", x, "(B, C, H, W)"), ("filter", filter, "(M, C, K, K)")):
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"{name} is {array.dtype}; expected real numbers, such as float32")
+        if array.ndim != 4:
+            raise ValueError(f"{name} has shape {array.shape}; expected four dimensions, {axes}")
+        if array.size == 0:
+            raise ValueError(f"{name} is empty, shape {array.shape}; expected at least one value in each of {axes}")
+    if filter.shape[2] != filter.shape[3]:
+        raise ValueError(f"filter is {filter.shape[2]} x {filter.shape[3]}, which is not square; expected (M, C, K, K)")
+    if x.shape[1] != filter.shape[1]:
+        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many: (B, C, H, W), (M, C, K, K)")
+    if filter.shape[2] > min(x.shape[2:]):
+        raise ValueError(
+            f"the filter, {filter.shape[2]} x {filter.shape[3]}, is larger than the image, {x.shape[2]} x {x.shape[3]}: "
+            "no window lies inside it. Give a larger image or a smaller filter."
+        )
+
+
+def _require_stride(stride: int) -> None:
+    if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)):
+        raise TypeError(f"stride is {stride!r}; expected a whole number of cells")
+    if stride < 1:
+        raise ValueError(f"stride is {stride}; expected 1 or more cells")
 
 
 def _require_shapes(N: np.ndarray, filter: np.ndarray) -> None:
@@ -177,11 +229,126 @@ def require_correct(baseline: Baseline) -> None:
             )
 
 
+# ---- a convolution layer on the CPU ----
+
+# (images, channels, output maps, rows, columns, filter width): rows narrower and wider than a vector, and ragged
+_CHECKED_LAYERS = ((1, 1, 1, 1, 1, 1), (2, 3, 5, 9, 12, 4), (1, 2, 7, 8, 22, 7), (3, 1, 4, 11, 49, 3))
+
+
+@dataclass(frozen=True)
+class LayerBaseline:
+    """A named CPU program for a convolution layer. The name stands in every figure that uses it."""
+
+    name: str
+    description: str
+    compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+
+    def call(self, x: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """y, float32, shape (B, M, H - K + 1, W - K + 1), of x (B, C, H, W) and filter (M, C, K, K): see `conv2d`.
+
+        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of fresh memory can cost
+        more than the sums. Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not fit.
+        """
+        _require_float32("x", x)
+        _require_float32("filter", filter)
+        shape = _layer_shape(x, filter)
+        if out is None:
+            out = np.empty(shape, np.float32)
+        _require_float32("out", out)
+        if out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}; expected {shape}, one output for each place of the filter")
+        if np.may_share_memory(x, out) or np.may_share_memory(filter, out):
+            raise ValueError("out shares memory with x or filter: outputs would overwrite what later outputs read")
+        self.compute(x, filter, out)
+        return out
+
+
+def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]:
+    """The shape of y. Raises ValueError where x and filter have another rank or do not fit."""
+    if x.ndim != 4 or filter.ndim != 4 or filter.shape[2] != filter.shape[3]:
+        raise ValueError(f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, K)")
+    if x.shape[1] != filter.shape[1]:
+        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many")
+    images, channels, rows, columns = x.shape
+    return limits.ConvShape(images, channels, len(filter), rows, columns, filter.shape[2]).y_shape
+
+
+def conv2d_baselines() -> dict[str, LayerBaseline]:
+    """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
+
+    Compiled and checked against `conv2d` as `cpu_baselines` are, and with the same errors.
+    """
+    return dict(_conv2d_baselines(toolchain.find_compiler()))
+
+
+@functools.cache
+def _conv2d_baselines(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
+    openmp = toolchain.supports_openmp()
+    library = load_cpp("conv2d", cpu_source("conv2d"), toolchain.OPENMP_FLAGS if openmp else ())
+    cores = library.use_cores(usable_cores())
+    if openmp:
+        all_cores = f"C++, {cores} core{'s' if cores > 1 else ''} (OpenMP)"
+    else:
+        all_cores = "C++, one core (no OpenMP)"
+        print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
+    named = {
+        "one_core": ("C++, one core", "one output after the other, one multiply-add after the other"),
+        "swapped": ("C++, one core, loops swapped", "one tap over 16 outputs of 4 output maps, in vector registers"),
+        "all_cores": (all_cores, "as with the loops swapped, the images shared among all cores"),
+    }
+    numpy_words = "one matrix product for each image, by the BLAS that NumPy was built with"
+    found = {"numpy": LayerBaseline("NumPy", numpy_words, _numpy_conv2d)}
+    for key, (name, words) in named.items():
+        found[key] = LayerBaseline(name, words, _bind_layer(library, f"conv2d_{key}"))
+    for baseline in found.values():
+        require_correct_layer(baseline)
+    return found
+
+
+def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+    weights = filter.reshape(len(filter), -1)
+    for image, outputs in zip(x, out, strict=True):
+        windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))  # (C, out_h, out_w, K, K)
+        columns = windows.transpose(0, 3, 4, 1, 2).reshape(weights.shape[1], -1)
+        np.matmul(weights, columns, out=outputs.reshape(len(weights), -1))
+
+
+def _bind_layer(library: ctypes.CDLL, symbol: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+    function = getattr(library, symbol)
+    function.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 6
+    function.restype = None
+
+    def compute(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+        images, channels, rows, columns = x.shape
+        sizes = images, channels, len(filter), rows, columns, filter.shape[2]
+        function(out.ctypes.data, x.ctypes.data, filter.ctypes.data, *sizes)
+
+    return compute
+
+
+def require_correct_layer(baseline: LayerBaseline) -> None:
+    """Compares a baseline with `conv2d` at ragged shapes; raises BaselineError at the first difference."""
+    random = np.random.default_rng(0)
+    for images, channels, maps, rows, columns, width in _CHECKED_LAYERS:
+        x = random.uniform(-1, 1, (images, channels, rows, columns)).astype(np.float32)
+        filter = random.uniform(-1, 1, (maps, channels, width, width)).astype(np.float32)
+        want = conv2d(x, filter)
+        scale = conv2d(np.abs(x), np.abs(filter))  # the size of the terms: rounding errors grow with it
+        error = np.abs(baseline.call(x, filter, np.full(want.shape, np.nan, np.float32)) - want)
+        wrong = ~(error <= 2.0**-24 * (filter[0].size + 1) * scale)  # written so that NaN counts as wrong
+        if wrong.any():
+            place = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise BaselineError(
+                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {want.size} outputs "
+                f"differ for x {x.shape} and filter {filter.shape}, the first at y{list(place)}"
+            )
+
+
 # ---- C++ on the CPU ----
 
 
 def cpu_source(name: str) -> str:
-    """The text of helpers/cpu/NAME.cpp: "conv1d" or "mlp"."""
+    """The text of helpers/cpu/NAME.cpp: "conv1d", "conv2d" or "mlp"."""
     return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
 
 

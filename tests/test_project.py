@@ -79,8 +79,8 @@ def test_every_requirement_has_a_lower_bound():
     assert PROJECT["requires-python"] == ">=3.11"
 
 
-# Yardsticks of a benchmark, used where the machine has them.
-OPTIONAL = {"cupy", "numba"}
+# Used where the machine has them: yardsticks of a benchmark, and what trained the network.
+OPTIONAL = {"cupy", "numba", "torch"}
 
 
 def imported(source: str) -> set[str]:

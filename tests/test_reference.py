@@ -246,3 +246,209 @@ def test_own_cpp_that_does_not_compile_names_the_line():
 def test_own_cpp_without_the_function_says_what_is_expected():
     with pytest.raises(LookupError, match=r"no function 'conv1d'.*expected extern"):
         reference.conv1d_from_cpp("int nothing;")
+
+
+# ---- the baselines of a convolution layer ----
+
+LAYER_KEYS = ["numpy", "one_core", "swapped", "all_cores"]
+
+
+def layer_arrays(images, channels, maps, rows, columns, width, seed=0):
+    random = np.random.default_rng(seed)
+    shapes = (images, channels, rows, columns), (maps, channels, width, width)
+    return [random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
+
+
+def wrong_layer(compute):
+    return reference.LayerBaseline("wrong on purpose", "", compute)
+
+
+WRONG_LAYERS = {
+    "flipped": lambda x, f, out: np.copyto(out, reference.conv2d(x, f[:, :, ::-1, ::-1])),
+    "transposed filter": lambda x, f, out: np.copyto(out, reference.conv2d(x, f.swapaxes(2, 3))),
+    "output maps in another order": lambda x, f, out: np.copyto(out, reference.conv2d(x, f[::-1])),
+    "one image left out": lambda x, f, out: np.copyto(out[1:], reference.conv2d(x, f)[1:]),
+    "last column left out": lambda x, f, out: np.copyto(out[..., :-1], reference.conv2d(x, f)[..., :-1]),
+    "one channel only": lambda x, f, out: np.copyto(out, reference.conv2d(x[:, :1].copy(), f[:, :1].copy())),
+    "nothing written": lambda x, f, out: out.fill(np.nan),
+    "filter as float16": lambda x, f, out: np.copyto(out, reference.conv2d(x, f.astype(np.float16).astype(np.float32))),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LAYERS)
+def test_a_wrong_layer_baseline_may_not_be_used(name):
+    with pytest.raises(reference.BaselineError, match=r"wrong on purpose.*may not be timed"):
+        reference.require_correct_layer(wrong_layer(WRONG_LAYERS[name]))
+
+
+def test_a_right_layer_baseline_may_be_used():
+    reference.require_correct_layer(wrong_layer(lambda x, f, out: np.copyto(out, reference.conv2d(x, f))))
+
+
+def test_keys_and_names_of_the_layer_baselines():
+    found = reference.conv2d_baselines()
+    assert list(found) == LAYER_KEYS
+    names = [baseline.name for baseline in found.values()]
+    assert names[:3] == ["NumPy", "C++, one core", "C++, one core, loops swapped"]
+    assert found["all_cores"].name == reference.cpu_baselines()["all_cores"].name
+
+
+@pytest.mark.parametrize("key", LAYER_KEYS)
+@settings(max_examples=25, deadline=None)
+@given(
+    images=st.integers(1, 3),
+    channels=st.integers(1, 4),
+    maps=st.integers(1, 9),
+    rows=st.integers(0, 9),
+    columns=st.integers(0, 50),
+    width=st.integers(1, 7),
+)
+def test_every_layer_baseline_agrees_with_the_oracle(key, images, channels, maps, rows, columns, width):
+    x, filter = layer_arrays(images, channels, maps, rows + width, columns + width, width)
+    got = reference.conv2d_baselines()[key].call(x, filter)
+    assert got.dtype == np.float32
+    assert got.shape == (images, maps, rows + 1, columns + 1)
+    bound = 2.0**-24 * (filter[0].size + 1) * np.abs(filter).sum(axis=(1, 2, 3)).max()
+    assert np.abs(got - reference.conv2d(x, filter)).max() <= bound
+
+
+def test_a_layer_baseline_by_hand():
+    # y[0, 0] = 1 * 1 + 2 * 10 + 4 * 100 + 5 * 1000; the filter is not flipped, and x is the column.
+    x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
+    filter = np.array([[[[1, 10], [100, 1000]]]], np.float32)
+    for key in LAYER_KEYS:
+        assert reference.conv2d_baselines()[key].call(x, filter).tolist() == [[[[5421, 6532]]]]
+
+
+def test_bad_input_to_a_layer_baseline_is_explained():
+    x, filter = layer_arrays(2, 3, 4, 9, 10, 3)
+    call = reference.conv2d_baselines()["one_core"].call
+    with pytest.raises(TypeError, match="x is float64"):
+        call(x.astype(np.float64), filter)
+    with pytest.raises(ValueError, match="ascontiguousarray"):
+        call(x[:, :, :, ::2], filter)
+    with pytest.raises(ValueError, match=r"expected \(B, C, H, W\) and \(M, C, K, K\)"):
+        call(x[0], filter)
+    with pytest.raises(ValueError, match="x has 3 channels and filter 2"):
+        call(x, np.ascontiguousarray(filter[:, :2]))
+    with pytest.raises(ValueError, match="filter is larger than the image"):
+        call(x, np.ones((1, 3, 11, 11), np.float32))
+    with pytest.raises(ValueError, match=r"out has shape \(2, 4, 7, 7\); expected \(2, 4, 7, 8\)"):
+        call(x, filter, np.empty((2, 4, 7, 7), np.float32))
+    with pytest.raises(ValueError, match="shares memory"):
+        call(x, filter, x.ravel()[: 2 * 4 * 7 * 8].reshape(2, 4, 7, 8))
+
+
+# ---- the convolution layer ----
+
+
+def layer(batch=2, channels=3, height=6, width=9, maps=4, taps=3, seed=0):
+    random = np.random.default_rng(seed)
+    return random.integers(-9, 10, (batch, channels, height, width)), random.integers(-9, 10, (maps, channels, taps, taps))
+
+
+def six_loops(x, filter, stride=1):
+    """The definition, index by index."""
+    (batch, channels, height, width), (maps, _, taps, _) = x.shape, filter.shape
+    y = np.zeros((batch, maps, (height - taps) // stride + 1, (width - taps) // stride + 1))
+    for b, m, h, w in np.ndindex(y.shape):
+        for c, p, q in np.ndindex(channels, taps, taps):
+            y[b, m, h, w] += x[b, c, h * stride + p, w * stride + q] * filter[m, c, p, q]
+    return y
+
+
+# Two rows of three, one 2x2 filter without any symmetry: 1*1 + 2*10 + 4*100 + 5*1000, and one cell to the right.
+HAND_X = np.array([[[[1, 2, 3], [4, 5, 6]]]])
+HAND_FILTER = np.array([[[[1, 10], [100, 1000]]]])
+
+
+def test_a_hand_worked_layer():
+    got = reference.conv2d(HAND_X, HAND_FILTER)
+    assert got.dtype == np.float64
+    assert got.tolist() == [[[[5421, 6532]]]]
+
+
+def test_the_layers_filter_is_neither_flipped_nor_transposed():
+    flipped = HAND_FILTER[:, :, ::-1, ::-1]
+    assert reference.conv2d(HAND_X, flipped).tolist() == [[[[1245, 2356]]]]
+    assert reference.conv2d(HAND_X, HAND_FILTER.swapaxes(2, 3)).tolist() == [[[[5241, 6352]]]]
+
+
+def test_channels_are_added_and_maps_and_images_kept_apart():
+    x = np.array([[[[1, 2]], [[3, 4]]], [[[5, 6]], [[7, 8]]]])  # two images of two channels of one row of two
+    filter = np.array([[[[1]], [[10]]], [[[100]], [[1000]]], [[[0]], [[1]]]])  # three maps of one tap
+    want = [[[[31, 42]], [[3100, 4200]], [[3, 4]]], [[[75, 86]], [[7500, 8600]], [[7, 8]]]]
+    assert reference.conv2d(x, filter).tolist() == want
+
+
+def test_a_stride_by_hand():
+    x = np.arange(1, 22).reshape(1, 1, 3, 7)  # rows 1..7, 8..14, 15..21
+    filter = np.array([[[[1, 10], [100, 1000]]]])
+    # Windows begin at rows 0 and columns 0, 2, 4 (stride 2) or 0, 3 (stride 3); row 2 and column 6 begin none.
+    assert reference.conv2d(x, filter, 2).tolist() == [[[[9821, 12043, 14265]]]]
+    assert reference.conv2d(x, filter, 3).tolist() == [[[[9821, 13154]]]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 4), st.integers(0, 5), st.integers(1, 3)),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_layer_is_its_definition(sizes, taps, stride, seed):
+    batch, channels, more_height, more_width, maps = sizes
+    x, filter = layer(batch, channels, taps + more_height, taps + more_width, maps, taps, seed)
+    assert np.array_equal(reference.conv2d(x, filter, stride), six_loops(x, filter, stride))
+
+
+def test_laws_of_the_layer():
+    x, filter = layer()
+    other, more = layer(seed=1)
+    y = reference.conv2d(x, filter)
+    assert np.array_equal(reference.conv2d(2 * x - 3 * other, filter), 2 * y - 3 * reference.conv2d(other, filter))
+    assert np.array_equal(reference.conv2d(x, 2 * filter - 3 * more), 2 * y - 3 * reference.conv2d(x, more))
+    assert np.array_equal(reference.conv2d(x[:, :, 1:, 2:], filter), y[:, :, 1:, 2:])  # a moved image, a moved output
+    assert np.array_equal(reference.conv2d(x[1:], filter), y[1:])
+    assert np.array_equal(reference.conv2d(x, filter[2:]), y[:, 2:])
+    assert np.array_equal(reference.conv2d(x, filter, 2), y[:, :, ::2, ::2])
+    identity = np.zeros((3, 3, 3, 3))
+    identity[range(3), range(3), 1, 1] = 1
+    assert np.array_equal(reference.conv2d(x, identity), x[:, :, 1:-1, 1:-1])
+
+
+def test_the_layer_is_summed_in_float64_and_hides_no_nan():
+    x = np.array([1e8, 1, -1e8], np.float32).reshape(1, 3, 1, 1)
+    assert reference.conv2d(x, np.ones((1, 3, 1, 1), np.float32)).item() == 1.0
+    x, filter = layer()
+    x = x.astype(float)
+    x[0, 1, 2, 3] = np.nan
+    assert np.isnan(reference.conv2d(x, filter)).sum() == 4 * 9  # each window of 3x3 that meets it, in 4 maps
+
+
+@pytest.mark.parametrize(
+    ("x", "filter", "stride", "error", "message"),
+    [
+        ((3, 6, 9), (4, 3, 3, 3), 1, ValueError, r"x has shape \(3, 6, 9\); expected four dimensions, \(B, C, H, W\)"),
+        ((2, 3, 6, 9), (3, 3, 3), 1, ValueError, r"filter has shape \(3, 3, 3\).*\(M, C, K, K\)"),
+        ((2, 3, 6, 9), (4, 2, 3, 3), 1, ValueError, "x has 3 channels and filter 2"),
+        ((2, 3, 6, 9), (4, 3, 7, 7), 1, ValueError, "filter, 7 x 7, is larger than the image, 6 x 9"),
+        ((2, 3, 6, 9), (4, 3, 3, 2), 1, ValueError, "filter is 3 x 2, which is not square"),
+        ((0, 3, 6, 9), (4, 3, 3, 3), 1, ValueError, "x is empty"),
+        ((2, 3, 6, 9), (4, 3, 0, 0), 1, ValueError, "filter is empty"),
+        ((2, 3, 6, 9), (4, 3, 3, 3), 0, ValueError, "stride is 0"),
+        ((2, 3, 6, 9), (4, 3, 3, 3), 1.5, TypeError, "stride is 1.5"),
+        ((2, 3, 6, 9), (4, 3, 3, 3), True, TypeError, "stride is True"),
+    ],
+)
+def test_bad_input_to_the_layers_oracle_is_explained(x, filter, stride, error, message):
+    with pytest.raises(error, match=message):
+        reference.conv2d(np.ones(x), np.ones(filter), stride)
+
+
+def test_values_that_are_not_real_are_explained():
+    x, filter = layer()
+    with pytest.raises(TypeError, match="x is complex128"):
+        reference.conv2d(x + 1j, filter)
+    with pytest.raises(TypeError, match="filter is object"):
+        reference.conv2d(x, filter.astype(object))
