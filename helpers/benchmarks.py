@@ -44,25 +44,8 @@ SEED = 20_25
 PERIOD = 9_999_991  # cells of random data before they repeat: a prime, so that no two tiles hold the same cells
 WINDOW = 4096  # outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random stretches
 WINDOWS = 8
-POISON = 0x7FC00000  # the bits of a NaN
 CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
 CUPY_SLACK = 100  # CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick
-
-# One count a thread, summed by the host: an output that is wrong, or NaN because nobody wrote it, is counted once.
-_COUNT_SOURCE = """
-extern "C" __global__ void count_wrong(unsigned* wrong, const float* got, const float* want, float tolerance, int n)
-{
-    const long long threads = (long long)gridDim.x * blockDim.x;
-    const long long mine = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned count = 0;
-    for (long long i = mine; i < n; i += threads) {
-        if (!(fabsf(got[i] - want[i]) <= tolerance)) {   // "not within": NaN is neither within nor beyond
-            ++count;
-        }
-    }
-    wrong[mine] = count;
-}
-"""
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -190,29 +173,16 @@ class Checker:
     """Says whether n outputs on the device are right: each against `want` on the device, windows against the oracle."""
 
     def __init__(self, cuda: Any, data: PeriodicData, want: int):
-        from pycuda.compiler import SourceModule
-
         self._cuda, self._data, self.want = cuda, data, want
-        self._module = SourceModule(_COUNT_SOURCE, no_extern_c=True)
-        self._count = self._module.get_function("count_wrong")
+        self._counter = checking.DeviceCounter()
 
     def poison(self, output: int) -> None:
         """Fill the output with NaN, so that what is not written shows."""
-        self._cuda.memset_d32(output, POISON, self._data.n)
+        self._counter.poison(output, self._data.n)
 
     def wrong(self, got: int, want: int, tolerance: float) -> int:
         """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
-        threads, n = 256, self._data.n
-        blocks = min(1056, -(-n // threads))
-        counts = np.zeros(blocks * threads, np.uint32)
-        counts_there = self._cuda.mem_alloc(counts.nbytes)
-        try:
-            arguments = (counts_there, np.uintp(got), np.uintp(want), np.float32(tolerance), np.int32(n))
-            self._count(*arguments, block=(threads, 1, 1), grid=(blocks, 1))
-            self._cuda.memcpy_dtoh(counts, counts_there)
-        finally:
-            counts_there.free()
-        return int(counts.sum(dtype=np.int64))
+        return self._counter.wrong(got, want, tolerance, self._data.n)
 
     def windows(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
         """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""

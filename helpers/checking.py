@@ -17,7 +17,7 @@ import numpy as np
 
 from helpers.limits import require_filter
 
-__all__ = ["CheckError", "Diagnosis", "Verdict", "check", "require_array", "require_filter"]
+__all__ = ["CheckError", "DeviceCounter", "Diagnosis", "Verdict", "check", "require_array", "require_filter"]
 
 LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
 SHOWN = 5  # wrong cells listed in a message
@@ -134,6 +134,57 @@ def require_array(a: Any, *, dtype: Any, shape: Sequence[int] | None = None, ndi
             f"pass np.ascontiguousarray({name})"
         )
     return a
+
+
+# One count a thread, summed by the host: a value that is wrong, or NaN because nobody wrote it, is counted once.
+_COUNT_SOURCE = """
+extern "C" __global__ void count_wrong(unsigned* wrong, const float* got, const float* want, float tolerance, long long n)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    const long long mine = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned count = 0;
+    for (long long i = mine; i < n; i += threads) {
+        if (!(fabsf(got[i] - want[i]) <= tolerance)) {   // "not within": NaN is neither within nor beyond
+            ++count;
+        }
+    }
+    wrong[mine] = count;
+}
+"""
+POISON = 0x7FC00000  # the bits of a NaN
+
+
+class DeviceCounter:
+    """Counts wrong float32 values where they are, on the device: for results that are too large to bring back.
+
+    Takes device addresses; the device must have been selected. It says how many are wrong, `check` says what they look
+    like: use it on a part that the host holds.
+    """
+
+    def __init__(self) -> None:
+        import pycuda.driver as cuda
+        from pycuda.compiler import SourceModule
+
+        self._cuda, self._module = cuda, SourceModule(_COUNT_SOURCE, no_extern_c=True)
+        self._count = self._module.get_function("count_wrong")
+
+    def poison(self, output: int, n: int) -> None:
+        """Fill n float32 values with NaN, so that what a kernel does not write shows."""
+        self._cuda.memset_d32(output, POISON, n)
+
+    def wrong(self, got: int, want: int, tolerance: float, n: int) -> int:
+        """Return how many of the n values at ``got`` are not within ``tolerance`` of those at ``want``; NaN never is."""
+        threads = 256
+        blocks = min(1056, -(-n // threads))
+        counts = np.zeros(blocks * threads, np.uint32)
+        there = self._cuda.mem_alloc(counts.nbytes)
+        try:
+            arguments = (there, np.uintp(got), np.uintp(want), np.float32(tolerance), np.int64(n))
+            self._count(*arguments, block=(threads, 1, 1), grid=(blocks, 1))
+            self._cuda.memcpy_dtoh(counts, there)
+        finally:
+            there.free()
+        return int(counts.sum(dtype=np.int64))
 
 
 # --------------------------------------------------------------------------------------------------------------------

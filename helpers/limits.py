@@ -6,6 +6,7 @@ least bytes / bandwidth, and at least operations / peak. The larger of the two i
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -59,6 +60,102 @@ def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
     if itemsize < 1:
         raise ValueError(f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32")
     return Work(bytes=(2 * n + filter_width) * itemsize, flops=2 * n * filter_width)
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """The sizes of one convolution layer: B images of C channels and H x W cells give M output maps of out_h x out_w.
+
+    The filter has width K, and is placed at every ``stride``-th row and column where all of it lies on the image
+    ("valid"). Arrays are NCHW. Raises TypeError for a size that is no whole number, ValueError for one below 1 and for a
+    filter larger than the image.
+    """
+
+    B: int
+    C: int
+    M: int
+    H: int
+    W: int
+    K: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        for name, meaning in _SIZES.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise TypeError(f"{name} is {value!r}; {meaning} is a whole number")
+            if value < 1:
+                raise ValueError(f"{name} is {value}; {meaning} is at least 1")
+            object.__setattr__(self, name, operator.index(value))
+        if min(self.H, self.W) < self.K:
+            raise ValueError(
+                f"the filter is larger than the image: {self.K} x {self.K} weights on {self.H} x {self.W} cells leave no "
+                "output. Give a narrower filter, or pad the image with zeros first."
+            )
+
+    @property
+    def out_h(self) -> int:
+        """Rows of an output map."""
+        return (self.H - self.K) // self.stride + 1
+
+    @property
+    def out_w(self) -> int:
+        """Columns of an output map."""
+        return (self.W - self.K) // self.stride + 1
+
+    @property
+    def x_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the input, (B, C, H, W)."""
+        return self.B, self.C, self.H, self.W
+
+    @property
+    def y_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the output, (B, M, out_h, out_w)."""
+        return self.B, self.M, self.out_h, self.out_w
+
+    @property
+    def filter_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the filter, (M, C, K, K)."""
+        return self.M, self.C, self.K, self.K
+
+    @property
+    def outputs(self) -> int:
+        """How many values the layer puts out, B M out_h out_w."""
+        return math.prod(self.y_shape)
+
+    @property
+    def terms(self) -> int:
+        """How many products an output sums, C K K."""
+        return self.C * self.K * self.K
+
+    def __str__(self) -> str:
+        stride = f", stride {self.stride}" if self.stride > 1 else ""
+        return f"{self.B:,} images, {self.C} -> {self.M} channels, {self.H} x {self.W}, K = {self.K}{stride}"
+
+
+_SIZES = {
+    "B": "the number of images",
+    "C": "the number of channels",
+    "M": "the number of output maps",
+    "H": "the number of rows",
+    "W": "the number of columns",
+    "K": "the width of the filter",
+    "stride": "the stride",
+}
+
+
+def conv2d(shape: ConvShape, itemsize: int = 4) -> Work:
+    """Work of a convolution layer whose cells and weights have ``itemsize`` bytes.
+
+    Bytes: input and filter read once, output written once. Operations: a multiplication and an addition for each of the
+    C K K products of an output, 2 B M C K K out_h out_w. (FFT and Winograd's transform need fewer, and round otherwise.)
+    Raises ValueError for an item size that is not positive.
+    """
+    itemsize = operator.index(itemsize)
+    if itemsize < 1:
+        raise ValueError(f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32")
+    cells = math.prod(shape.x_shape) + math.prod(shape.filter_shape) + shape.outputs
+    return Work(bytes=cells * itemsize, flops=2 * shape.outputs * shape.terms)
 
 
 def require_filter(width: int) -> int:

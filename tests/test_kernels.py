@@ -3,6 +3,7 @@
 In the simulator a kernel must also give no finding at all: nothing out of bounds, no race, nothing uninitialised.
 """
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -12,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import benchmarks, checking, kernels, reference, simulator
+from helpers import benchmarks, checking, kernels, layer, reference, simulator
 from helpers.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
+from helpers.layer import CONV2D, Conv2d, conv2d_named
+from helpers.limits import ConvShape
 
 # Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power of two.
 SMALL = (
@@ -46,6 +49,65 @@ def label(case) -> str:
     spec, width = case
     constants = "".join(f"-{key}{value}" for key, value in (("tile", spec.tile), ("out", spec.outputs)) if value)
     return f"{spec.name}-block{spec.threads}{constants}-filter{width}"
+
+
+# The layer's kernels with small blocks and tiles, so that small images already make many; and as the labs launch them.
+LAYER_SMALL = (
+    *(spec.with_tile(4) for spec in CONV2D if "TILE_WIDTH" in spec.constant_names()),
+    *(replace(conv2d_named(name), block=(8, 4), tile=(8, 4, 1)) for name in ("conv2d_basic", "conv2d_restrict", "conv2d_unrolled")),
+    replace(conv2d_named("conv2d_uncoalesced"), block=(8, 4), tile=(4, 8, 1)),
+    conv2d_named("conv2d_tiled_maps").with_tile(5, maps=3),
+    replace(conv2d_named("conv2d_register"), block=(5, 3), tile=(15, 3, 2), constants=(("PATCH_WIDTH", 3),)),
+    replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),  # tiles, partial ones too
+    replace(conv2d_named("conv2d_register_tiled"), patch=(4, 1, 2), unroll=1),  # a block chosen for the shape
+    replace(conv2d_named("im2col_gemm"), images=1, columns=96).with_tile(3),
+    layer.channels_tree(5, threads=8),
+    layer.channels_tree(4, threads=1),
+    layer.channels_shuffle(lanes=1, rows=1),
+    layer.channels_shuffle(lanes=8, rows=3),
+    layer.channels_shuffle(lanes=32, rows=2),
+)
+LAYER_TABLE = (*LAYER_SMALL, *CONV2D)
+
+
+def layer_label(spec: Conv2d) -> str:
+    constants = "".join(f"-{name}{value}" for name, value in spec.constants)
+    return f"{spec.name}-block{'x'.join(map(str, spec.block))}-tile{'x'.join(map(str, spec.tile))}{constants}"
+
+
+def layer_shapes(spec: Conv2d) -> list[ConvShape]:
+    """One of everything; image = filter; outputs around a tile; even and wide filters; primes; many maps; thin images."""
+    columns, rows, maps = spec.tile
+    if spec in CONV2D:  # few large blocks: what the small ones above do not reach
+        return [outputs(2, 3, maps + 1, rows + 1, columns + 2, 7), outputs(1, 2, 2, 2 * rows, columns, 3)]
+    return [
+        outputs(1, 1, 1, 1, 1, 1),
+        outputs(2, 3, 2, 1, 1, 5),  # image = filter
+        outputs(1, 2, maps, max(1, rows - 1), columns + 1, 3),
+        outputs(2, 1, 2 * maps, rows, columns, 4),  # whole tiles
+        outputs(1, 4, maps + 1, rows + 1, max(1, 2 * columns - 1), 2),
+        outputs(3, 3, 5, 7, 11, 7),
+        outputs(1, 2, 3, 3, 5, 15),
+        outputs(1, 5, 18, 5, 2, 3),
+        outputs(2, 9, 1, 23, 1, 3),
+        outputs(1, 1, 2, 2, 37, 1),  # a filter that is one weight
+    ]
+
+
+def outputs(B: int, C: int, M: int, out_h: int, out_w: int, K: int) -> ConvShape:
+    """The layer that puts out maps of out_h x out_w."""
+    return ConvShape(B, C, M, out_h + K - 1, out_w + K - 1, K)
+
+
+def layer_problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter: float32."""
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    return tuple(rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
+
+
+def fitting(spec: Conv2d, shapes: list[ConvShape]) -> list[ConvShape]:
+    """The shapes whose filters a kernel takes."""
+    return [shape for shape in shapes if (spec.largest_width or shape.K) >= shape.K]
 
 
 def problem(n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,6 +144,12 @@ class InSimulator:
         )
         assert not findings, "\n".join(map(str, findings))
         return P
+
+    def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+        y, launches = layer.simulate(spec, x, filter, stride, entry=simulator.check)
+        findings = [finding for found in launches for finding in found]
+        assert not findings, "\n".join(map(str, findings))
+        return y
 
     def axpy(self, y: np.ndarray, x: np.ndarray, a: np.float32, threads: int) -> np.ndarray:
         y = y.copy()
@@ -128,6 +196,18 @@ class OnGpu:
         assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after P[{cells.size - 1}]"
         return guarded[GUARD:-GUARD]
 
+    def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+        shape = layer.shape_for(x, filter, stride)
+        run = layer.compile(spec, shape)
+        guarded = np.full(shape.outputs + 2 * GUARD, np.nan, np.float32)
+        cells, weights, outputs = (self.cuda.to_device(array) for array in (x, filter, guarded))
+        run.launch(int(outputs) + 4 * GUARD, int(cells), int(weights))
+        self.cuda.memcpy_dtoh(guarded, outputs)
+        run.free()
+        assert np.isnan(guarded[:GUARD]).all(), f"{spec.name} wrote before y[0]"
+        assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after y[{shape.outputs - 1}]"
+        return guarded[GUARD:-GUARD].reshape(shape.y_shape)
+
     def axpy(self, y: np.ndarray, x: np.ndarray, a: np.float32, threads: int) -> np.ndarray:
         module = self.source_module(kernels.source("axpy_basic"), no_extern_c=True)
         there, result = self.cuda.to_device(y), np.empty_like(y)
@@ -157,7 +237,8 @@ def on_gpu():
 
 
 def test_every_kernel_is_in_the_table():
-    assert {spec.name for spec, _ in TABLE} | {"axpy_basic"} == set(kernels.names())
+    layers = {name for spec in LAYER_TABLE for name in spec.sources}
+    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic"} == set(kernels.names())
 
 
 @pytest.mark.parametrize("case", TABLE, ids=label)
@@ -173,6 +254,41 @@ def test_an_example_by_hand(run, spec):
     """P[0] = 10 * 1 + 100 * 2 and so on: asymmetric, and exact in float32."""
     P = run.conv1d(spec, np.array([1, 2, 3, 4, 5], np.float32), np.array([1, 10, 100], np.float32))
     assert P.tolist() == [210, 321, 432, 543, 54]
+
+
+@pytest.mark.parametrize("spec", LAYER_TABLE, ids=layer_label)
+def test_layer_table(run, spec):
+    for shape in fitting(spec, layer_shapes(spec)):
+        x, filter = layer_problem(shape)
+        layer.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}")
+
+
+@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
+def test_a_layer_by_hand(run, spec):
+    """1 * 1 + 10 * 2 + 100 * 5 + 1000 * 6 and so on, plus twice the second channel; the second map picks one cell."""
+    x = np.array([[[[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], [[1, 0, 0, 0], [0, 0, 3, 0], [0, 0, 0, 7]]]], np.float32)
+    filter = np.array([[[[1, 10], [100, 1000]], [[2, 0], [0, 0]]], [[[0, 0], [0, 0]], [[0, 1], [0, 0]]]], np.float32)
+    y = run.conv2d(spec, x, filter)
+    assert y[0, 0].tolist() == [[6523, 7632, 8743], [10965, 12076, 13193]]
+    assert y[0, 1].tolist() == [[0, 0, 0], [0, 3, 0]]
+
+
+@pytest.mark.parametrize("stride", [2, 3, 5])
+def test_the_strided_baseline(run, stride):
+    for sizes in ((2, 3, 2, 23, 38, 4), (1, 1, 1, 7, 7, 7), (1, 2, 2, 11, 17, 1)):
+        shape = ConvShape(*sizes, stride)
+        x, filter = layer_problem(shape)
+        y = run.conv2d(conv2d_named("conv2d_basic"), x, filter, stride)
+        layer.check(y, x, filter, f"conv2d_basic, {shape}", stride)
+
+
+def test_the_problems_of_the_table_tell_a_flipped_filter():
+    for shape in layer_shapes(LAYER_SMALL[0]):
+        x, filter = layer_problem(shape)
+        flipped = reference.conv2d(x, filter[:, :, ::-1, ::-1]).astype(np.float32)
+        if shape.K > 1:
+            with pytest.raises(checking.CheckError, match="the filter is flipped"):
+                layer.check(flipped, x, filter)
 
 
 @pytest.mark.parametrize("threads", [1, 32, 96, 1024])
@@ -206,6 +322,29 @@ def test_shapes_beyond_the_table(spec, radius, n):
     require_right(InSimulator().conv1d(spec, N, filter), N, filter, f"{spec}, n = {n}, filter of {width}")
 
 
+@st.composite
+def layers(draw) -> tuple[Conv2d, ConvShape]:
+    """Any of the layer's kernels in a block that it takes, and a small layer."""
+    spec = draw(st.sampled_from(CONV2D))
+    if spec.name == "conv2d_channels_tree":
+        spec = layer.channels_tree(draw(st.integers(1, 6)), draw(st.sampled_from((1, 2, 4, 16))))
+    elif spec.name == "conv2d_channels_shuffle":
+        spec = layer.channels_shuffle(draw(st.sampled_from((1, 2, 4, 8, 16, 32))), draw(st.integers(1, 4)))
+    elif "TILE_WIDTH" in spec.constant_names():
+        spec = spec.with_tile(draw(st.integers(1, 9)), draw(st.integers(1, 5)) if "MAPS" in spec.constant_names() else None)
+    K = draw(st.integers(1, min(6, spec.largest_width or 6)))
+    H, W = (K + draw(st.integers(0, 14)) for _ in "HW")
+    return spec, ConvShape(draw(st.integers(1, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 6)), H, W, K)
+
+
+@settings(max_examples=20)
+@given(case=layers())
+def test_layers_beyond_the_table(case):
+    spec, shape = case
+    x, filter = layer_problem(shape)
+    layer.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}")
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # For compute-sanitizer, which slows a launch down: every kernel, few sizes
 
@@ -217,6 +356,14 @@ def test_sanitize_conv1d(on_gpu, spec):
         for n in (1, 1000, 5003):
             N, filter = problem(n, width)
             require_right(on_gpu.conv1d(spec, N, filter), N, filter, f"{spec.name}, n = {n}, filter of {width}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
+def test_sanitize_conv2d(on_gpu, spec):
+    for shape in fitting(spec, [ConvShape(3, 3, 5, 43, 38, 7), ConvShape(1, 1, 1, 1, 1, 1)]):
+        x, filter = layer_problem(shape)
+        layer.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}")
 
 
 @pytest.mark.gpu
@@ -338,12 +485,33 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
         require_right(P, N, filter, spec.name)
 
 
+def test_launches_of_the_layer_are_the_defaults_of_the_sources():
+    """Without -D a source means layer 1, launched as the table says."""
+    for spec in CONV2D:
+        for name in spec.sources:
+            defaults = re.findall(r"^#ifndef (\w+)\n#define \1 (\S+)$", kernels.source(name), re.MULTILINE)
+            told = dict(option[2:].split("=") for option in spec.options(layer.shape_of("layer 1", 1)))
+            assert not defaults or dict(defaults) == told, name
+
+
+def test_records_of_the_layer_say_what_the_sources_say():
+    for spec in CONV2D:
+        if type(spec) is not Conv2d:  # its own options and arguments are what makes it another class
+            continue
+        source = kernels.source(spec.name)
+        assert (spec.filter_in == "constant") == ("__constant__ float filter[" in source), spec.name
+        assert (spec.width_in == "constant") == ("#ifndef FILTER_WIDTH" in source), spec.name
+        assert spec.strides == ("#ifndef STRIDE" in source), spec.name
+        assert bool(spec.shared(layer.shape_of("layer 1", 1))) == ("extern __shared__" in source), spec.name
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 @pytest.mark.parametrize("name", kernels.names())
 def test_nvcc_has_no_remark(name, tmp_path):
     """PyCUDA passes nvcc's remarks on to stderr, where a student takes them for an error."""
-    for width in (1, 31):
-        command = ["nvcc", "-cubin", f"-DFILTER_WIDTH={width}", "-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
+    cases = [spec.options(layer.shape_of(shape, 1)) for spec in CONV2D if name in spec.sources for shape in ("layer 1", "layer 2")]
+    for options in cases or (["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]):
+        command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 

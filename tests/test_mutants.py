@@ -5,13 +5,14 @@ Each file in tests/mutants/ says in its header what is wrong, and on its line "M
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from helpers import checking, reference, simulator
+from helpers import checking, layer, limits, reference, simulator
 from helpers.benchmarks import conv1d_atol, conv1d_named
 
 FOLDER = Path(__file__).parent / "mutants"
@@ -43,6 +44,7 @@ class Mutant:
 
 MUTANTS = [Mutant.read(file) for file in sorted(FOLDER.glob("*.cu"))]
 CONV1D = [mutant for mutant in MUTANTS if mutant.name.startswith("conv1d")]
+LAYER = [mutant for mutant in MUTANTS if mutant.name.startswith(("conv2d", "im2col", "gemm"))]
 AXPY = [mutant for mutant in MUTANTS if mutant.name.startswith("axpy")]
 
 
@@ -98,6 +100,41 @@ def test_conv1d_mutants_are_rejected(mutant):
     assert mutant.detail in str(error.value)
 
 
+LAYER_SHAPE = limits.ConvShape(B=2, C=3, M=5, H=21, W=26, K=3)  # 19 x 24 outputs: both rows and columns end in part of a tile
+
+
+def layer_problem() -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter, float32: no two images, channels, output maps, rows or columns are alike."""
+    rng = np.random.default_rng(7)
+    x, filter = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in (LAYER_SHAPE.x_shape, LAYER_SHAPE.filter_shape))
+    return x, filter + np.float32(1.5)
+
+
+def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
+    """Run a mutant with the launch of its original; the other kernel of a pair is the right one."""
+    x, filter = layer_problem()
+    spec = next(spec for spec in layer.CONV2D if mutant.original in spec.sources)
+    more, instead = {}, {mutant.original: (mutant.name, mutant.source)}
+    if re.search(r"__constant__ float filter\[.*- 1\]", mutant.source):
+        more = {"constants": {"filter": filter.ravel()[:-1]}}
+    y, launches = layer.simulate(spec, x, filter, entry=simulator.check, instead=instead, **more)
+    return y, tuple(finding for findings in launches for finding in findings)
+
+
+@pytest.mark.parametrize("mutant", LAYER, ids=lambda mutant: mutant.name)
+def test_layer_mutants_are_rejected(mutant):
+    y, findings = run_layer(mutant)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
+    with pytest.raises(checking.CheckError) as error:
+        layer.check(y, *layer_problem(), mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+    assert mutant.detail in str(error.value)
+
+
 @pytest.mark.parametrize("mutant", AXPY, ids=lambda mutant: mutant.name)
 def test_axpy_mutants_are_rejected(mutant):
     x = np.arange(N_CELLS, dtype=np.float32)
@@ -108,8 +145,14 @@ def test_axpy_mutants_are_rejected(mutant):
 
 def test_there_are_mutants_for_each_lab_with_kernels():
     labs = {re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in MUTANTS}
-    assert labs == {"00", "02", "03", "04"}
-    assert len(MUTANTS) == len(AXPY) + len(CONV1D)
+    listed = (FOLDER.parents[1] / "kernels/README.md").read_text(encoding="utf-8")
+    assert labs == set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
+    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER)
+
+
+def test_each_lab_of_the_layer_has_two_mutants():
+    labs = Counter(re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in LAYER)
+    assert labs and min(labs.values()) >= 2, labs
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -1,0 +1,52 @@
+// conv2d_tiled_pitch_short.cu -- WRONG ON PURPOSE: the tile is declared one column too narrow
+//
+// Mutant of  conv2d_tiled (lab 09)
+// Wrong      span lacks the last column of the halo. Index span of a row is the first cell of the next one: inside the
+//            array, so that only the row below the last one is seen to be missing.
+// Message    simulator: uninitialised, array tile
+
+#ifndef FILTER_WORDS
+#define FILTER_WORDS 196
+#endif
+#ifndef TILE_WIDTH
+#define TILE_WIDTH 16
+#endif
+
+__constant__ float filter[FILTER_WORDS];   // shape (M, C, K, K)
+
+extern "C" __global__ void conv2d_tiled_pitch_short(float* y, const float* x, int B, int C, int M, int H, int W, int K)
+{
+    extern __shared__ float tile[];         // span rows of span cells
+    const int span = TILE_WIDTH + K - 2;    // the tile's own cells and its halo, which lies to the right and below
+    const int out_h = H - K + 1, out_w = W - K + 1;
+    const int across = (out_w + TILE_WIDTH - 1) / TILE_WIDTH;
+    const int top = blockIdx.x / across * TILE_WIDTH, left = blockIdx.x % across * TILE_WIDTH;
+    const int h = top + threadIdx.y, w = left + threadIdx.x;
+    const int m = blockIdx.y, b = blockIdx.z;
+    float sum = 0.0f;
+
+    for (int c = 0; c < C; ++c) {
+        // Load, in up to four steps: the tile, the halo beside it, below it, and the corner. A cell outside the image is
+        // wanted by no output, so it is left out.
+        const float* channel = x + ((size_t)b * C + c) * H * W;
+        for (int r = threadIdx.y; r < span && top + r < H; r += TILE_WIDTH) {
+            for (int s = threadIdx.x; s < span && left + s < W; s += TILE_WIDTH) {
+                tile[r * span + s] = channel[(top + r) * W + left + s];
+            }
+        }
+        __syncthreads();   // outputs read cells that other threads loaded
+
+        // Compute. Threads without an output have loaded, and wait at the barriers; they only skip the sum.
+        if (h < out_h && w < out_w) {
+            for (int p = 0; p < K; ++p) {
+                for (int q = 0; q < K; ++q) {
+                    sum += tile[(threadIdx.y + p) * span + threadIdx.x + q] * filter[((m * C + c) * K + p) * K + q];
+                }
+            }
+        }
+        __syncthreads();   // the next channel overwrites the tile: not before all have read it
+    }
+
+    // Store.
+    if (h < out_h && w < out_w) y[(((size_t)b * M + m) * out_h + h) * out_w + w] = sum;
+}
