@@ -154,9 +154,8 @@ class Profile:
     lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
     Accesses of one thread to neighbouring words of shared memory are joined into one of 8 or 16 bytes, as nvcc does, where it can
-    know that they are aligned. What nvcc does beside that and the simulator does not (it unrolls loops and joins over their rounds,
-    loads only the used words of a vector, starts an unrolled loop with the rounds that are left over) is said with its effect by
-    `python -m helpers.counters`.
+    know that they are aligned. What nvcc does beside that and the simulator does not (it loads only the used words of a vector,
+    and starts an unrolled loop with the rounds that are left over) is said with its effect by `python -m helpers.counters`.
     """
 
     kernel: str

@@ -27,7 +27,9 @@ _KERNEL_FLAGS = (
 )  # fmt: skip
 _ONLY_GCC = (
     "-fno-tree-loop-distribute-patterns", "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-    "-fno-ipa-icf", "-fno-gnu-unique", "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-ipa-icf", "-fno-gnu-unique", "-fdisable-rtl-loop2_unroll", "--param=tsan-instrument-func-entry-exit=0",
+    # Where each local variable is at each instruction: never asked for, and most of the time of compiling an unrolled loop.
+    "-fno-var-tracking",
 )  # fmt: skip
 _ONLY_CLANG = (
     "-gdwarf-4", "-fno-slp-vectorize", "-mllvm", "-tsan-instrument-func-entry-exit=0",
