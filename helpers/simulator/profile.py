@@ -7,6 +7,9 @@ import html
 from collections.abc import Iterable, Sequence
 from ctypes import c_int64, c_uint32, c_uint64
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+
+import numpy as np
 
 from .report import Finding
 
@@ -549,15 +552,15 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
     return tuple(LineControl(line, reader.text(line), kind, *row) for (line, kind), row in sorted(rows.items()))
 
 
-def _requests(watched: Iterable[WatchedLane], reader: _Reader) -> tuple[Request, ...]:
-    grouped: dict[int, list[WatchedLane]] = {}
-    for lane in watched:
-        grouped.setdefault(lane.request, []).append(lane)
-    return tuple(
-        Request(
-            _ACCESSES[lanes[0].access], _SPACES[lanes[0].space], reader.array(lanes[0].region), reader.line(lanes[0].pc - 1),
-            tuple(lane.lane for lane in lanes), tuple(lane.offset - reader.first_byte(lane.region) for lane in lanes),
-            lanes[0].size,
-        )
-        for lanes in grouped.values()
-    )  # fmt: skip
+def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
+    """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a request one after another."""
+    columns = {name: watched[name].tolist() for name in watched.dtype.names}
+    offsets = [offset - reader.first_byte(region) for offset, region in zip(columns["offset"], columns["region"], strict=True)]
+    starts = [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)] if len(watched) else []
+    found = []
+    for first, end in pairwise(starts):
+        access, space, region, pc, size = (columns[name][first] for name in ("access", "space", "region", "pc", "size"))
+        lanes = tuple(columns["lane"][first:end])
+        where = reader.array(region), reader.line(pc - 1)
+        found.append(Request(_ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size))
+    return tuple(found)

@@ -23,9 +23,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "findings.h"
 #include "flow.h"
@@ -88,16 +94,20 @@ public:
     static constexpr std::size_t watched_limit = 4096;    // requests of the watched warp that are kept one by one
 
     struct Trace {
-        std::vector<Event> events;
-        std::size_t next = 0;
+        std::unique_ptr<Event[]> events;
+        std::size_t count = 0, capacity = 0;
         std::uint32_t together = 0;    // the lanes that entered the last basic block with this one
         std::uint32_t last_pc = 0, last_block = Flow::entry;
-        bool full() const { return events.size() - next >= trace_limit; }
-        bool empty() const { return next == events.size(); }
-        void clear() { events.clear(), next = 0, together = 0, last_pc = 0, last_block = Flow::entry; }    // at the start of a block
+        bool full() const { return count >= trace_limit; }
+        void clear() { count = 0, together = 0, last_pc = 0, last_block = Flow::entry; }    // at the start of a block
+        // The first `used` events are merged.
+        void drop(std::size_t used) {
+            count -= used;
+            if (used > 0 && count > 0) std::memmove(events.get(), events.get() + used, count * sizeof(Event));
+        }
 
-        void block(std::uint32_t pc) { events.push_back({pc, 0, LOAD, nullptr, 0}); }
-        void barrier(std::uint32_t pc) { events.push_back({pc, 0, BARRIER, nullptr, 0}); }
+        void block(std::uint32_t pc) { add(pc, 0, LOAD); }
+        void barrier(std::uint32_t pc) { add(pc, 0, BARRIER); }
         // One access, or, for a structure, as many as a GPU needs: it moves 1, 2, 4, 8 or 16 aligned bytes at a time.
         void access(std::uint32_t pc, std::size_t size, std::uint8_t access, Region* region, std::uintptr_t address) {
             std::size_t piece = size;
@@ -105,8 +115,24 @@ public:
                 piece = 16;
                 while ((size | address) & (piece - 1)) piece /= 2;
             }
-            for (std::size_t done = 0; done < size; done += piece)
-                events.push_back({pc, static_cast<std::uint16_t>(piece), access, region, address + done});
+            for (std::size_t done = 0; done < size; done += piece) {
+                Event& event = add(pc, static_cast<std::uint16_t>(piece), access);
+                event.region = region, event.address = address + done;
+            }
+        }
+
+    private:
+        // Written in place, field by field: a copy of a fresh Event waits for its stores to arrive.
+        Event& add(std::uint32_t pc, std::uint16_t size, std::uint8_t access) {
+            if (__builtin_expect(count == capacity, 0)) grow();
+            Event& event = events[count++];
+            event.pc = pc, event.size = size, event.access = access;
+            return event;
+        }
+        __attribute__((noinline)) void grow() {
+            std::unique_ptr<Event[]> larger(new Event[capacity = 2 * capacity + trace_limit]);
+            if (count > 0) std::memcpy(larger.get(), events.get(), count * sizeof(Event));
+            events = std::move(larger);
         }
     };
 
@@ -119,24 +145,24 @@ public:
         learned_ = false;
         watch_ = block == watched_block_ && warp == watched_warp_;
         std::uint32_t will_run = 0;
+        at_end_ = 0;
         for (int lane = 0; lane < warp_size; ++lane) {
             Trace& trace = lanes[lane];
-            at_[lane] = trace.events.data() + trace.next, end_[lane] = trace.events.data() + trace.events.size();
-            pc_[lane] = at_[lane] == end_[lane] ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
+            at_[lane] = trace.events.get(), end_[lane] = at_[lane] + trace.count;
+            stand(lane);
             together_[lane] = trace.together, last_pc_[lane] = trace.last_pc, last_block_[lane] = trace.last_block;
             will_run |= static_cast<std::uint32_t>(running[lane]) << lane;
         }
-        while (!(will_run & standing_at(nowhere))) {
-            std::uint32_t alive = ~standing_at(nowhere);
+        while (!(will_run & at_end_)) {
+            std::uint32_t alive = ~at_end_;
             if (alive == 0) break;
             std::uint32_t group = standing_at(pc_[__builtin_ctz(alive)]);
             step(group == alive ? group : first_of(alive));
         }
         for (int lane = 0; lane < warp_size; ++lane) {
             Trace& trace = lanes[lane];
-            auto used = at_[lane] - (trace.events.data() + trace.next);
-            if (used > 0) trace.events.erase(trace.events.begin(), trace.events.begin() + static_cast<std::ptrdiff_t>(trace.next) + used);
-            trace.next = 0, trace.together = together_[lane], trace.last_pc = last_pc_[lane], trace.last_block = last_block_[lane];
+            trace.drop(static_cast<std::size_t>(at_[lane] - trace.events.get()));
+            trace.together = together_[lane], trace.last_pc = last_pc_[lane], trace.last_block = last_block_[lane];
         }
     }
     const std::deque<Site>& sites() const { return sites_; }
@@ -155,6 +181,7 @@ private:
     bool watch_ = false, learned_ = false;
     Tally tally_, sectors_of_turn_;
     Flow flow_;
+    std::uint32_t at_end_ = 0;    // the lanes whose traces are merged to the end
     // The warp that is being merged, by lane: its next event, the end of its trace, where it stands.
     std::array<Event*, warp_size> at_{}, end_{};
     alignas(16) std::array<std::int32_t, warp_size> pc_{};
@@ -164,12 +191,26 @@ private:
         std::array<const Event*, warp_size> events;
         std::array<std::uint8_t, warp_size> lanes;
         int count = 0;
+        bool one_array = true;
     };
 
     std::uint32_t standing_at(std::int32_t pc) const {
         std::uint32_t group = 0;
+#if defined(__SSE2__)
+        const __m128i wanted = _mm_set1_epi32(pc);
+        for (int lane = 0; lane < warp_size; lane += 4) {
+            __m128i four = _mm_load_si128(reinterpret_cast<const __m128i*>(&pc_[lane]));
+            group |= static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(four, wanted)))) << lane;
+        }
+#else
         for (int lane = 0; lane < warp_size; ++lane) group |= static_cast<std::uint32_t>(pc_[lane] == pc) << lane;
+#endif
         return group;
+    }
+    void stand(int lane) {
+        bool at_end = at_[lane] == end_[lane];
+        pc_[lane] = at_end ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
+        at_end_ |= static_cast<std::uint32_t>(at_end) << lane;
     }
     // The lanes that go first where they stand at different places.
     std::uint32_t first_of(std::uint32_t alive) {
@@ -202,16 +243,15 @@ private:
             return;
         }
         Request request;
-        bool one_array = true;
         for (std::uint32_t left = group; left != 0; left &= left - 1) {
             int lane = __builtin_ctz(left);
             const Event& event = *at_[lane];
             if (event.access != first.access || event.size != first.size) continue;    // a copy of another length: a request of its own
-            one_array &= event.region == first.region;
+            request.one_array &= event.region == first.region;
             request.events[request.count] = &event, request.lanes[request.count++] = static_cast<std::uint8_t>(lane);
             advance(lane);
         }
-        if (!one_array) by_kind(request);
+        if (!request.one_array) by_kind(request);
         else if (first.access & JOINED) site_of(first.pc, first.access & ~JOINED, first.region, first.size).bytes += bytes_of(request);
         else if (kind_of(first.region->space) == SHARED && first.access != ATOMIC && (first.size == 4 || first.size == 8)) join(request);
         else made(request);
@@ -219,7 +259,7 @@ private:
     void advance(int lane) {
         last_pc_[lane] = at_[lane]->pc;
         ++at_[lane];
-        pc_[lane] = at_[lane] == end_[lane] ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
+        stand(lane);
     }
     // Lanes that were together with some of `group` and now stand elsewhere: the branch before has parted them.
     void enter_block(std::uint32_t group, std::uint32_t pc) {
@@ -251,6 +291,7 @@ private:
     void by_kind(const Request& all) {
         for (int kind : {GLOBAL, SHARED, CONSTANT}) {
             Request part;
+            part.one_array = false;
             for (int i = 0; i < all.count; ++i)
                 if (kind_of(all.events[i]->region->space) == kind)
                     part.events[part.count] = all.events[i], part.lanes[part.count++] = all.lanes[i];
@@ -269,7 +310,8 @@ private:
         std::size_t bytes = asked != 0 ? asked : first.size;
         Site& site = site_of(first.pc, first.access, first.region, first.size);
         site.requests += 1;
-        for (int i = 0; i < request.count; ++i) {
+        if (request.one_array) site.lanes += static_cast<std::uint64_t>(request.count), site.bytes += request.count * bytes;
+        for (int i = 0; i < request.count && !request.one_array; ++i) {
             Site& own = owner(request, i, site);
             own.lanes += 1, own.bytes += bytes;
         }
@@ -344,6 +386,7 @@ private:
     }
     // The site of a lane: the request's own, unless the lane stands in another array.
     Site& owner(const Request& request, int i, Site& site) {
+        if (request.one_array) return site;
         const Event& event = *request.events[i];
         return event.region->id == site.region ? site : site_of(event.pc, event.access, event.region, event.size);
     }
