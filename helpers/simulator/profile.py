@@ -555,7 +555,8 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
     """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a request one after another."""
     columns = {name: watched[name].tolist() for name in watched.dtype.names}
-    offsets = [offset - reader.first_byte(region) for offset, region in zip(columns["offset"], columns["region"], strict=True)]
+    first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
+    offsets = [offset - first_bytes[region] for offset, region in zip(columns["offset"], columns["region"], strict=True)]
     starts = [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)] if len(watched) else []
     found = []
     for first, end in pairwise(starts):

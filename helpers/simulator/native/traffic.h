@@ -148,7 +148,7 @@ public:
         at_end_ = 0;
         for (int lane = 0; lane < warp_size; ++lane) {
             Trace& trace = lanes[lane];
-            at_[lane] = trace.events.get(), end_[lane] = at_[lane] + trace.count;
+            at_[lane] = first_[lane] = trace.events.get(), end_[lane] = at_[lane] + trace.count;
             stand(lane);
             together_[lane] = trace.together, last_pc_[lane] = trace.last_pc, last_block_[lane] = trace.last_block;
             will_run |= static_cast<std::uint32_t>(running[lane]) << lane;
@@ -161,8 +161,8 @@ public:
         }
         for (int lane = 0; lane < warp_size; ++lane) {
             Trace& trace = lanes[lane];
+            trace.together = together_[lane], trace.last_pc = last_pc(lane), trace.last_block = last_block_[lane];
             trace.drop(static_cast<std::size_t>(at_[lane] - trace.events.get()));
-            trace.together = together_[lane], trace.last_pc = last_pc_[lane], trace.last_block = last_block_[lane];
         }
     }
     const std::deque<Site>& sites() const { return sites_; }
@@ -183,7 +183,7 @@ private:
     Flow flow_;
     std::uint32_t at_end_ = 0;    // the lanes whose traces are merged to the end
     // The warp that is being merged, by lane: its next event, the end of its trace, where it stands.
-    std::array<Event*, warp_size> at_{}, end_{};
+    std::array<Event*, warp_size> first_{}, at_{}, end_{};
     alignas(16) std::array<std::int32_t, warp_size> pc_{};
     std::array<std::uint32_t, warp_size> together_{}, last_pc_{}, last_block_{};
 
@@ -207,10 +207,11 @@ private:
 #endif
         return group;
     }
+    // The instruction that a lane was merged at before.
+    std::uint32_t last_pc(int lane) const { return at_[lane] == first_[lane] ? last_pc_[lane] : at_[lane][-1].pc; }
     void stand(int lane) {
-        bool at_end = at_[lane] == end_[lane];
-        pc_[lane] = at_end ? nowhere : static_cast<std::int32_t>(at_[lane]->pc);
-        at_end_ |= static_cast<std::uint32_t>(at_end) << lane;
+        if (__builtin_expect(at_[lane] == end_[lane], 0)) pc_[lane] = nowhere, at_end_ |= 1u << lane;
+        else pc_[lane] = static_cast<std::int32_t>(at_[lane]->pc);
     }
     // The lanes that go first where they stand at different places.
     std::uint32_t first_of(std::uint32_t alive) {
@@ -239,7 +240,10 @@ private:
         if (first.size == 0) {
             if (first.access == BARRIER) count(site_of(first.pc, BARRIER, nullptr, 0), __builtin_popcount(group));
             else enter_block(group, first.pc);
-            for (std::uint32_t left = group; left != 0; left &= left - 1) advance(__builtin_ctz(left));
+            if (group == UINT32_MAX)
+                for (int lane = 0; lane < warp_size; ++lane) advance(lane);
+            else
+                for (std::uint32_t left = group; left != 0; left &= left - 1) advance(__builtin_ctz(left));
             return;
         }
         Request request;
@@ -257,16 +261,20 @@ private:
         else made(request);
     }
     void advance(int lane) {
-        last_pc_[lane] = at_[lane]->pc;
         ++at_[lane];
         stand(lane);
     }
     // Lanes that were together with some of `group` and now stand elsewhere: the branch before has parted them.
     void enter_block(std::uint32_t group, std::uint32_t pc) {
+        if (together_[__builtin_ctz(group)] == group) {    // as most of the time
+            if (group == UINT32_MAX) return last_block_.fill(pc);
+            for (std::uint32_t left = group; left != 0; left &= left - 1) last_block_[__builtin_ctz(left)] = pc;
+            return;
+        }
         for (std::uint32_t left = group; left != 0;) {
             int lane = __builtin_ctz(left);
             std::uint32_t were = together_[lane], behind = were & ~group;
-            if (behind != 0) parted(behind, last_pc_[lane], pc);
+            if (behind != 0) parted(behind, last_pc(lane), pc);
             left &= ~(were | 1u << lane);
         }
         for (std::uint32_t left = group; left != 0; left &= left - 1) {
