@@ -312,23 +312,12 @@ _NARROWED = (
     "nvcc loads only the words of a float4 that are used: 4 bytes 16 bytes apart, whose extra passes count as bank conflicts; "
     "the simulator loads all 16 bytes, in as many passes"
 )
-_BUSY = (
-    "the hardware repeats a pass now and then while shared memory does other work: at most 1 %, and not the same in each reading"
+_TURNS = (
+    "lanes whose bins repeat take turns; where many bins are hit as well, the hardware takes a few more, by a rule not known here"
 )
-_JOINED = (
-    "nvcc unrolls the loop over a tile wholly and joins the neighbouring words that a thread then reads into loads of 16 bytes; "
-    "the simulator joins words of one round only"
-)
-_MERGED = (
-    "lanes that add to neighbouring or to the same bins: the hardware merges some of them before it counts sectors, by a rule "
-    "that is not known here"
-)
+_BUSY = "the hardware repeats a pass now and then while shared memory does other work: at most 1 % of the passes"
 KNOWN: dict[str, dict[str, str]] = {
-    "matmul_tiled": {"shared_load_wavefronts": _JOINED},
-    **{
-        f"histogram_global, a warp, bin {of}": {"global_atomic_sectors": _MERGED}
-        for of in ("t / 2", "t / 8", "t^2 % 32", "t^3 % 64")
-    },
+    "histogram_global, random": {"global_atomic_sectors": _TURNS},
     "conv1d_outputs": {"global_load_requests": _UNROLLED, "global_load_sectors": _UNROLLED},
     **{
         f"conv1d_vector, n = {n}, filter of 3": {

@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 if TYPE_CHECKING:
+    from helpers.device import Device
     from helpers.results import Record
     from helpers.simulator import Profile
 
@@ -34,8 +37,9 @@ INK = "#222222"
 
 MOST_REQUESTS = 6  # of a warp that an access map tells apart; the others are drawn alike
 MOST_CELLS = 64  # of an array that a picture of single cells can show
-MOST_CELLS_2D = 24  # along one axis of a two-dimensional one
-MOST_SOURCE = 64  # characters of a source line beside its traffic
+MOST_CELLS_2D = 24  # along one axis of a two-dimensional one that is shown whole
+MOST_STAGED_2D = 40  # along one axis of a tile with its halo
+MOST_SOURCE = 80  # characters of a source line above its traffic
 MOST_BLOCKS, MOST_THREADS = 8, 64  # along one axis of a picture of a grid, of a block
 ROOFLINE = "roofline"
 LOG_FROM = 30  # largest over smallest speedup from which on the axis is logarithmic
@@ -60,7 +64,8 @@ def style(ax: Axes, title: str = "") -> Axes:
 
 def caption(ax: Axes, record: Record) -> Axes:
     """Write where and when a record was measured, small, under the axes: "Measured on NVIDIA H200, 2026-11-21"."""
-    below = -36 if ax.get_xlabel() else -20
+    label = ax.get_xlabel()
+    below = -20 - 16 * (label.count("\n") + 1 if label else 0)
     ax.annotate(
         record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
         fontsize="x-small", color="#555555", va="top",
@@ -204,6 +209,85 @@ def _name_bars(ax: Axes, names: Sequence[str]) -> None:
     ax.margins(x=0.18)
 
 
+def ladder(
+    ax: Axes,
+    data: Data,
+    *,
+    floor_ms: float | None = None,
+    yardstick: str = "",
+    logarithmic: bool | None = None,
+    where: Mapping[str, Any] | None = None,
+    by: str | Sequence[str] = "series",
+    title: str = "",
+) -> Axes:
+    """Horizontal bars from the slowest step to the fastest: the time of each, and how many times faster than the step above.
+
+    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and parameters); where, by: as for
+    speedup(). floor_ms: the roofline floor in ms, a dotted line, for instance 1e3 * limits.floor(work, device).seconds;
+    yardstick: the name of a bar that is no step, such as a library's: it stands hatched below the others, and says what
+    part of its speed the last step has. logarithmic: the time axis; unless given, where the slowest step takes more than
+    30 times as long as the shortest bar or the floor. On a logarithmic axis compare the ends of bars and not their lengths.
+
+    Raises ValueError for no rows, rows without times or names, several rows for one bar, no step besides the yardstick,
+    an unknown yardstick, or a floor that is not positive.
+    """
+    rows = _one_row_each(_timed(data, where), by)
+    if yardstick and yardstick not in rows:
+        raise ValueError(f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}")
+    if floor_ms is not None and not 0 < floor_ms < math.inf:
+        raise ValueError(f"floor_ms is {floor_ms}: give the floor in ms, such as 1e3 * limits.floor(work, device).seconds")
+    names = sorted((name for name in rows if name != yardstick), key=lambda name: -rows[name]["median_ms"])
+    if not names:
+        raise ValueError(f"there is no step besides the yardstick {yardstick!r}")
+    style(ax, title)
+    least = min([row["low_ms"] for row in rows.values()] + ([floor_ms] if floor_ms else []))
+    if logarithmic is None:
+        logarithmic = rows[names[0]]["median_ms"] > LOG_FROM * least
+    if logarithmic:
+        ax.set_xscale("log")
+    start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
+    for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
+        _draw_step(ax, y, rows[name], start, text, hatched=name == yardstick)
+    if floor_ms:
+        _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
+    _name_bars(ax, [*names, *([yardstick] if yardstick else [])])
+    longest = max(row["high_ms"] for row in rows.values())
+    ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)  # text stands beside the bars
+    ax.set_xlabel(f"time (ms{'; a logarithmic axis' if logarithmic else ''}; shorter is faster)")
+    ax.xaxis.set_major_formatter(FuncFormatter(_tick))
+    return ax
+
+
+def _climb(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstick: str) -> dict[str, str]:
+    """What stands beside each bar: its time, and its gain over the step before."""
+    times = [rows[name]["median_ms"] for name in names]
+    told = {
+        name: _duration(ms) + (f"   {_ratio(before / ms)}× faster" if k else "")
+        for k, (name, ms, before) in enumerate(zip(names, times, [0.0, *times], strict=False))
+    }
+    if yardstick:
+        ms = rows[yardstick]["median_ms"]
+        told[yardstick] = f"{_duration(ms)}   the last step has {_ratio(100 * ms / times[-1])} % of its speed"
+    return told
+
+
+def _draw_step(ax: Axes, y: int, row: Mapping[str, Any], start: float, text: str, *, hatched: bool) -> None:
+    look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
+    ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+    whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
+    ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # the line of the floor ends there
+    _beside(ax, row["high_ms"], y, text, bbox=behind, zorder=3)
+
+
+def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
+    label = f"{ROOFLINE} floor: {_duration(floor_ms)} (the last step has {_ratio(100 * floor_ms / fastest)} % of its speed)"
+    ax.axvline(floor_ms, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "borderpad": 0.2}
+    ax.legend(handles=[ax.lines[-1]], frameon=False, fontsize="small", handlelength=3.2, **above)
+    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)  # above the legend
+
+
 def share(
     ax: Axes,
     data: Data,
@@ -335,6 +419,97 @@ def _throughputs(sizes: Sequence, seconds: Sequence[float], bytes_of: Callable) 
     return [bytes_of(size) / s / 1e9 for size, s in zip(sizes, seconds, strict=True)]
 
 
+def roofline(ax: Axes, points: Sequence[tuple[str, float, float]], device: Device, *, what: str = "FP32", title: str = "") -> Axes:
+    """The roofline of a device, both axes logarithmic, and kernels below it: speed against arithmetic intensity.
+
+    points: (label, intensity in flop/byte, speed in flop/s), for instance (name, work.intensity, work.flops / seconds) with
+    a limits.Work; the text at a point says its part of the roof above it. device: its dram_bandwidth (bytes/s) and fp32_peak
+    (flop/s) are the two roofs; they meet at the intensity from which on a kernel is bound by arithmetic.
+
+    Raises ValueError for no points, a point that is not a label and two positive numbers, a label given twice, or a device
+    without figures.
+    """
+    if device.dram_bandwidth is None or device.fp32_peak is None:
+        raise ValueError(
+            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 peak to draw a roof from: "
+            "pass the device that a record was measured on, record.device"
+        )
+    _require_points(points)
+    style(ax, title)
+    ridge = device.fp32_peak / device.dram_bandwidth
+    left = min(ridge, *(x for _, x, _ in points)) / 4
+    right = max(ridge, *(x for _, x, _ in points)) * 8
+    lowest = min(device.dram_bandwidth * left, *(speed for _, _, speed in points))
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(lowest / 6e12, device.fp32_peak * 4 / 1e12))
+    _draw_roofs(ax, device, ridge, left, right)
+    labels = []
+    for number, (label, intensity, speed) in enumerate(points):
+        part = speed / min(device.fp32_peak, device.dram_bandwidth * intensity)
+        look = {"marker": MARKERS[number % len(MARKERS)], "facecolors": ("white", COLOURS[0])[number % 2]}
+        ax.scatter(intensity, speed / 1e12, s=36, edgecolors=COLOURS[0], zorder=4, **look)
+        labels.append(_label_point(ax, f"{label}  {_ratio(100 * part)} %", intensity, speed / 1e12))
+    ax.set_xlabel("arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point", fontsize="small")
+    ax.set_ylabel(f"{what} speed (Tflop/s)")
+    ax.grid(which="major", color="#e4e4e4", linewidth=0.6)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(_tick))
+    while not _part_labels(ax, labels):  # more room below
+        ax.set_ylim(bottom=ax.get_ylim()[0] / 4)
+    return ax
+
+
+def _require_points(points: Sequence) -> None:
+    if not points:
+        raise ValueError("there is nothing to draw: no points; give (label, flop/byte, flop/s) for each")
+    seen: set[str] = set()
+    for point in points:
+        if isinstance(point, str) or len(point) != 3 or not all(0 < float(value) < math.inf for value in point[1:]):
+            raise ValueError(f"{point!r} is no point: give (label, flop/byte, flop/s), both figures above 0")
+        if point[0] in seen:
+            raise ValueError(f"there are several points {point[0]!r}: give each a label of its own")
+        seen.add(point[0])
+
+
+def _draw_roofs(ax: Axes, device: Device, ridge: float, left: float, right: float) -> None:
+    bandwidth, peak = device.dram_bandwidth / 1e12, device.fp32_peak / 1e12
+    ax.plot([left, ridge, right], [bandwidth * left, peak, peak], color=INK, linewidth=2.2)
+    ax.plot([ridge, ridge], [1e-12 * peak, peak], color="#777777", linewidth=0.9, linestyle=":")
+    # Along a line where y is proportional to x the slope is y / x, on any scales; the axes turn the text as they turn the line.
+    above = 1.25 * bandwidth
+    turned = {"rotation": math.degrees(math.atan(above)), "rotation_mode": "anchor", "transform_rotates_text": True}
+    at = ridge**0.3 * left**0.7
+    ax.text(at, above * at, f"DRAM {_ratio(bandwidth)} TB/s", fontsize="small", color=INK, **turned)
+    text = {"textcoords": "offset points", "fontsize": "small", "color": INK, "va": "bottom"}
+    ax.annotate(f"{_ratio(peak)} Tflop/s", (right, peak), (-4, 4), ha="right", **text)
+    ax.annotate(f"{_ratio(ridge)} flop/byte", (ridge, 0), (4, 4), ("data", "axes fraction"), **text)
+
+
+def _label_point(ax: Axes, text: str, x: float, y: float):
+    """A label to the right of a point, where the roof is never lower, with a line to the point once it is moved."""
+    line = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)}
+    look = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": INK}
+    return ax.annotate(text, (x, y), (12, 0), arrowprops=line, **look)
+
+
+def _part_labels(ax: Axes, labels: Sequence) -> bool:
+    """Move labels down, for the roof is above them, until none overlaps another; whether they are still above the axis."""
+    figure = ax.get_figure()
+    figure.draw_without_rendering()  # so that the axes have their place, and texts their size
+    points = 72 / figure.dpi
+    placed: list[tuple[float, float, float]] = []  # left and right end, height of the middle
+    for label in sorted(labels, key=lambda label: -label.xy[1]):
+        x, home = ax.transData.transform(label.xy) * points
+        box = Text.get_window_extent(label)  # without the line to the point
+        right, apart = x + 24 + box.width * points, box.height * points + 2
+        y = home
+        for left, end, taken in sorted(placed, key=lambda place: -place[2]):
+            if left < right and x < end and abs(y - taken) < apart:
+                y = taken - apart
+        placed.append((x, right, y))
+        label.set_position((12, y - home))
+    return min(y for _, _, y in placed) - apart > ax.get_window_extent().y0 * points
+
+
 def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """The rows of `data` that have what `where` says; ValueError when there are none, or one has no time."""
     rows = list(data.rows() if hasattr(data, "rows") else data)
@@ -345,13 +520,26 @@ def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any
         there = "; ".join(f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where)
         raise ValueError(f"no row has {dict(where)}. In the record there is {there}")
     for row in chosen:
-        if row.get("median_ms") is None:
-            raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
+        _require_time(row)
     return chosen
+
+
+def _require_time(row: Mapping[str, Any]) -> None:
+    """ValueError for a row without a time above 0 and its interval."""
+    times = {key: row.get(key) for key in ("low_ms", "median_ms", "high_ms")}
+    if times["median_ms"] is None:
+        raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
+    if missing := [key for key, value in times.items() if value is None]:
+        raise ValueError(f"the row {dict(row)} has a median_ms and no {missing[0]}: a time comes with its interval")
+    low, median, high = times.values()
+    if not 0 < low <= median <= high < math.inf:
+        raise ValueError(f"the row {dict(row)} has times that cannot be: 0 < low_ms <= median_ms <= high_ms must hold")
 
 
 def _name(row: Mapping[str, Any], by: str | Sequence[str]) -> str:
     columns = (by,) if isinstance(by, str) else by
+    if all(row.get(column) is None for column in columns):
+        raise ValueError(f"a row has no {columns[0]!r} to name it by; it has: {', '.join(row)}")
     return ", ".join(str(row.get(column)) for column in columns)
 
 
@@ -504,25 +692,36 @@ def bank_conflicts(
     _chosen(made, None, [number], f"shared {kind}s of {array}")
     cells, wavefronts, least = _wavefronts(made[number - 1])
     style(ax, title)
-    for (lane, bank), wavefront in cells.items():
-        shade = 0.93 - 0.75 * (wavefront - 1) / max(wavefronts - 1, 1)
-        ax.add_patch(Rectangle((bank - 0.5, lane - 0.5), 1, 1, facecolor=(shade, shade, shade), edgecolor="white", linewidth=0.4))
-        colour = INK if shade > 0.55 else "white"
-        ax.text(bank, lane, str(wavefront), ha="center", va="center", fontsize=6, color=colour, clip_on=True)
-    words = _words_in_banks(made[number - 1])
-    several = {bank: count for bank, count in words.items() if count > 1}
-    for bank, count in several.items():
-        ax.add_patch(Rectangle((bank - 0.5, -0.5), 1, WARP, fill=False, edgecolor=COLOURS[1], linewidth=1.6, zorder=3))
-        ax.text(bank, -1.4, str(count), ha="center", va="center", fontsize=7, fontweight="bold", color=INK)
-    ax.vlines([bank + 0.5 for bank in range(BANKS)], -0.5, WARP - 0.5, color=PALE, linewidth=0.5, zorder=0)
+    _draw_wavefronts(ax, cells, wavefronts)
+    several = {bank: count for bank, count in _words_in_banks(made[number - 1]).items() if count > 1}
+    _frame_banks(ax, several)
     ticks = {lane: str(lane) for lane in (0, 8, 16, 24, 31)}
-    ax.set_yticks([*([-1.4] if several else []), *ticks], [*(["words of a bank"] if several else []), *ticks.values()])
-    ax.set(xlim=(-0.5, BANKS - 0.5), ylim=(WARP - 0.5, -2.2 if several else -0.5), xticks=list(ticks))
+    ax.set_yticks([*([_HEAD] if several else []), *ticks], [*(["words of\nthe bank"] if several else []), *ticks.values()])
+    ax.set(xlim=(-0.6, BANKS - 0.4), ylim=(WARP - 0.4, _HEAD - 1.2 if several else -0.6), xticks=list(ticks))
     ax.set_ylabel("lane of the warp")
-    extra = wavefronts - least
-    told = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {extra} for conflicts"
-    ax.set_xlabel(f"bank ({kind} of {array}, line {made[number - 1].line}: {told})")
+    told = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {wavefronts - least} for conflicts"
+    ax.set_xlabel(f"bank of 4 bytes\n{kind} of {array}, line {made[number - 1].line}: {told}", fontsize="small")
     return ax
+
+
+_HEAD = -2.3  # above lane 0: how many words of a bank the lanes want
+
+
+def _draw_wavefronts(ax: Axes, cells: Mapping[tuple[int, int], int], wavefronts: int) -> None:
+    """Shade and number of the cell of each (lane, bank)."""
+    ax.vlines([bank + 0.5 for bank in range(-1, BANKS)], -0.5, WARP - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
+    for (lane, bank), wavefront in cells.items():
+        shade = 0.88 - 0.7 * (wavefront - 1) / max(wavefronts - 1, 1)
+        look = {"facecolor": (shade, shade, shade), "edgecolor": "#555555", "linewidth": 0.4}
+        ax.add_patch(Rectangle((bank - 0.5, lane - 0.5), 1, 1, **look))
+        colour = INK if shade > 0.55 else "white"
+        ax.text(bank, lane, str(wavefront), ha="center", va="center_baseline", fontsize=6, color=colour, clip_on=True)
+
+
+def _frame_banks(ax: Axes, words: Mapping[int, int]) -> None:
+    for bank, count in words.items():
+        ax.add_patch(Rectangle((bank - 0.5, -0.5), 1, WARP, fill=False, edgecolor=COLOURS[1], linewidth=1.6, zorder=3))
+        ax.text(bank, _HEAD, str(count), ha="center", va="center_baseline", fontsize=7, fontweight="bold", color=INK)
 
 
 def _passes(request) -> list[list[tuple[int, int]]]:
@@ -567,11 +766,12 @@ _COUNTED = {"sectors": "global", "wavefronts": "shared", "conflicts": "shared", 
 
 
 def traffic(ax: Axes, profile: Profile, *, counter: str = "sectors", title: str = "") -> Axes:
-    """The source lines that touch memory, and beside each one a bar for each array that it touches: how much of what.
+    """The source lines that touch memory, and below each one a bar for each array that it touches: how much of what.
 
     counter: "sectors" of global memory (the bar is filled as far as lanes asked for the bytes that were moved, and
     hatched where they were moved in vain), "wavefronts" or "conflicts" of shared memory, "requests" or "lanes" of both
-    and of constant memory. The text says the count, its share of all bars, and of sectors the part used.
+    and of constant memory. The text says the count, its share of all bars, and of sectors the part that lanes asked for:
+    above 100 % where several lanes ask for the same bytes.
 
     Raises ValueError for another counter, or where the launch made none.
     """
@@ -583,17 +783,13 @@ def traffic(ax: Axes, profile: Profile, *, counter: str = "sectors", title: str 
     if not rows:
         raise ValueError(f"{profile.kernel} made no {counter}{f' in {space} memory' if space else ''}")
     rows.sort(key=lambda row: row.line)
-    total = sum(getattr(row, counter) for row in rows)
     style(ax, title)
-    for y, row in enumerate(rows):
-        _draw_traffic(ax, y, row, counter, total)
-    labels = [_source_label(row, rows[y - 1] if y else None) for y, row in enumerate(rows)]
-    _name_bars(ax, labels)
-    for label in ax.get_yticklabels():
-        label.set(family="monospace", fontsize="small")
-    ax.margins(x=0.05)
-    ax.set_ylim(len(rows) - 0.5, -0.6)
-    ax.set_xlim(left=0)
+    places = _draw_lines(ax, rows, counter)
+    ax.set_yticks(list(places), places.values(), fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(max(places) + 0.6, -0.6)
+    ax.set_xlim(0, 1.5 * max(getattr(row, counter) for row in rows))  # the text stands to the right of the bars
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(_tick))
     unit = f" of {SECTOR_BYTES} bytes (filled: asked for; hatched: moved in vain)" if counter == "sectors" else ""
     part = "" if profile.blocks_run == profile.blocks else f", in {profile.blocks_run:,} of {profile.blocks:,} blocks"
@@ -601,23 +797,38 @@ def traffic(ax: Axes, profile: Profile, *, counter: str = "sectors", title: str 
     return ax
 
 
-def _draw_traffic(ax: Axes, y: int, row, counter: str, total: int) -> None:
+def _draw_lines(ax: Axes, rows: Sequence, counter: str) -> dict[float, str]:
+    """Draws a heading for each source line and a bar for each row; returns the names of the bars by their place."""
+    total = sum(getattr(row, counter) for row in rows)
+    places: dict[float, str] = {}
+    y = 0.0
+    for number, row in enumerate(rows):
+        if number == 0 or rows[number - 1].line != row.line:
+            y += 0.25 * (number > 0)
+            code = {"family": "monospace", "fontsize": "small", "va": "center", "color": INK, "in_layout": False}
+            ax.annotate(_source_label(row), (0, y), (4, 0), ("axes fraction", "data"), "offset points", **code)
+            y += 0.85
+        _draw_traffic(ax, y, row, counter, total)
+        places[y] = f"{row.access} of {row.array}"
+        y += 0.95
+    return places
+
+
+def _draw_traffic(ax: Axes, y: float, row, counter: str, total: int) -> None:
     value = getattr(row, counter)
-    text = f"{row.access} of {row.array}: {value:,} ({value / total:.0%})"
+    text = f"{value:,} ({value / total:.0%})"
     used = value
     if counter == "sectors":
         part = row.bytes_used / (value * SECTOR_BYTES)
-        used, text = value * min(1.0, part), f"{text}, {part:.0%} used"
-    ax.barh(y + 0.16, used, height=0.42, color=COLOURS[5], edgecolor=INK, linewidth=0.8)
+        used, text = value * min(1.0, part), f"{text}, {part:.0%} asked for"
+    ax.barh(y, used, height=0.72, color=COLOURS[5], edgecolor=INK, linewidth=0.8)
     if used < value:
-        ax.barh(y + 0.16, value - used, left=used, height=0.42, color="white", hatch="////", edgecolor=INK, linewidth=0.8)
-    ax.annotate(text, (0, y - 0.26), (4, 0), textcoords="offset points", va="center", fontsize="small")
+        ax.barh(y, value - used, left=used, height=0.72, color="white", hatch="////", edgecolor=INK, linewidth=0.8)
+    _beside(ax, value, y, text)
 
 
-def _source_label(row, above) -> str:
-    """ "31  sum += N[i];", and nothing where the bar above belongs to the same line."""
-    if above is not None and above.line == row.line:
-        return ""
+def _source_label(row) -> str:
+    """The line's number and text: "31  sum += N[i];"."""
     text = row.source if len(row.source) <= MOST_SOURCE else f"{row.source[: MOST_SOURCE - 1]}…"
     return f"{row.line}  {text}".replace("$", r"\$")
 
@@ -631,10 +842,11 @@ def compare(
     names: tuple[str, str] = ("before", "after"),
     title: str = "",
 ) -> Axes:
-    """Two profiles side by side: a pair of bars for each counter, in percent of the longer one, counts and ratio as text.
+    """Two profiles side by side: a pair of bars for each counter, in percent of the longer one; the counts stand beside.
 
     counters: names of Profile.counters(), such as "global_load_sectors"; unless given, those that differ, or all that are
-    not 0 where none does. The ratio is after over before: 0.25× is a quarter.
+    not 0 where none does. Beside the second count stands what became of the first: "÷ 4" is a quarter, "× 3" three times
+    as many, "new" some where there were none.
 
     Raises ValueError for a counter that profiles do not have, or nothing to compare.
     """
@@ -644,24 +856,35 @@ def compare(
     shown = list(counters) or [n for n in both[0] if both[0][n] != both[1].get(n)] or [n for n in both[0] if both[0][n]]
     if not shown:
         raise ValueError(f"neither {before.kernel} nor {after.kernel} touched memory: there is nothing to compare")
-    style(ax, title)
+    style(ax)
+    ax.set_title(title, loc="left", fontsize="medium", wrap=True, pad=24)  # the legend stands between title and bars
+    fontsize = "small" if len(shown) <= 8 else "x-small"
     for place, name in enumerate(shown):
-        _draw_pair(ax, place, both[0][name], both[1][name])
+        _draw_pair(ax, place, both[0][name], both[1][name], fontsize)
     _name_bars(ax, [name.replace("_", " ") for name in shown])
-    ax.set_xlim(0, 150)
-    ax.set_xticks(range(0, 101, 25))
-    ax.set_xlabel("percent of the longer bar of each pair; as text: the count, and after over before")
+    ax.tick_params(axis="y", labelsize=fontsize)
+    ax.set(xlim=(0, 132), ylim=(len(shown) - 0.5, -0.5), xticks=range(0, 101, 25))
+    ax.set_xlabel("percent of the longer bar of each pair", fontsize="small")
     handles = [Patch(label=name, **_group_look(1 - k)) for k, name in enumerate(names)]
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3, "borderpad": 0.2}
+    ax.legend(handles=handles, ncols=2, frameon=False, fontsize="small", **above)
     return ax
 
 
-def _draw_pair(ax: Axes, place: int, before: float, after: float) -> None:
+def _draw_pair(ax: Axes, place: int, before: float, after: float, fontsize: str) -> None:
     longest = max(before, after) or 1
-    ratio = f"{_ratio(after / before)}×" if before else ("" if after == before else "new")
-    for value, shift, look, text in ((before, -0.18, 1, ""), (after, 0.18, 0, f"   {ratio}")):
-        ax.barh(place + shift, 100 * value / longest, height=0.33, linewidth=0.8, **_group_look(look))
-        _beside(ax, 100 * value / longest, place + shift, f"{value:,}{text}")
+    for value, shift, look, text in ((before, -0.2, 1, ""), (after, 0.2, 0, f"   {_change(before, after)}")):
+        ax.barh(place + shift, 100 * value / longest, height=0.36, linewidth=0.8, **_group_look(look))
+        _beside(ax, 100 * value / longest, place + shift, f"{value:,}{text}", fontsize=fontsize)
+
+
+def _change(before: float, after: float) -> str:
+    """What became of a count: "÷ 4", "× 3", "same", "new" and "none"."""
+    if before == after:
+        return "same"
+    if not before or not after:
+        return "new" if after else "none"
+    return f"÷ {_ratio(before / after)}" if after < before else f"× {_ratio(after / before)}"
 
 
 # ------------------------------------------------------------------------------------------------------- launches
@@ -726,8 +949,10 @@ _CELLS = {
 }
 
 
-def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str) -> None:
-    ax.add_patch(Rectangle((x, y), 1, 1, linewidth=0.9, **_CELLS[look]))
+def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str, linewidth: float = 0.9) -> None:
+    ax.add_patch(Rectangle((x, y), 1, 1, linewidth=linewidth, **_CELLS[look]))
+    if not text:
+        return
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
     ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)
 
@@ -765,50 +990,118 @@ def halo2d(
     """The cells of a two-dimensional array, and those that one block stages: its tile, its halo, and ghosts outside.
 
     shape, tile: (rows, columns); block: (x, y) as blockIdx counts, so x is the tile's column. Shaded cells are the tile's
-    own, hatched cells its halo (neighbours' cells), dashed cells are ghosts, which count as 0. Thick lines part the tiles.
+    own, hatched cells its halo (neighbours' cells), dashed cells are ghosts, which count as 0. The thick frame goes round
+    what the block stages, thinner lines part the tiles. Above and on the right: the radius, the tile and the radius, in
+    cells. Of an array of more than 24 cells along an axis, ghosts too, the picture shows the block and 2 cells around.
 
-    Raises ValueError for sizes below 1 (radius: 0), more than 24 cells along an axis, or a block without a tile.
+    Raises ValueError for sizes below 1 (radius: 0), a block of more than 40 cells with its halo, or one without a tile.
     """
-    (rows, columns), (high, wide) = (tuple(map(int, pair)) for pair in (shape, tile))
-    if min(rows, columns, high, wide) < 1 or radius < 0:
-        raise ValueError(f"shape {rows, columns}, tile {high, wide}, radius {radius}: give at least 1, 1 and 0")
-    if max(rows, columns) + 2 * radius > MOST_CELLS_2D:
-        raise ValueError(f"a picture shows at most {MOST_CELLS_2D} cells along an axis, ghosts too: draw a smaller example")
-    across, down = -(-columns // wide), -(-rows // high)
-    if not (0 <= block[0] < across and 0 <= block[1] < down):
-        raise ValueError(f"block {tuple(block)} has no tile: there are {across} x {down} (x, y) tiles")
+    shape, tile = (tuple(map(int, pair)) for pair in (shape, tile))
+    _require_halo2d(shape, tile, radius, block)
     style(ax, title)
-    x, y = block[0] * wide, block[1] * high
-    for row in range(-radius, rows + radius):
-        for column in range(-radius, columns + radius):
-            _draw_cell(ax, column, row, "", _look_2d(row, column, (rows, columns), (y, y + high), (x, x + wide), radius))
-    for edge in range(across + 1):
-        ax.plot([min(edge * wide, columns)] * 2, [0, rows], color=INK, linewidth=1.8)
-    for edge in range(down + 1):
-        ax.plot([0, columns], [min(edge * high, rows)] * 2, color=INK, linewidth=1.8)
-    ax.set(xlim=(-radius - 0.3, columns + radius + 0.3), ylim=(rows + radius + 0.3, -radius - 0.3), aspect="equal")
-    ax.set_xticks([c + 0.5 for c in range(0, columns, wide)], range(0, columns, wide))
-    ax.set_yticks([r + 0.5 for r in range(0, rows, high)], range(0, rows, high))
-    ax.set(xlabel="column (x)", ylabel="row (y)")
-    ax.tick_params(length=0)
+    corner = block[1] * tile[0], block[0] * tile[1]
+    (top, bottom), (left, right) = (_shown(*axis, radius) for axis in zip(shape, corner, tile, strict=True))
+    counts: dict[str, int] = {}  # of the looks that are drawn: how many cells the block stages
+    for row in range(top, bottom):
+        for column in range(left, right):
+            look, staged = _look_2d((row, column), shape, corner, tile, radius)
+            counts[look] = counts.get(look, 0) + staged
+            _draw_cell(ax, column, row, "", look, linewidth=0.9 if right - left < 16 else 0.5)
+    _part_tiles(ax, shape, tile, (max(top, 0), min(bottom, shape[0])), (max(left, 0), min(right, shape[1])))
+    scale = max(right - left, bottom - top) / 24  # of what stands outside the cells
+    _frame_staged(ax, corner, tile, radius, (top, right), scale)
+    ax.set(xlim=(left - 0.3, right + 2.4 * scale), ylim=(bottom + 0.3, top - 2.4 * scale), aspect="equal", anchor="W")
+    _number_tiles(ax, (left, right), (top, bottom), shape, tile)
     ax.spines[:].set_visible(False)
-    looks = {
-        "own": f"own cells of block ({x // wide}, {y // high})",
-        "halo": "halo: neighbours' cells",
-        "ghost": "ghosts: count as 0",
-    }
-    handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
+    handles = _counted(counts, block, tile, radius)
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
     return ax
 
 
-def _look_2d(row: int, column: int, shape: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int], radius: int) -> str:
-    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
-        return "ghost"
-    if rows[0] <= row < rows[1] and columns[0] <= column < columns[1]:
-        return "own"
-    staged = rows[0] - radius <= row < rows[1] + radius and columns[0] - radius <= column < columns[1] + radius
-    return "halo" if staged else "plain"
+def _require_halo2d(shape: Sequence[int], tile: Sequence[int], radius: int, block: Sequence[int]) -> None:
+    """ValueError for a picture that cannot be drawn."""
+    if min(*shape, *tile) < 1 or radius < 0:
+        raise ValueError(f"shape {tuple(shape)}, tile {tuple(tile)}, radius {radius}: give at least 1, 1 and 0")
+    if max(tile) + 2 * radius > MOST_STAGED_2D:
+        staged = f"a tile of {tile[0]} x {tile[1]} with its halo has {tile[0] + 2 * radius} x {tile[1] + 2 * radius} cells"
+        raise ValueError(f"{staged}; a picture shows at most {MOST_STAGED_2D} along an axis: draw a smaller example")
+    across, down = -(-shape[1] // tile[1]), -(-shape[0] // tile[0])
+    if not (0 <= block[0] < across and 0 <= block[1] < down):
+        raise ValueError(f"block {tuple(block)} has no tile: there are {across} x {down} (x, y) tiles")
+
+
+def _shown(cells: int, first: int, width: int, radius: int) -> tuple[int, int]:
+    """From where to where to draw along an axis: all of a small array, or what the block stages and 2 cells around."""
+    low, high = -radius, max(cells, first + width) + radius
+    if high - low <= MOST_CELLS_2D:
+        return low, high
+    return max(low, first - radius - 2), min(high, first + width + radius + 2)
+
+
+def _look_2d(
+    cell: tuple[int, int], shape: Sequence[int], corner: Sequence[int], tile: Sequence[int], radius: int
+) -> tuple[str, bool]:
+    """The look of a cell, and whether the block stages it."""
+    axes = tuple(zip(cell, shape, corner, tile, strict=True))
+    staged = all(first - radius <= k < first + width + radius for k, _, first, width in axes)
+    if not all(0 <= k < cells for k, cells, _, _ in axes):
+        return "ghost", staged
+    if all(first <= k < first + width for k, _, first, width in axes):
+        return "own", True
+    return ("halo" if staged else "plain"), staged
+
+
+def _part_tiles(ax: Axes, shape: Sequence[int], tile: Sequence[int], rows: tuple[int, int], columns: tuple[int, int]) -> None:
+    """Lines between tiles and round the array, as far as they lie in what is shown."""
+    for edge in (min(k, shape[1]) for k in range(0, shape[1] + tile[1], tile[1])):
+        if columns[0] <= edge <= columns[1]:
+            ax.plot([edge] * 2, rows, color=INK, linewidth=1.4)
+    for edge in (min(k, shape[0]) for k in range(0, shape[0] + tile[0], tile[0])):
+        if rows[0] <= edge <= rows[1]:
+            ax.plot(columns, [edge] * 2, color=INK, linewidth=1.4)
+
+
+def _frame_staged(
+    ax: Axes, corner: Sequence[int], tile: Sequence[int], radius: int, outside: tuple[int, int], scale: float
+) -> None:
+    """A frame round what the block stages, and beside it, beyond `outside` (top, right), how many cells that is."""
+    (y, x), (high, wide) = corner, tile
+    low, far, up, down = x - radius, x + wide + radius, y - radius, y + high + radius
+    ax.plot([low, far, far, low, low], [up, up, down, down, up], color=INK, linewidth=2.6, solid_joinstyle="miter", zorder=4)
+    top, right, tip = outside[0] - 0.7 * scale, outside[1] + 0.7 * scale, 0.3 * scale
+    line, text = {"color": INK, "linewidth": 1}, {"ha": "center", "va": "center", "fontsize": "small", "color": INK}
+    for start, end in ((low, x), (x, x + wide), (x + wide, far)):
+        if end > start:
+            ax.plot([start + 0.1, start + 0.1, end - 0.1, end - 0.1], [top + tip, top, top, top + tip], **line)
+            ax.text((start + end) / 2, top - 0.9 * scale, str(end - start), **text)
+    for start, end in ((up, y), (y, y + high), (y + high, down)):
+        if end > start:
+            ax.plot([right - tip, right, right, right - tip], [start + 0.1, start + 0.1, end - 0.1, end - 0.1], **line)
+            ax.text(right + 0.9 * scale, (start + end) / 2, str(end - start), **text)
+
+
+def _number_tiles(ax: Axes, columns: tuple[int, int], rows: tuple[int, int], shape: Sequence[int], tile: Sequence[int]) -> None:
+    """The numbers of the first cells of tiles, and of the array's last cell, on both axes."""
+    for axis, (low, high), cells, width, name in (
+        (ax.xaxis, columns, shape[1], tile[1], "column (x)"), (ax.yaxis, rows, shape[0], tile[0], "row (y)")
+    ):  # fmt: skip
+        shown = [k for k in sorted({*range(0, cells, width), cells - 1}) if low <= k < high]
+        axis.set_ticks([k + 0.5 for k in shown], [f"{k:,}" for k in shown], fontsize="small")
+        axis.set_label_text(name if high - low >= cells else f"{name}, {cells:,} in all")
+    ax.tick_params(length=0)
+
+
+def _counted(counts: Mapping[str, int], block: Sequence[int], tile: Sequence[int], radius: int) -> list:
+    """Handles of a legend that says how many cells of each kind a block stages."""
+    high, wide = tile[0] + 2 * radius, tile[1] + 2 * radius
+    names = {
+        "own": f"own cells of block ({block[0]}, {block[1]}): {{:,}}",
+        "halo": "halo, neighbours' cells: {:,}",
+        "ghost": "ghosts, count as 0: {:,} staged",
+    }
+    looks = {look: name.format(counts[look]) for look, name in names.items() if look in counts}
+    frame = Line2D([], [], color=INK, linewidth=2.6, label=f"staged: {high} x {wide} = {high * wide:,} cells")
+    return [*(Patch(label=label, **_CELLS[look]) for look, label in looks.items()), frame]
 
 
 def grid_picture(ax: Axes, grid: Sequence[int], block: Sequence[int], *, chosen: Sequence[int] = (0, 0), title: str = "") -> Axes:

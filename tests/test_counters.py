@@ -152,7 +152,7 @@ def test_constant_memory_serves_one_word_at_a_time(index, replays):
     assert (found.constant_load_requests, found.constant_load_replays) == (1, replays)
 
 
-@pytest.mark.parametrize(("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("0", 32, 31)])
+@pytest.mark.parametrize(("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("threadIdx.x / 4", 4, 3), ("0", 32, 31)])
 def test_atomics_on_one_address_take_turns(index, sectors, turns):
     found = profile(f"atomicAdd(&y[{index}], 1.0f);")
     assert (found.global_atomic_requests, found.global_atomic_sectors, found.global_atomic_serialised) == (1, sectors, turns)
@@ -210,6 +210,17 @@ def test_neighbouring_shared_loads_are_joined(cells, requests):
     found = profile(f"{fill}y[t] = {cells};")
     assert found.shared_load_requests == requests
     assert found.total("bytes_used", "shared", "load") == 32 * 4 * cells.count("s[")
+
+
+def test_a_row_of_a_tile_is_read_by_vectors_in_an_unrolled_loop():
+    body = (
+        "__shared__ float s[16][16];\nint tx = threadIdx.x % 16, ty = threadIdx.x / 16;\n"
+        "s[ty][tx] = x[threadIdx.x];\n__syncthreads();\n"
+        "float a = 0;\nfor (int k = 0; k < 16; ++k) a += s[ty][k];\ny[threadIdx.x] = a;"
+    )
+    found = profile(body, block=(256,))
+    assert found.shared_load_requests == 8 * 4
+    assert profile(body.replace("for", "#pragma unroll 1\nfor"), block=(256,)).shared_load_requests == 8 * 16
 
 
 # ---- in words ----

@@ -10,11 +10,13 @@ from matplotlib import image
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
-from helpers import limits, plotting, simulator
+from helpers import kernels, limits, plotting, simulator
 from helpers.device import Device
 from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
+from helpers.simulator.profile import LineTraffic
 from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
@@ -499,13 +501,16 @@ def test_bank_conflicts_shows_the_worst_request_unless_told(ax):
         plotting.bank_conflicts(ax, both, array="N")
 
 
+# Loops that stay loops, so that no compiler makes one wide access of several: each is one request of 4 bytes a lane.
 TRANSPOSE = """
 extern "C" __global__ void transpose(float* out, const float* in, int n)
 {
     __shared__ float tile[32][32 + PAD];
     const int x = threadIdx.x;
+    #pragma unroll 1
     for (int y = 0; y < 32; ++y) tile[y][x] = in[y * n + x];
     __syncthreads();
+    #pragma unroll 1
     for (int y = 0; y < 32; ++y)
         out[x * n + y] = tile[x][y];
 }
@@ -528,10 +533,26 @@ def test_the_picture_agrees_with_the_engine(transposes, ax):
         assert seen.shared_load_wavefronts == 32 * wavefronts
 
 
+@pytest.mark.parametrize("outputs", [8, 9])
+def test_the_picture_agrees_with_the_engine_on_whatever_width_of_access(outputs):
+    cells, n = np.ones(64 * outputs, np.float32), 32 * outputs
+    seen = simulator.profile(
+        kernels.source("conv1d_outputs"), "conv1d_outputs", np.zeros(n, np.float32), cells[:n], np.int32(n), grid=(1,), block=(32,),
+        options=[f"-DOUTPUTS={outputs}", f"-DTILE_WIDTH={n}"], constants={"filter": np.ones(3, np.float32)},
+    )  # fmt: skip
+    for kind, counted in (("load", seen.shared_load_wavefronts), ("store", seen.shared_store_wavefronts)):
+        requests = [r for r in seen.requests if (r.space, r.kind) == ("shared", kind)]
+        assert sum(plotting._wavefronts(request)[1] for request in requests) == counted > 0
+
+
 def test_traffic_stands_beside_the_source(transposes, ax):
     assert plotting.traffic(ax, transposes[0], title="A claim") is ax
-    assert [label.get_text()[:12] for label in ax.get_yticklabels()] == ["6  for (int ", "9  out[x * n"]
-    assert {"load of in: 128 (11%), 100% used", "store of out: 1,024 (89%), 12% used"} <= texts(ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["load of in", "store of out"]
+    headings = {text.get_text(): text.xy[1] for text in ax.texts if text.get_family() == ["monospace"]}
+    assert [heading[:12] for heading in headings] == ["7  for (int ", "11  out[x * "]
+    above = [(bar.get_y() + bar.get_height() / 2) - y for bar, y in zip(ax.patches, headings.values(), strict=False)]
+    assert 0 < above[0] < 1, "a bar stands below the line that it belongs to"
+    assert {"128 (11%), 100% asked for", "1,024 (89%), 12% asked for"} <= texts(ax)
     hatched = [(bar.get_x(), bar.get_width()) for bar in ax.patches if bar.get_hatch()]
     assert hatched == [(128, 1024 - 128)]
     assert ax.get_xlabel().startswith("sectors of 32 bytes")
@@ -539,11 +560,20 @@ def test_traffic_stands_beside_the_source(transposes, ax):
 
 def test_traffic_of_shared_memory(transposes, ax):
     plotting.traffic(ax, transposes[0], counter="wavefronts")
-    assert {"store of tile: 32 (3%)", "load of tile: 1,024 (97%)"} <= texts(ax)
+    assert {"32 (3%)", "1,024 (97%)"} <= texts(ax)
+    assert {name: bar.get_width() for name, bar in bars(ax).items()} == {"store of tile": 32, "load of tile": 1024}
     ax.clear()
     plotting.traffic(ax, transposes[0], counter="requests")
-    told = {text.split(":")[0] for text in texts(ax)}
-    assert told == {"load of in", "store of tile", "load of tile", "store of out"}  # and not the barrier
+    # Two lines, with two bars each; the barrier is not among them.
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["load of in", "store of tile", "load of tile", "store of out"]
+    assert len([text for text in ax.texts if text.get_family() == ["monospace"]]) == 2
+
+
+def test_traffic_of_bytes_that_several_lanes_ask_for_is_filled_and_no_more(ax):
+    row = LineTraffic(4, "sum += filter[k];", "load", "global", "filter", 2, 64, 256, 2, 0, 0)
+    plotting.traffic(ax, Profile("k", (1, 1, 1), (32, 1, 1), (), True, 1, 1, (row,), ()))
+    assert [(bar.get_width(), bar.get_hatch()) for bar in ax.patches] == [(2, None)]
+    assert "2 (100%), 400% asked for" in texts(ax)
 
 
 def test_traffic_refuses(transposes, ax):
@@ -557,15 +587,24 @@ def test_compare_shows_what_differs(transposes, ax):
     assert plotting.compare(ax, *transposes, names=("plain", "padded")) is ax
     shown = [label.get_text() for label in ax.get_yticklabels()]
     assert "shared load wavefronts" in shown and "shared load conflicts" in shown and "global load sectors" not in shown
-    assert {"1,024", "32   0.0312×", "992", "0   0×"} <= texts(ax)
+    assert {"1,024", "32   ÷ 32", "992", "0   none"} <= texts(ax)
     assert legend(ax) == ["plain", "padded"]
 
 
 def test_compare_of_chosen_counters(transposes, ax):
     plotting.compare(ax, transposes[1], transposes[0], counters=["shared_load_conflicts", "global_load_sectors"])
-    assert {"992   new", "128   1×"} <= texts(ax)
+    assert {"992   new", "128   same"} <= texts(ax)
+    assert [bar.get_width() for bar in ax.patches] == [0, 100, 100, 100]
     with pytest.raises(ValueError, match="no counter 'sectors'; there is: global_load_requests"):
         plotting.compare(ax, *transposes, counters=["sectors"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [(12, 3, "÷ 4"), (3, 12, "× 4"), (5, 5, "same"), (0, 0, "same"), (0, 7, "new"), (7, 0, "none"), (4346, 670, "÷ 6.49")],
+)
+def test_change(before, after, text):
+    assert plotting._change(before, after) == text
 
 
 # ------------------------------------------------------------------------------------------------------ halo of a picture
@@ -577,20 +616,154 @@ def test_halo_in_two_dimensions(ax):
     assert sorted(cells["own"]) == [(x, y) for x in range(4, 8) for y in range(3)]
     assert sorted(cells["halo"]) == sorted([(3, y) for y in range(4)] + [(8, y) for y in range(4)] + [(x, 3) for x in range(4, 8)])
     assert len(cells["ghost"]) == 8 * 11 - 6 * 9
-    assert legend(ax)[0] == "own cells of block (1, 0)"
+    assert legend(ax) == [
+        "own cells of block (1, 0): 12", "halo, neighbours' cells: 12", "ghosts, count as 0: 6 staged", "staged: 5 x 6 = 30 cells",
+    ]  # fmt: skip
+    assert sorted(texts(ax)) == ["1", "3", "4"]  # radius, rows and columns of the tile
+
+
+def test_halo_of_a_filter_of_seven_in_a_large_array(ax):
+    plotting.halo2d(ax, (1080, 1920), (16, 16), 3, block=(5, 7))
+    cells = looks(ax)
+    assert {look: len(found) for look, found in cells.items()} == {
+        "own": 256, "halo": 22**2 - 256, "ghost": 0, "plain": 26**2 - 22**2,
+    }  # fmt: skip
+    assert min(cells["own"]) == (80, 112) and min(cells["plain"]) == (75, 107) and max(cells["plain"]) == (100, 132)
+    assert legend(ax) == ["own cells of block (5, 7): 256", "halo, neighbours' cells: 228", "staged: 22 x 22 = 484 cells"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["80", "96"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column (x), 1,920 in all", "row (y), 1,080 in all")
+
+
+def test_halo_of_the_last_block_counts_what_lies_outside(ax):
+    plotting.halo2d(ax, (40, 40), (16, 16), 3, block=(2, 2))
+    assert legend(ax)[:3] == [
+        "own cells of block (2, 2): 64", "halo, neighbours' cells: 57", "ghosts, count as 0: 363 staged",
+    ]  # fmt: skip
+    frame = max(ax.lines, key=lambda line: line.get_linewidth())
+    assert frame.get_xydata().min() == 29 and frame.get_xydata().max() == 51
 
 
 @pytest.mark.parametrize(
     ("sizes", "options", "message"),
     [
         (((0, 4), (2, 2), 1), {}, "give at least 1, 1 and 0"),
-        (((20, 40), (4, 4), 1), {}, "at most 24 cells along an axis"),
+        (((200, 400), (32, 36), 3), {}, "a tile of 32 x 36 with its halo has 38 x 42 cells; a picture shows at most 40"),
         (((6, 9), (3, 4), 1), {"block": (3, 0)}, r"there are 3 x 2 \(x, y\) tiles"),
     ],
 )
 def test_halo_in_two_dimensions_refuses(ax, sizes, options, message):
     with pytest.raises(ValueError, match=message):
         plotting.halo2d(ax, *sizes, **options)
+
+
+# --------------------------------------------------------------------------------------------------- ladder and roofline
+
+
+def test_ladder_climbs_from_the_slowest_to_the_fastest(ax):
+    assert plotting.ladder(ax, THREE, title="A claim") is ax
+    assert {name: bar.get_width() for name, bar in bars(ax).items()} == {"conv1d_tiled": 16, "C++, one core": 8, "conv1d_basic": 2}
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["conv1d_tiled", "C++, one core", "conv1d_basic"]
+    assert ax.yaxis_inverted(), "the slowest is on top"
+    assert texts(ax) == {"16 ms", "8 ms   2× faster", "2 ms   4× faster"}
+    assert ax.get_xlabel() == "time (ms; shorter is faster)" and ax.get_xscale() == "linear" and ax.get_xlim()[0] == 0
+    ends = [container.lines[2][0].get_segments()[0][:, 0].tolist() for container in ax.containers if hasattr(container, "lines")]
+    assert np.allclose(ends, [[15, 18], [7, 9], [1.8, 2.5]])
+
+
+def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
+    plotting.ladder(ax, THREE, floor_ms=0.5, yardstick="C++, one core")
+    assert {name: bool(bar.get_hatch()) for name, bar in bars(ax).items()} == {
+        "conv1d_tiled": False, "conv1d_basic": False, "C++, one core": True,
+    }  # fmt: skip
+    assert list(bars(ax))[-1] == "C++, one core"
+    assert texts(ax) == {"16 ms", "2 ms   8× faster", "8 ms   the last step has 400 % of its speed"}
+    assert floor_line(ax).get_xdata() == [0.5, 0.5]
+    assert legend(ax) == ["roofline floor: 500 µs (the last step has 25 % of its speed)"]
+
+
+def test_ladder_is_logarithmic_where_steps_are_far_apart_and_where_told(ax):
+    plotting.ladder(ax, THREE, floor_ms=0.1)
+    assert ax.get_xscale() == "log" and "a logarithmic axis" in ax.get_xlabel()
+    assert np.allclose([bar.get_x() + bar.get_width() for bar in ax.patches], [16, 8, 2])
+    assert ax.get_xlim()[0] < 0.1
+    for logarithmic, scale in ((True, "log"), (False, "linear")):
+        ax.clear()
+        plotting.ladder(ax, THREE, logarithmic=logarithmic)
+        assert ax.get_xscale() == scale
+
+
+def step(**changes) -> dict:
+    return {"series": "a", "median_ms": 2.0, "low_ms": 1.0, "high_ms": 3.0, **changes}
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ([], {}, "no rows"),
+        ([step(median_ms=None)], {}, "has no time"),
+        ([step(low_ms=None)], {}, "has a median_ms and no low_ms: a time comes with its interval"),
+        ([step(low_ms=2.5)], {}, "times that cannot be: 0 < low_ms <= median_ms"),
+        ([step(low_ms=0)], {}, "times that cannot be"),
+        ([step(high_ms=float("nan"))], {}, "times that cannot be"),
+        ([step()], {"by": "label"}, "a row has no 'label' to name it by; it has: series, median_ms"),
+        ([step(), step()], {}, "several rows for a"),
+        (THREE, {"yardstick": "cuDNN"}, "no row 'cuDNN' to measure by; there is: C"),
+        ([step()], {"yardstick": "a"}, "no step besides the yardstick 'a'"),
+        (THREE, {"floor_ms": 0}, "floor_ms is 0: give the floor in ms"),
+    ],
+)
+def test_ladder_refuses(ax, data, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.ladder(ax, data, **options)
+
+
+POINTS = [("tiled", 0.75, 3.0e12), ("constant", 0.75, 1.9e12), ("basic", 0.75, 1.9e12), ("matmul", 60.0, 33.5e12)]
+
+
+def test_roofline_is_bandwidth_times_intensity_up_to_the_peak(ax):
+    assert plotting.roofline(ax, POINTS, H200) is ax
+    roof = max(ax.lines, key=lambda line: line.get_linewidth()).get_xydata()
+    ridge = 67e12 / 4.8e12
+    assert np.allclose(roof[1], [ridge, 67]) and np.allclose(roof[0][1], 4.8 * roof[0][0]) and roof[2][1] == 67
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [mark.get_offsets()[0].tolist() for mark in ax.collections] == [[0.75, 3.0], [0.75, 1.9], [0.75, 1.9], [60.0, 33.5]]
+    assert {"tiled  83.3 %", "constant  52.8 %", "matmul  50 %", "67 Tflop/s", "DRAM 4.8 TB/s", "14 flop/byte"} <= texts(ax)
+    assert ax.get_xlabel().startswith("arithmetic intensity (flop per byte") and "Tflop/s" in ax.get_ylabel()
+
+
+@pytest.mark.parametrize("width", [5, 9])
+def test_labels_of_a_roofline_do_not_overlap(width):
+    ax = Figure(figsize=(width, 4)).subplots()
+    crowd = [(f"conv1d_step_{k}", 0.75, 1.9e12 + k * 1e9) for k in range(8)] + [("other", 0.9, 1.9e12)]
+    plotting.roofline(ax, crowd, H200, title="A claim")
+    ax.figure.draw_without_rendering()
+    labels = [text for text in ax.texts if text.get_text().endswith("%")]
+    boxes = [Text.get_window_extent(text) for text in labels]  # without the lines to the points
+    assert len(boxes) == 9
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert all(text.get_position()[1] <= 0 for text in labels), "labels move down, away from the roof"
+    assert ax.get_window_extent().y0 < min(box.y0 for box in boxes), "and stay above the axis"
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([], "no points; give"),
+        ([("a", 1.0)], r"\('a', 1.0\) is no point: give \(label, flop/byte, flop/s\)"),
+        ([("a", 0.0, 1e12)], "both figures above 0"),
+        ([("a", 1.0, float("nan"))], "both figures above 0"),
+        ([("a", 1.0, 1e12), ("a", 2.0, 1e12)], "several points 'a'"),
+    ],
+)
+def test_roofline_refuses(ax, points, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.roofline(ax, points, H200)
+
+
+def test_roofline_needs_a_device_with_figures(ax):
+    simulated = Device("simulator", "the simulator", (9, 0), 132, 49152, 50 * 2**20, None, None, "no GPU")
+    with pytest.raises(ValueError, match=r"the simulator \(simulator\) has no DRAM bandwidth .* record.device"):
+        plotting.roofline(ax, POINTS, simulated)
 
 
 # --------------------------------------------------------------------------------------------------------- all of them
@@ -604,6 +777,10 @@ DRAW = {
     "share": lambda ax: plotting.share(ax, THREE, yardstick="C++, one core", title="A claim"),
     "bank_conflicts": lambda ax: plotting.bank_conflicts(ax, column(8), array="filter", title="A claim"),
     "halo2d": lambda ax: plotting.halo2d(ax, (6, 9), (3, 4), 1, title="A claim"),
+    "halo2d of a large array": lambda ax: plotting.halo2d(ax, (99, 99), (16, 16), 3, block=(1, 2), title="A claim"),
+    "ladder": lambda ax: plotting.ladder(ax, THREE, floor_ms=1.0, yardstick="conv1d_basic", title="A claim"),
+    "ladder, logarithmic": lambda ax: plotting.ladder(ax, THREE, floor_ms=0.01, title="A claim"),
+    "roofline": lambda ax: plotting.roofline(ax, POINTS, H200, title="A claim"),
     "grid_picture": lambda ax: plotting.grid_picture(ax, (3,), (64,), title="A claim"),
 }
 

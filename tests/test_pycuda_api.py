@@ -191,17 +191,17 @@ WRONG_ARGUMENTS = {
     "a Python int": (
         lambda o, i: (o, i, N, np.float32(1)),
         TypeError,
-        r"^invalid type on parameter #2 \(0-based\): `int n`.*np.int32",
+        r"^parameter #2 \(0-based\) cannot be passed to a kernel: `int n`.*np.int32",
     ),
     "a Python float": (
         lambda o, i: (o, i, np.int32(N), 1.5),
         TypeError,
-        r"^invalid type on parameter #3 \(0-based\).*np.float32",
+        r"^parameter #3 \(0-based\) cannot be passed.*np.float32",
     ),
     "a list": (
         lambda o, i: (o, [1.0], np.int32(N), np.float32(1)),
         TypeError,
-        r"^invalid type on parameter #1 .* a list",
+        r"^parameter #1 .* a list",
     ),
     "an argument missing": (lambda o, i: (o, i, np.int32(N)), cuda.LogicError, r"takes 4, was given 3 arguments"),
     "an argument too many": (
@@ -248,7 +248,7 @@ WRONG_ARGUMENTS = {
     "a list in In": (
         lambda o, i: (o, cuda.In([1.0]), np.int32(N), np.float32(1)),
         TypeError,
-        r"could not determine array length",
+        r"In\(\) takes a NumPy array, was given a list",
     ),
 }
 
@@ -264,7 +264,7 @@ def test_wrong_arguments_are_named(scale, arrays, data, case):
 
 
 WRONG_SHAPES = {
-    "no block": ({}, ValueError, "must specify block size"),
+    "no block": ({}, ValueError, "needs the size of its blocks"),
     "1,025 threads": ({"block": (1025, 1, 1)}, cuda.LogicError, "invalid argument.*1,025 threads"),
     "1,056 threads": ({"block": (33, 32, 1)}, cuda.LogicError, "invalid argument.*1,056 threads"),
     "too deep a block": ({"block": (1, 1, 65)}, cuda.LogicError, "invalid argument"),
@@ -630,7 +630,7 @@ def test_gpuarray_views_agree_with_numpy():
     np.testing.assert_array_equal(device.reshape(2, -1).get(), host.reshape(2, -1))
     device.ravel().fill(3)
     np.testing.assert_array_equal(device.get(), 3)
-    with pytest.raises(ValueError, match="unchanged"):
+    with pytest.raises(ValueError, match="keeps the number of elements, "):
         device.reshape(5, 5)
 
 

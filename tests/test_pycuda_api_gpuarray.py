@@ -141,7 +141,7 @@ def test_choices():
     np.testing.assert_array_equal(gpuarray.where(c, t, e).get(), [1, 6, 3, 4])
     np.testing.assert_array_equal(gpuarray.maximum(c, t).get(), [1, 2, 3, 4])  # a NaN loses
     np.testing.assert_array_equal(gpuarray.minimum(2, c).get(), [1, 0, -1, 2])
-    with pytest.raises(ValueError, match="dtypes do not match"):
+    with pytest.raises(ValueError, match="arrays of one dtype, was given"):
         gpuarray.if_positive(c, t, e.astype(np.float64))
     with pytest.raises(NotImplementedError, match="shape"):
         gpuarray.where(c, t, gpuarray.zeros(3, np.float32))
@@ -248,7 +248,7 @@ def test_views_are_numpys(data):
     try:
         got = view.get()
     except (ValueError, RuntimeError) as error:  # gaps that PyCUDA's Memcpy3D cannot skip
-        assert "discontiguous axes" in str(error) or "major stride" in str(error)
+        assert "gaps along at most 2 axes" in str(error) or "largest stride" in str(error)
         return
     np.testing.assert_array_equal(got, host[tuple(index)])
 
@@ -277,13 +277,13 @@ def test_other_views():
 
 def test_copies_that_pycuda_cannot_make():
     device = gpuarray.to_gpu(np.zeros((4, 4, 4, 4), np.float32))
-    with pytest.raises(ValueError, match="more than 2 discontiguous axes"):
+    with pytest.raises(ValueError, match="gaps along at most 2 axes"):
         device[::2, ::2, ::2, ::2].get()
     with pytest.raises(ValueError, match="same shape"):
         device[0] = np.zeros(4, np.float32)
     with pytest.raises(TypeError, match="same dtype"):
         device[0] = np.zeros((4, 4, 4))
-    with pytest.raises(ValueError, match="same order"):
+    with pytest.raises(ValueError, match="the same order"):
         device[0, 0, :, ::2] = np.zeros((2, 4), np.float32).T
     host = np.arange(6, dtype=np.float32).reshape(2, 3)
     with pytest.warns(cuda.SimulatorWarning, match="as they lie"):

@@ -123,6 +123,11 @@ def test_reduction_with_a_map_and_several_arguments():
     np.testing.assert_allclose(got, 0.5 * np.sum((x - y) ** 2, dtype=np.float64), rtol=1e-5)
 
 
+def test_the_neutral_element_of_a_reduction_may_be_a_number():
+    total = ReductionKernel(np.float32, 0, "a+b", arguments="float *in")
+    assert total(gpuarray.to_gpu(np.ones(100, np.float32))).get() == 100
+
+
 def test_reduction_into_an_array():
     largest = ReductionKernel(np.float32, "-1e30f", "max(a,b)", arguments="float *in")
     values = np.random.default_rng(1).random((4, 700), np.float32)

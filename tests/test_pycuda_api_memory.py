@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import warnings
 from random import Random
@@ -152,6 +153,30 @@ def test_page_locked_flags_and_likes():
     assert like.flags.f_contiguous and like.dtype == np.int16 and not like.any()
     with pytest.raises(ValueError, match="not contiguous"):
         cuda.pagelocked_empty_like(np.zeros(8)[::2])
+
+
+@pytest.mark.parametrize("kind", ["pagelocked", "aligned", "managed"])
+def test_relatives_of_the_makers_of_host_memory(kind):
+    option = {"alignment": 512} if kind == "aligned" else {"mem_flags": cuda.mem_attach_flags.GLOBAL}
+    pattern = np.ones((4, 5), np.int16, order="F")
+    for name, given in (("zeros", ((4, 5), np.int16, "F")), ("zeros_like", (pattern,)), ("empty_like", (pattern,))):
+        make = getattr(cuda, f"{kind}_{name}")
+        made = make(*given, **option)
+        assert (made.shape, made.dtype, made.strides) == ((4, 5), np.int16, pattern.strides)
+        assert name == "empty_like" or not np.asarray(made).any()
+        assert kind != "aligned" or made.ctypes.data % 512 == 0
+        assert make.__name__ == f"{kind}_{name}" and make.__doc__.startswith(f"As {kind}_")
+        parameters = list(inspect.signature(make).parameters)
+        assert parameters == [*(["array"] if "like" in name else ["shape", "dtype", "order"]), *option]
+
+
+def test_a_shape_is_whole_numbers():
+    assert cuda.pagelocked_empty(np.int64(3), np.float32).shape == cuda.pagelocked_empty([3], np.float32).shape == (3,)
+    for wrong in (2.5, (2, 2.5), "3"):
+        with pytest.raises(TypeError):
+            cuda.pagelocked_empty(wrong, np.float32)
+    with pytest.raises(ValueError, match="not negative"):
+        cuda.aligned_empty((2, -3), np.float32)
 
 
 def test_as_buffer_and_pointer_holders():

@@ -7,6 +7,9 @@ import html
 from collections.abc import Iterable, Sequence
 from ctypes import c_int64, c_uint32, c_uint64
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+
+import numpy as np
 
 from .report import Finding
 
@@ -154,9 +157,8 @@ class Profile:
     lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
     Accesses of one thread to neighbouring words of shared memory are joined into one of 8 or 16 bytes, as nvcc does, where it can
-    know that they are aligned. What nvcc does beside that and the simulator does not (it unrolls loops and joins over their rounds,
-    loads only the used words of a vector, starts an unrolled loop with the rounds that are left over) is said with its effect by
-    `python -m helpers.counters`.
+    know that they are aligned. What nvcc does beside that and the simulator does not (it loads only the used words of a vector,
+    and starts an unrolled loop with the rounds that are left over) is said with its effect by `python -m helpers.counters`.
     """
 
     kernel: str
@@ -550,15 +552,16 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
     return tuple(LineControl(line, reader.text(line), kind, *row) for (line, kind), row in sorted(rows.items()))
 
 
-def _requests(watched: Iterable[WatchedLane], reader: _Reader) -> tuple[Request, ...]:
-    grouped: dict[int, list[WatchedLane]] = {}
-    for lane in watched:
-        grouped.setdefault(lane.request, []).append(lane)
-    return tuple(
-        Request(
-            _ACCESSES[lanes[0].access], _SPACES[lanes[0].space], reader.array(lanes[0].region), reader.line(lanes[0].pc - 1),
-            tuple(lane.lane for lane in lanes), tuple(lane.offset - reader.first_byte(lane.region) for lane in lanes),
-            lanes[0].size,
-        )
-        for lanes in grouped.values()
-    )  # fmt: skip
+def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
+    """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a request one after another."""
+    columns = {name: watched[name].tolist() for name in watched.dtype.names}
+    first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
+    offsets = [offset - first_bytes[region] for offset, region in zip(columns["offset"], columns["region"], strict=True)]
+    starts = [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)] if len(watched) else []
+    found = []
+    for first, end in pairwise(starts):
+        access, space, region, pc, size = (columns[name][first] for name in ("access", "space", "region", "pc", "size"))
+        lanes = tuple(columns["lane"][first:end])
+        where = reader.array(region), reader.line(pc - 1)
+        found.append(Request(_ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size))
+    return tuple(found)

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from . import debug_info, toolchain
@@ -27,7 +27,9 @@ _KERNEL_FLAGS = (
 )  # fmt: skip
 _ONLY_GCC = (
     "-fno-tree-loop-distribute-patterns", "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-    "-fno-ipa-icf", "-fno-gnu-unique", "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-ipa-icf", "-fno-gnu-unique", "-fdisable-rtl-loop2_unroll", "--param=tsan-instrument-func-entry-exit=0",
+    # Where each local variable is at each instruction: never asked for, and most of the time of compiling an unrolled loop.
+    "-fno-var-tracking",
 )  # fmt: skip
 _ONLY_CLANG = (
     "-gdwarf-4", "-fno-slp-vectorize", "-mllvm", "-tsan-instrument-func-entry-exit=0",
@@ -61,8 +63,9 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
     Raises toolchain.CompileFailed with `file`:line in the message, toolchain.CompilerMissingError without a compiler.
     """
     macros, paths = compiler_options(options)
+    translated = _translated.__wrapped__ if paths else _translated  # files behind -I may change
     try:
-        translation = translate(source, file, extern_c, macros, lambda text: _preprocess(text, file, macros, paths))
+        translation = translated(source, file, extern_c, macros, paths)
     except UnsupportedError as error:
         raise toolchain.CompileFailed(str(error)) from error
     key = toolchain.content_key(translation.text, *paths, *_kernel_flags(), _headers())
@@ -70,8 +73,17 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
     notes = library.with_suffix(".json")
     if not (library.exists() and notes.exists()):
         _build(translation, paths, library, notes)
-    debug = DebugInfo.from_dict(json.loads(notes.read_text()))
-    return Program(library, file, source, translation.kernels, translation.templates, translation.dynamic_shared, debug)
+    return Program(library, file, source, translation.kernels, translation.templates, translation.dynamic_shared, _debug(notes))
+
+
+@lru_cache(maxsize=64)
+def _translated(source: str, file: str, extern_c: bool, macros: str, paths: tuple[str, ...]) -> Translation:
+    return translate(source, file, extern_c, macros, lambda text: _preprocess(text, file, macros, paths))
+
+
+@lru_cache(maxsize=64)
+def _debug(notes: Path) -> DebugInfo:
+    return DebugInfo.from_dict(json.loads(notes.read_text()))
 
 
 def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

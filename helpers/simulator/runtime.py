@@ -24,6 +24,8 @@ from ctypes import c_char, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint6
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+import numpy as np
+
 from . import program
 from .debug_info import Variable
 from .profile import Site, WatchedLane
@@ -487,7 +489,7 @@ class LaunchReport:
     findings: tuple
     completed: bool
     sites: tuple[Site, ...] = ()
-    watched: tuple[WatchedLane, ...] = ()
+    watched: np.ndarray = field(default_factory=lambda: np.zeros(0, WatchedLane), compare=False)  # of WatchedLane
     arrays: Mapping[int, ArrayName] = field(default_factory=dict)
     blocks: int = 0
     blocks_run: int = 0
@@ -714,7 +716,8 @@ def _report(kernel: Kernel, arrays: dict[int, ArrayName], request: _Launch, samp
     for k, site in enumerate(sites):
         engine.halo_site(k, site)
     lanes = engine.halo_watched(ctypes.byref(count))
-    watched = tuple(WatchedLane.from_buffer_copy(lanes[k]) for k in range(count.value))
+    seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
+    watched = np.frombuffer(seen, WatchedLane)
     blocks = request.grid.x * request.grid.y * request.grid.z
     run = -(-blocks // sample_every)
     return LaunchReport(

@@ -159,6 +159,8 @@ def run_compiler(arguments: list[str], cwd: Path) -> None:
 
 
 def _without_folder(message: str, folder: Path) -> str:
+    # g++ remarks on each compilation that a pass of its optimiser was switched off.
+    message = "\n".join(line for line in message.splitlines() if "note: disable pass" not in line)
     for prefix in {str(folder), str(folder.resolve())}:
         message = message.replace(prefix + os.sep, "").replace(prefix, ".")
     return message

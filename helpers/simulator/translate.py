@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .unrolling import mark_loops
+
 # What would compile and mean something else, or not compile and say so badly.
 _REFUSED = (
     (r"\basm\b|\b__asm__\b|\b__asm\b", "inline PTX (`asm`)"),
@@ -83,6 +85,7 @@ def translate(
     _refuse(seen, file)
     kernels, templates = _kernels(seen)
     text, dynamic = _place_dynamic_shared(source, code)
+    text = mark_loops(text, without_comments(text), macros)
     if extern_c:
         text = f'extern "C" {{\n#line 1 "{file}"\n{text}\n}}'
     names = [k.name for k in kernels]

@@ -621,8 +621,10 @@ void unmap_shared(Worker& w) {
 
 void prepare_threads(Worker& w) {
     const Dim& block = w.launch.block;
-    w.threads.clear();
-    w.threads.resize(std::size_t(block.x) * block.y * block.z);
+    std::vector<Thread> threads(std::size_t(block.x) * block.y * block.z);
+    for (std::size_t k = 0; k < std::min(threads.size(), w.threads.size()); ++k)    // memory that has been touched is faster
+        threads[k].trace = std::move(w.threads[k].trace), threads[k].trace.clear();
+    w.threads = std::move(threads);
     std::size_t t = 0;
     for (std::uint32_t z = 0; z < block.z; ++z)
         for (std::uint32_t y = 0; y < block.y; ++y)

@@ -106,6 +106,7 @@ private:
         }
     }
     static std::size_t shared(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
-        return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](std::size_t head) { return std::find(b.begin(), b.end(), head) != b.end(); }));
+        auto holds = [&](std::size_t head) { return std::find(b.begin(), b.end(), head) != b.end(); };
+        return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), holds));
     }
 };

@@ -55,10 +55,8 @@ class ArgumentHandler:
     def get_device_alloc(self) -> DeviceAllocation:
         if self.dev_alloc is None:
             if not hasattr(self.array, "nbytes"):
-                raise TypeError(
-                    f"could not determine array length of '{type(self.array)}': "
-                    f"unsupported array type or not an array; {type(self).__name__}() takes a NumPy array"
-                )
+                name = type(self).__name__
+                raise TypeError(f"{name}() takes a NumPy array, was given a {type(self.array).__name__}: pass np.asarray(...)")
             self.dev_alloc = mem_alloc_like(self.array)
         return self.dev_alloc
 
@@ -146,7 +144,7 @@ def _from_array_like(k: int, value: object, parameters: Sequence) -> Argument:
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface:
         return _pointer("a device array", interface["data"][0], np.dtype(interface["typestr"]))
-    raise TypeError(f"invalid type on parameter #{k} (0-based){_type_hint(k, value, parameters)}")
+    raise TypeError(f"parameter #{k} (0-based) cannot be passed to a kernel{_type_hint(k, value, parameters)}")
 
 
 def _type_hint(k: int, value: object, parameters: Sequence) -> str:
@@ -218,7 +216,7 @@ def _from_code(code: str, value: object) -> Argument:
 def _integer(code: str, value: object) -> int:
     if not hasattr(value, "__index__"):
         given = f"{value!r} ({type(value).__name__})"
-        raise struct.error(f"required argument is not an integer: the function was prepared with {code!r}, was given {given}")
+        raise struct.error(f"the function was prepared for a whole number ({code!r}), was given {given}")
     return int(value)
 
 

@@ -11,8 +11,6 @@ What PyCUDA does without a word and nobody means, such as adding an array in C o
 from __future__ import annotations
 
 import math
-import numbers
-import operator
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +23,7 @@ from helpers.simulator import runtime
 
 from . import _findings, _memory, _order
 from ._device import Context, Device, device_attribute
-from ._host import pagelocked_empty
+from ._host import pagelocked_empty, shape_of
 from ._memory import DeviceAllocation, mem_alloc
 from ._stream import Stream, number_of
 
@@ -109,7 +107,7 @@ class GPUArray:
         order: str = "C",
     ):
         self.dtype = np.dtype(dtype)
-        self.shape = _shape(shape)
+        self.shape = shape_of(shape, wrong=AssertionError)
         self.strides = tuple(map(int, strides)) if strides is not None else _strides(self.shape, self.dtype.itemsize, order)
         self.itemsize = self.dtype.itemsize
         self.size = self.mem_size = math.prod(self.shape)
@@ -153,12 +151,12 @@ class GPUArray:
         """Copies a host array of the same size and dtype to the device; with async_, in a stream."""
         async_ = _asynchronous(async_, deprecated)
         if ary.size != self.size:
-            raise ValueError(f"ary and self must be the same size: {ary.size:,} and {self.size:,} elements")
+            raise ValueError(f"set() takes an array of the same size, {self.size:,} elements, was given {ary.size:,}")
         if ary.shape != self.shape:
             warnings.warn("the array given has another shape", stacklevel=2)
             ary = ary.reshape(self.shape)
         if ary.dtype != self.dtype:
-            raise ValueError(f"ary and self must have the same dtype: {ary.dtype} and {self.dtype}")
+            raise ValueError(f"set() takes an array of the same dtype, {self.dtype}, was given {ary.dtype}: use .astype(...)")
         if self.size:
             _copy(self, ary, asynchronous=async_, stream=stream)
 
@@ -181,11 +179,11 @@ class GPUArray:
             ary = as_strided(empty_host(self.shape, self.dtype), strides=packed_strides(self), subok=True)
         else:
             if ary.size != self.size:
-                raise ValueError(f"self and ary must be the same size: {self.size:,} and {ary.size:,} elements")
+                raise ValueError(f"get() fills an array of the same size, {self.size:,} elements, was given {ary.size:,}")
             if ary.dtype != self.dtype:
-                raise TypeError(f"self and ary must have the same dtype: {self.dtype} and {ary.dtype}")
+                raise TypeError(f"get() fills an array of the same dtype, {self.dtype}, was given {ary.dtype}")
             if ary.shape != self.shape:
-                warnings.warn("get() between arrays of different shape is deprecated", DeprecationWarning, stacklevel=2)
+                warnings.warn("get() into an array of another shape is deprecated", DeprecationWarning, stacklevel=2)
         if self.size:
             _copy(ary.reshape(self.shape), self, asynchronous=async_, stream=stream)
         return ary
@@ -215,7 +213,7 @@ class GPUArray:
         for axis, entry in enumerate(index):
             if isinstance(entry, bool) or not (isinstance(entry, int | np.integer | slice) or entry is None or entry is Ellipsis):
                 raise IndexError(
-                    f"invalid subindex in axis {axis}: a GPUArray takes ints, slices, ... and None, was given {entry!r}; "
+                    f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, was given {entry!r}; "
                     "gpuarray.take(array, indices) picks elements"
                 )
         # NumPy does the index arithmetic, on an array that lies the same way and that nobody reads.
@@ -243,7 +241,7 @@ class GPUArray:
             known = math.prod(extent for extent in wanted if extent != -1)
             wanted[wanted.index(-1)] = self.size // known if known else 0
         if math.prod(wanted) != self.size:
-            raise ValueError(f"total size of new array must be unchanged: {self.shape} into {tuple(shape)}")
+            raise ValueError(f"reshape() keeps the number of elements, {self.size:,}: {self.shape} does not go into {tuple(shape)}")
         return self._view(wanted, order=order)
 
     def ravel(self) -> GPUArray:
@@ -274,7 +272,7 @@ class GPUArray:
         """A view with the axes in another order, reversed unless given."""
         axes = range(self.ndim - 1, -1, -1) if axes is None else axes
         if len(axes) != self.ndim:
-            raise ValueError(f"axes don't match array: {tuple(axes)} for {self.ndim} axes")
+            raise ValueError(f"transpose() takes every axis once: this array has {self.ndim}, was given {tuple(axes)}")
         return self._view([self.shape[k] for k in axes], [self.strides[k] for k in axes])
 
     @property
@@ -457,23 +455,10 @@ class GPUArray:
     conjugate = conj
 
 
-def _shape(shape) -> tuple[int, ...]:
-    if isinstance(shape, np.ndarray) and shape.ndim == 0:
-        shape = shape.item()
-    if not hasattr(shape, "__iter__"):
-        if not isinstance(shape, numbers.Integral):
-            raise AssertionError(f"a shape is an int or a sequence of ints, was given {shape!r} ({type(shape).__name__})")
-        shape = (shape,)
-    extents = tuple(operator.index(extent) for extent in shape)
-    if any(extent < 0 for extent in extents):
-        raise ValueError(f"negative dimensions are not allowed: shape {extents}")
-    return extents
-
-
 def _asynchronous(async_: bool, deprecated: dict) -> bool:
     async_ = deprecated.pop("async", async_)
     if deprecated:
-        raise TypeError(f"extra keyword arguments specified: {', '.join(deprecated)}")
+        raise TypeError(f"unknown keyword arguments: {', '.join(deprecated)}")
     return bool(async_)
 
 
@@ -482,15 +467,15 @@ def _asynchronous(async_: bool, deprecated: dict) -> bool:
 
 def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
     """Copies between GPUArrays and NumPy arrays of the same shape and dtype, as PyCUDA does by Memcpy2D and Memcpy3D."""
-    for array, role in ((source, "src"), (target, "dst")):
+    for array, role in ((source, "source"), (target, "target")):
         if not isinstance(array, GPUArray | np.ndarray):
-            raise TypeError(f"{role} must be GPUArray or ndarray, was given {type(array).__name__}")
+            raise TypeError(f"the {role} of a copy is a GPUArray or a NumPy array, was given a {type(array).__name__}")
     if source.shape != target.shape:
-        raise ValueError(f"src and dst must be same shape: {source.shape} and {target.shape}")
+        raise ValueError(f"a copy needs two arrays of the same shape, was given {source.shape} and {target.shape}")
     if source.dtype != target.dtype:
-        raise TypeError(f"src and dst must have same dtype: {source.dtype} and {target.dtype}")
+        raise TypeError(f"a copy needs two arrays of the same dtype, was given {source.dtype} and {target.dtype}")
     if isinstance(target, np.ndarray) and not target.flags.writeable:
-        raise ValueError("dst is read-only: pass an array that can be written to")
+        raise ValueError("the target of a copy is read-only: pass an array that can be written to")
     call = "GPUArray copy"
     number = number_of(stream, call) if asynchronous else _order.NULL
     as_it_lies = _forc(source) and _forc(target)
@@ -525,16 +510,17 @@ def _check_gaps(source, target) -> None:
     merged = [] if pairs and pairs[0][:2] == (item, item) else [(0, 0, 1)]
     for s, t, extent in pairs:
         if merged and t < merged[-1][1]:
-            raise ValueError("src and dst must have same order: their axes lie in different orders in memory")
+            raise ValueError("a copy needs two arrays whose axes lie in the same order in memory")
         if merged and merged[-1][2] * merged[-1][0] == s and merged[-1][2] * merged[-1][1] == t:
             merged[-1] = (merged[-1][0], merged[-1][1], merged[-1][2] * extent)
         else:
             merged.append((s, t, extent))
     if len(merged) > 3:
-        raise ValueError(f"more than 2 discontiguous axes not supported: shape {source.shape}, strides {source.strides}")
-    for side, name in ((0, "src"), (1, "dst")):
+        raise ValueError(f"PyCUDA copies gaps along at most 2 axes: this array has shape {source.shape}, strides {source.strides}")
+    for side, name in ((0, "source"), (1, "target")):
         if len(merged) == 3 and merged[2][side] % merged[1][side]:
-            raise RuntimeError(f"{name}'s major stride must be a multiple of middle stride: {merged[2][side]}, {merged[1][side]}")
+            strides = f"{merged[2][side]} and {merged[1][side]}"
+            raise RuntimeError(f"PyCUDA copies a {name} whose largest stride is a multiple of the next: these are {strides}")
 
 
 def _reach(array) -> tuple[int, int]:
@@ -681,8 +667,7 @@ def packed_scalar(value, dtype: np.dtype, what: str):
         return value
     if dtype.kind in "iu" and not hasattr(value, "__index__") and not isinstance(value, np.bool_):
         raise struct.error(
-            f"required argument is not an integer: {what} with {value!r} on an array of {dtype}; convert the array with "
-            ".astype(np.float32) first"
+            f"{what} with {value!r} on an array of {dtype} needs a whole number; convert the array with .astype(np.float32) first"
         )
     if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
         raise struct.error(f"{what}: {value!r} does not fit into {dtype}")

@@ -275,12 +275,12 @@ class Context:
     @staticmethod
     def pop() -> None:
         if not _contexts.stack:
-            raise LogicError(_errors.message("context::pop", _errors.INVALID_CONTEXT, "cannot pop non-current context"))
+            raise LogicError(_errors.message("context::pop", _errors.INVALID_CONTEXT, "no context is current to take off"))
         _contexts.stack.pop()
 
     def detach(self) -> None:
         if not self._valid:
-            detail = "cannot detach from invalid context"
+            detail = "this context was detached before"
             raise LogicError(_errors.message("context::detach", _errors.INVALID_CONTEXT, detail))
         self._valid = False
         _contexts.stack[:] = [context for context in _contexts.stack if context is not self]

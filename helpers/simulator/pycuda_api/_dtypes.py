@@ -56,7 +56,7 @@ def dtype_to_ctype(dtype, with_fp_tex_hack: bool = False) -> str:
         return _to_name[dtype]
     except KeyError:
         hint = "register it with pycuda.tools.get_or_register_dtype(name, dtype)"
-        raise ValueError(f"no C type is known for dtype '{dtype}' to a C type: {hint}") from None
+        raise ValueError(f"no C type is known for dtype {str(dtype)!r}: {hint}") from None
 
 
 class Argument:
@@ -105,10 +105,15 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
         raise ValueError(f"could not read the C declaration {c_arg!r}: it must be a type and a name, such as `float *x`")
     if type_name not in _to_dtype:
         raise ValueError(
-            f"unknown type '{type_name}' in {c_arg!r}: register it with pycuda.tools.get_or_register_dtype(name, dtype)"
+            f"no dtype is known for {type_name!r} in {c_arg!r}: register it with pycuda.tools.get_or_register_dtype(name, dtype)"
         )
     is_vector = "*" in found["stars"] or bool(found["extents"])
     return (VectorArg if is_vector else ScalarArg)(_to_dtype[type_name], found["name"])
+
+
+def complex_include(*texts: str) -> str:
+    """The line that a kernel needs where one of its parts speaks of complex numbers; else nothing."""
+    return "#include <pycuda-complex.hpp>\n" if any("complex" in text for text in texts) else ""
 
 
 def get_arg_type(c_arg: str) -> str:

@@ -7,7 +7,12 @@ using it. What slips through: its buffer taken by memoryview() or np.asarray(), 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import math
+import numbers
+import operator
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -279,8 +284,18 @@ def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
     return np.asarray(owner).view(HostArray)
 
 
-def _shape_of(shape) -> tuple[int, ...]:
-    return (int(shape),) if not hasattr(shape, "__len__") else tuple(int(extent) for extent in shape)
+def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
+    """The extents that an int or a sequence of ints stands for; `wrong` for anything else, ValueError for a negative one."""
+    if isinstance(shape, np.ndarray) and shape.ndim == 0:
+        shape = shape.item()
+    if not hasattr(shape, "__iter__"):
+        if not isinstance(shape, numbers.Integral):
+            raise wrong(f"a shape is an int or a sequence of ints, was given {shape!r} ({type(shape).__name__})")
+        shape = (shape,)
+    extents = tuple(operator.index(extent) for extent in shape)
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"the extents of a shape are 0 or more, and not negative: {extents}")
+    return extents
 
 
 def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
@@ -289,11 +304,11 @@ def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.n
     mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for kernels.
     """
     need_context("cuMemHostAlloc")
-    shape, dtype = _shape_of(shape), np.dtype(dtype)
+    shape, dtype = shape_of(shape), np.dtype(dtype)
     if mem_flags & host_alloc_flags.DEVICEMAP:
-        memory = _Mapped(math.prod(shape) * dtype.itemsize)
-        bytes_of_it = np.asarray(memory)[: math.prod(shape) * dtype.itemsize]
-        owner = PagelockedHostAllocation(bytes_of_it.view(dtype).reshape(shape, order=order))
+        nbytes = math.prod(shape) * dtype.itemsize
+        memory = _Mapped(nbytes)
+        owner = PagelockedHostAllocation(np.asarray(memory)[:nbytes].view(dtype).reshape(shape, order=order))
         owner._memory, owner._mapped = memory, int(memory)
     else:
         owner = PagelockedHostAllocation(np.empty(shape, dtype, order))
@@ -305,9 +320,9 @@ def aligned_empty(shape, dtype, order: str = "C", alignment: int = 4096) -> np.n
     """A host array that starts at a multiple of `alignment` bytes, a power of two."""
     need_context("aligned_malloc")
     if alignment <= 0 or alignment & (alignment - 1):
-        detail = "alignment must be a power of two"
+        detail = f"alignment is {alignment}: give a power of two, such as 4096"
         raise LogicError(_errors.message("aligned_malloc", _errors.INVALID_ARGUMENT, detail))
-    dtype, shape = np.dtype(dtype), _shape_of(shape)
+    dtype, shape = np.dtype(dtype), shape_of(shape)
     nbytes = math.prod(shape) * dtype.itemsize
     raw = np.empty(nbytes + alignment, np.uint8)
     start = -raw.ctypes.data % alignment
@@ -323,17 +338,17 @@ def managed_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndar
     if mem_flags not in (mem_attach_flags.GLOBAL, mem_attach_flags.HOST):
         detail = "mem_flags must be mem_attach_flags.GLOBAL or mem_attach_flags.HOST"
         raise LogicError(_errors.message("cuMemAllocManaged", _errors.INVALID_ARGUMENT, detail))
-    return _owned(ManagedAllocation._of(_shape_of(shape), np.dtype(dtype), order))
+    return _owned(ManagedAllocation._of(shape_of(shape), np.dtype(dtype), order))
 
 
 def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
     """The same memory as `ary`, page-locked; `.base.unregister()` ends that."""
     need_context("cuMemHostRegister")
     if not isinstance(ary, np.ndarray):
-        detail = "ary argument is not a numpy array"
+        detail = f"only a NumPy array can be registered, was given a {type(ary).__name__}"
         raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
     if not ary.flags.c_contiguous:
-        detail = "ary argument is not contiguous"
+        detail = "the array is not contiguous: register np.ascontiguousarray(a)"
         raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
     return _owned(RegisteredHostMemory(ary))
 
@@ -343,55 +358,43 @@ def _order_of(array: np.ndarray) -> str:
         return "C"
     if array.flags.f_contiguous:
         return "F"
-    raise ValueError("could not detect array order: the array is not contiguous, pass np.ascontiguousarray(a)")
+    raise ValueError("the array is not contiguous, in C order or in Fortran order: pass np.ascontiguousarray(a)")
 
 
-def pagelocked_zeros(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty, zeroed."""
-    result = pagelocked_empty(shape, dtype, order, mem_flags)
-    result.fill(0)
-    return result
+def _zeroed(empty: Callable) -> Callable:
+    """The function that makes what `empty` makes, filled with zeros."""
+
+    @functools.wraps(empty)
+    def zeros(*args, **kwargs):
+        result = empty(*args, **kwargs)
+        result.fill(0)
+        return result
+
+    zeros.__name__ = zeros.__qualname__ = empty.__name__.replace("empty", "zeros")
+    zeros.__doc__ = f"As {empty.__name__}, zeroed."
+    return zeros
 
 
-def pagelocked_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty, of the shape, dtype and order of `array`."""
-    return pagelocked_empty(array.shape, array.dtype, _order_of(array), mem_flags)
+def _like(make: Callable) -> Callable:
+    """The function that makes what `make` makes, of the shape, dtype and order of an array."""
+
+    def like(array: np.ndarray, *args, **kwargs) -> np.ndarray:
+        return make(array.shape, array.dtype, _order_of(array), *args, **kwargs)
+
+    like.__name__ = like.__qualname__ = f"{make.__name__}_like"
+    like.__doc__ = f"As {make.__name__}, of the shape, dtype and order of `array`."
+    array, *_ = inspect.signature(like).parameters.values()
+    *_, last = inspect.signature(make).parameters.values()  # mem_flags, or alignment
+    like.__signature__ = inspect.Signature([array, last])
+    return like
 
 
-def pagelocked_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As pagelocked_empty_like, zeroed."""
-    return pagelocked_zeros(array.shape, array.dtype, _order_of(array), mem_flags)
-
-
-def aligned_zeros(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty, zeroed."""
-    result = aligned_empty(shape, dtype, order, alignment)
-    result.fill(0)
-    return result
-
-
-def aligned_empty_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty, of the shape, dtype and order of `array`."""
-    return aligned_empty(array.shape, array.dtype, _order_of(array), alignment)
-
-
-def aligned_zeros_like(array: np.ndarray, alignment: int = 4096) -> np.ndarray:
-    """As aligned_empty_like, zeroed."""
-    return aligned_zeros(array.shape, array.dtype, _order_of(array), alignment)
-
-
-def managed_zeros(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
-    """As managed_empty, zeroed."""
-    result = managed_empty(shape, dtype, order, mem_flags)
-    result.fill(0)
-    return result
-
-
-def managed_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As managed_empty, of the shape, dtype and order of `array`."""
-    return managed_empty(array.shape, array.dtype, _order_of(array), mem_flags)
-
-
-def managed_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
-    """As managed_empty_like, zeroed."""
-    return managed_zeros(array.shape, array.dtype, _order_of(array), mem_flags)
+pagelocked_zeros = _zeroed(pagelocked_empty)
+pagelocked_empty_like = _like(pagelocked_empty)
+pagelocked_zeros_like = _like(pagelocked_zeros)
+aligned_zeros = _zeroed(aligned_empty)
+aligned_empty_like = _like(aligned_empty)
+aligned_zeros_like = _like(aligned_zeros)
+managed_zeros = _zeroed(managed_empty)
+managed_empty_like = _like(managed_empty)
+managed_zeros_like = _like(managed_zeros)

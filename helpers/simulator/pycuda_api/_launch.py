@@ -56,11 +56,11 @@ class Function:
         if extra:
             raise ValueError(f"extra keyword arguments: {','.join(extra)}")
         if block is None:
-            raise ValueError("must specify block size: block=(x, y, z)")
+            raise ValueError("a launch needs the size of its blocks: block=(x, y, z)")
         if texrefs:
             raise LogicError(_errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures"))
         if time_kernel and stream is not None:
-            raise AssertionError("can't time the kernel on an asynchronous invocation: time_kernel=True takes no stream")
+            raise AssertionError("time_kernel=True takes no stream: PyCUDA times launches that it waits for")
         dimensions = _dimensions(grid, block)
         arguments, handlers = from_call(args, self._kernel.parameters)
         packed = pack(self._kernel, arguments)

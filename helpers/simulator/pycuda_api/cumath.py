@@ -20,7 +20,7 @@ def _unary(name: str, function: Callable) -> Callable:
     def apply(array: GPUArray, stream_or_out=None, *, out: GPUArray | None = None, stream=None) -> GPUArray:
         if stream_or_out is not None:
             # PyCUDA 2026.1 takes the argument, warns, and forgets it.
-            text = "please use 'out' or 'stream' keyword arguments: this positional argument is not used"
+            text = "this positional argument is not used: give out= or stream= by name"
             warnings.warn(text, DeprecationWarning, stacklevel=2)
         array._need_contiguous()
         if array.dtype.kind == "c" and name in _REAL_ONLY:

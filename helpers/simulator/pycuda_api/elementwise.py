@@ -5,12 +5,12 @@ The kernel is CUDA source like any other, so that an index out of bounds in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ._arguments import LAUNCH
 from ._array import splay
-from ._dtypes import Argument, ScalarArg, VectorArg, parse_c_arg
+from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
 from ._errors import INVALID_ARGUMENT, LogicError, message
 from ._launch import Function
 from .compiler import SourceModule
@@ -42,48 +42,40 @@ extern "C" __global__ void {name}({arguments})
 """
 
 
-def _module(loop, arguments, operation, name, keep, options, preamble, loop_prep, after_loop) -> SourceModule:
-    declarations = ", ".join(argument.declarator() for argument in arguments)
-    needs_complex = "complex" in declarations + preamble + operation + loop_prep + after_loop
-    source = _KERNEL.format(
-        includes="#include <pycuda-complex.hpp>\n" if needs_complex else "",
-        preamble=preamble,
-        name=name,
-        arguments=declarations,
-        loop_prep=loop_prep,
-        loop=loop,
-        operation=operation,
-        after_loop=after_loop,
-    )
-    return SourceModule(source, options=options, keep=keep, no_extern_c=True)
+def _maker(loop: str, name: str, doc: str) -> Callable[..., SourceModule]:
+    """A function that makes the module of an element by element kernel with that loop."""
+
+    def make(
+        arguments: Sequence[Argument],
+        operation: str,
+        name: str = "kernel",
+        keep: bool = False,
+        options: list[str] | None = None,
+        preamble: str = "",
+        loop_prep: str = "",
+        after_loop: str = "",
+    ) -> SourceModule:
+        declarations = ", ".join(argument.declarator() for argument in arguments)
+        parts = {"preamble": preamble, "loop_prep": loop_prep, "operation": operation, "after_loop": after_loop}
+        includes = complex_include(declarations, *parts.values())
+        source = _KERNEL.format(includes=includes, name=name, arguments=declarations, loop=loop, **parts)
+        return SourceModule(source, options=options, keep=keep, no_extern_c=True)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
 
 
-def get_elwise_module(
-    arguments: Sequence[Argument],
-    operation: str,
-    name: str = "kernel",
-    keep: bool = False,
-    options: list[str] | None = None,
-    preamble: str = "",
-    loop_prep: str = "",
-    after_loop: str = "",
-) -> SourceModule:
-    """The module of a kernel that does `operation` for i = 0 ... n - 1; the last of `arguments` must be n."""
-    return _module(_LOOP, arguments, operation, name, keep, options, preamble, loop_prep, after_loop)
-
-
-def get_elwise_range_module(
-    arguments: Sequence[Argument],
-    operation: str,
-    name: str = "kernel",
-    keep: bool = False,
-    options: list[str] | None = None,
-    preamble: str = "",
-    loop_prep: str = "",
-    after_loop: str = "",
-) -> SourceModule:
-    """The module of a kernel that does `operation` for i = start, start + step ...; the last arguments are start, stop, step."""
-    return _module(_RANGE_LOOP, arguments, operation, name, keep, options, preamble, loop_prep, after_loop)
+get_elwise_module = _maker(
+    _LOOP,
+    "get_elwise_module",
+    "The module of a kernel that does `operation` for i = 0 ... n - 1; the last of `arguments` must be n.",
+)
+get_elwise_range_module = _maker(
+    _RANGE_LOOP,
+    "get_elwise_range_module",
+    "The module of a kernel that does `operation` for i = start, start + step ...; the last arguments are start, stop, step.",
+)
 
 
 def get_elwise_kernel_and_types(
@@ -187,7 +179,7 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[object]) -> t
         if not hasattr(value, "gpudata"):
             raise TypeError(f"{where} must be a GPUArray, was given {type(value).__name__}: gpuarray.to_gpu(a) makes one")
         if not value.flags.forc:
-            raise RuntimeError(f"{name} cannot deal with non-contiguous arrays: {where} has strides {value.strides}")
+            raise RuntimeError(f"{name} takes no non-contiguous arrays, which have gaps: {where} has strides {value.strides}")
         if value.dtype.itemsize != argument.dtype.itemsize:
             detail = f"{where} points to {argument.dtype}, was given a GPUArray of {value.dtype}: convert it with .astype(...)"
             raise LogicError(message(LAUNCH, INVALID_ARGUMENT, detail))

@@ -185,9 +185,9 @@ def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray
     given = dict(zip(names, args, strict=False))
     for name, value in named.items():
         if name not in ("start", "stop", "step"):
-            raise ValueError(f"unexpected keyword argument '{name}'")
+            raise ValueError(f"arange() has no argument {name!r}")
         if name in given:
-            raise ValueError(f"may not specify '{name}' by position and keyword")
+            raise ValueError(f"{name!r} was given twice, by its place and by its name")
         given[name] = value
     if "stop" not in given:
         raise ValueError("arange needs at least stop")
@@ -323,10 +323,11 @@ def concatenate(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator 
     first = arrays[0]
     for k, array in enumerate(arrays):
         if array.ndim != first.ndim:
-            raise ValueError(f"{k}'th array has different number of axes (should have {first.ndim}, has {array.ndim})")
+            raise ValueError(f"array #{k} (0-based) has a different number of axes, {array.ndim}; the first has {first.ndim}")
         others = [extents[:axis] + extents[axis + 1 :] for extents in (array.shape, first.shape)]
         if others[0] != others[1]:
-            raise ValueError(f"{k}'th array has residual not matching other arrays: shapes {array.shape} and {first.shape}")
+            shapes = f"{array.shape} and {first.shape}"
+            raise ValueError(f"array #{k} (0-based) and the first differ along another axis than {axis}: shapes {shapes}")
     shape = list(first.shape)
     shape[axis] = builtins.sum(array.shape[axis] for array in arrays)
     dtype = np.result_type(*(array.dtype for array in arrays))
@@ -374,9 +375,10 @@ def reshape(a: GPUArray, *shape, order: str = "C") -> GPUArray:
 def if_positive(criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None) -> GPUArray:
     """then_ where the criterion is > 0, else_ where not."""
     if not criterion.shape == then_.shape == else_.shape:
-        raise ValueError(f"shapes do not match: {criterion.shape}, {then_.shape}, {else_.shape}")
+        shapes = f"{criterion.shape}, {then_.shape} and {else_.shape}"
+        raise ValueError(f"if_positive() takes three arrays of one shape, was given {shapes}")
     if then_.dtype != else_.dtype:
-        raise ValueError(f"dtypes do not match: {then_.dtype}, {else_.dtype}")
+        raise ValueError(f"if_positive() chooses between arrays of one dtype, was given {then_.dtype} and {else_.dtype}")
     out = empty_like(then_) if out is None else out
     return run("if_positive", lambda c, t, e: np.where(c > 0, t, e), (criterion, then_, else_), out, stream)
 
@@ -502,7 +504,7 @@ def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
 def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
     arrays = [x for x in (x1, x2) if not np.isscalar(x)]
     if not builtins.all(isinstance(x, GPUArray) for x in arrays):
-        raise ValueError(f"{what} can take either scalar or GPUArrays as inputs")
+        raise ValueError(f"{what}() takes GPUArrays and numbers; gpuarray.to_gpu(a) makes a GPUArray of a NumPy array")
     if not arrays:
         out = GPUArray((), np.bool_, allocator or mem_alloc) if out is None else out
         return run(what, lambda: function(x1, x2), (), out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._dtypes import dtype_to_ctype, parse_c_arg
+from ._dtypes import complex_include, dtype_to_ctype, parse_c_arg
 from .compiler import SourceModule
 from .elementwise import bind
 from .gpuarray import GPUArray
@@ -80,9 +80,8 @@ class ReductionKernel:
     def _compile(self, name: str, declared: list[str], map_expr: str, keep: bool, options, **common):
         arguments = [parse_c_arg(declaration) for declaration in declared]
         text = ", ".join(declared)
-        needs_complex = "complex" in text + map_expr + "".join(map(str, common.values()))
         source = _KERNEL.format(
-            includes="#include <pycuda-complex.hpp>\n" if needs_complex else "",
+            includes=complex_include(text, map_expr, *map(str, common.values())),
             name=name,
             block_size=BLOCK_SIZE,
             arguments=text,
@@ -115,7 +114,7 @@ class ReductionKernel:
         if blocks != 1 or out is None:
             return GPUArray(() if blocks <= 1 else (blocks,), self.dtype_out, allocator)
         if out.dtype != self.dtype_out:
-            raise ValueError(f"out must have the same dtype as dtype_out: {out.dtype} and {self.dtype_out}")
+            raise ValueError(f"out needs the same dtype as the reduction, {self.dtype_out}, was given {out.dtype}")
         if out.size == 0:
             raise ValueError("the array given as out has no elements")
         return out

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._dtypes import dtype_to_ctype
+from ._dtypes import complex_include, dtype_to_ctype
 from ._errors import LogicError
 from ._memory import mem_alloc
 from .compiler import SourceModule
@@ -76,7 +76,7 @@ class _ScanKernel:
         scan_type = dtype_to_ctype(self.dtype)
         stored = self._stored.format(neutral=neutral)
         source = _KERNELS.format(
-            includes="#include <pycuda-complex.hpp>\n" if "complex" in scan_type + preamble + scan_expr else "",
+            includes=complex_include(scan_type, preamble, scan_expr),
             preamble=preamble,
             scan_type=scan_type,
             scan_expr=scan_expr,
@@ -95,7 +95,7 @@ class _ScanKernel:
             output_ary = empty_like(input_ary)
         output_ary = input_ary if output_ary is None else output_ary
         if input_ary.shape != output_ary.shape:
-            raise ValueError(f"input and output must have the same shape: {input_ary.shape} and {output_ary.shape}")
+            raise ValueError(f"a scan needs an output of the same shape, {input_ary.shape}, was given {output_ary.shape}")
         if not input_ary.flags.forc:
             raise RuntimeError("a scan needs contiguous arrays")
         (n,) = input_ary.shape

@@ -26,7 +26,7 @@ from ._dtypes import (
     register_dtype,
 )
 from ._errors import LogicError, MemoryError
-from ._host import HostPointer, _owned, _shape_of
+from ._host import HostPointer, _owned, shape_of
 from ._memory import DevicePointer
 
 __all__ = [
@@ -213,7 +213,7 @@ class PageLockedMemoryPool(_Pool):
     def allocate(self, shape, dtype, order: str = "C") -> np.ndarray:
         """An array, as pagelocked_empty gives it."""
         need_context("cuMemHostAlloc")
-        shape, dtype = _shape_of(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
         block = self._take(size)
         data = block[:size].view(dtype).reshape(shape, order=order)

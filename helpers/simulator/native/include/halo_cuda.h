@@ -20,6 +20,15 @@
 #define HALO_CONSTANT(line) __attribute__((section("halo_constant_" HALO_TEXT_OF(line)), used))
 #define __constant__ HALO_CONSTANT(__LINE__)
 #define __restrict__ __restrict
+// Before loops (unrolling.py): unroll them wholly where they have a known number of rounds, `n` at most. clang has a limit of its own.
+#define HALO_PRAGMA(words) _Pragma(#words)
+#if defined(__clang__)
+#define HALO_UNROLL(n) HALO_PRAGMA(clang loop unroll(full))
+#define HALO_UNROLL_ASKED(n)    // clang knows the `#pragma unroll` that stands before it, and takes no second one
+#else
+#define HALO_UNROLL(n) HALO_PRAGMA(GCC unroll n)
+#define HALO_UNROLL_ASKED(n) HALO_UNROLL(n)
+#endif
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
