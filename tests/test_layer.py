@@ -574,7 +574,8 @@ def test_problems_on_a_gpu(gpu, spec):
         with layer.Problem(shape, *arrays(shape)) as made:
             run = layer.compile(spec, shape)
             run.launch(made.y, made.x, made.filter)
-            assert made.relative_error(spec.name) <= 1e-6
+            # A longer sum rounds more often: layer 2's has 196 terms, that of the second report layer 588.
+            assert made.relative_error(spec.name) <= 1e-6 * max(1, shape.terms / 196)
             run.free()
 
 
