@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) conv2d_register_tiled(floa
             for (unsigned i = k; i < k + BATCH * STEP; i += STEP) {
                 const unsigned r = load_row + i, plane = PLANES == 1 ? 0 : r / ROWS, h = top + r - plane * ROWS;
                 const bool image_there = IMAGES == 1 || first + plane / CHANNELS < B, row_there = EVEN_H || h < HEIGHT;
-                const float* cell = from + (c * HEIGHT + int(i) + int(plane) * (HEIGHT - ROWS)) * WIDTH;   // a tile may be higher than x
+                const float* cell = from + (c * HEIGHT + int(i) + int(plane) * (HEIGHT - ROWS)) * WIDTH;   // ROWS may exceed HEIGHT
                 const bool inside = (i + STEP <= PLANES * ROWS || r < PLANES * ROWS) && image_there && row_there && column_there;
                 mine[(i - k) / STEP] = inside ? *reinterpret_cast<const Cells<VEC>*>(cell) : Cells<VEC>{};   // or 0
             }
