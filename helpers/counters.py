@@ -1,23 +1,34 @@
 """The simulator's counters beside those of Nsight Compute, launch by launch.
 
     python -m helpers.counters
+    python -m helpers.counters --only 'conv2d|gemm' --merge data/measured/counters.json
+    python -m helpers.counters --explain data/measured/counters.json
 
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
 ``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
 ``tests/test_counters.py``.
 
+--only takes the launches whose label a regular expression is found in. --merge keeps, of the launches that were not run, what
+another record of the same GPU and CUDA read, so that new launches cost a short run. --explain asks the simulator again about
+everything in a record and writes its numbers, and the reasons of `KNOWN`, into it: what ncu read stays, no GPU is needed. Every
+difference without a reason is printed by launch and counter, with the source lines that the simulator's number is made of.
+
 Each launch is read `READINGS` times. The hardware adds to some counters now and then (a bank conflict between two kinds of work
 in the load-store unit), never takes away: the lowest reading is what the kernel does, and a reading that varied is recorded.
 
-Exit status: 0 when every number is equal or its difference is one of `KNOWN`, 1 when one is not, 2 when ``ncu`` cannot be used.
+Exit status: 0 when every number is equal or its difference is one of `KNOWN`, 1 when one is not or a launch is not in the record,
+2 when ``ncu``, an option or a record cannot be used.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
+import dataclasses
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +41,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import benchmarks, device, kernels, results, simulator
+from helpers import benchmarks, device, kernels, layer, results, simulator
+from helpers.limits import ConvShape
 
 KERNELS = results.ROOT / "tests" / "counters"
 READINGS = 3
@@ -69,7 +81,7 @@ class Launch:
     """One launch: the same bytes of source, options, arguments, grid and block on the GPU and in the simulator.
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
-    call; constants: values of `__constant__` symbols.
+    call; constants: values of `__constant__` symbols; shared: bytes of dynamic shared memory.
     """
 
     kernel: str
@@ -79,6 +91,7 @@ class Launch:
     block: tuple[int, int, int]
     options: tuple[str, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shared: int = 0
 
     @property
     def label(self) -> str:
@@ -92,8 +105,8 @@ class Launch:
     def profile(self) -> simulator.Profile:
         """The launch in the simulator."""
         return simulator.profile(
-            self.path.read_text(), self.kernel, *self.arguments(), grid=self.grid, block=self.block, options=self.options,
-            constants=self.constants,
+            self.path.read_text(), self.kernel, *self.arguments(), grid=self.grid, block=self.block, shared=self.shared,
+            options=self.options, constants=self.constants,
         )  # fmt: skip
 
 
@@ -188,7 +201,7 @@ def _planes() -> Iterable[Launch]:
         yield Launch("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
         taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
         blocks = (-(-width // 16), -(-height // 16), 1)
-        yield Launch("conv2d_tiled", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
+        yield Launch("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
         yield Launch("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
         yield Launch("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
     for k in (3, 5):
@@ -299,9 +312,57 @@ def _shared() -> Iterable[Launch]:
             )  # fmt: skip
 
 
-LAUNCHES: tuple[Launch, ...] = tuple(
-    launch for part in (_axpy, _conv1d, _copies, _planes, _products, _sums, _histograms, _lanes, _shared) for launch in part()
-)
+# The two layers, and a small one that no tile, patch or group of output maps divides.
+_RAGGED = ConvShape(2, C=3, M=5, H=43, W=38, K=7)
+LAYERS = {
+    "layer 1": layer.shape_of("layer 1", 1),
+    "layer 2": layer.shape_of("layer 2", 1),
+    "ragged": _RAGGED,
+    "ragged, stride 2": dataclasses.replace(_RAGGED, stride=2),
+}
+
+
+def _conv2d() -> Iterable[Launch]:
+    """Every row of `layer.CONV2D`, for each shape of `LAYERS` that it takes."""
+    for spec in layer.CONV2D:
+        for what, shape in LAYERS.items():
+            try:
+                spec.require(shape)
+            except layer.LayerError:
+                continue
+            for number, (kernel, _, how) in enumerate(_calls(spec, shape)):
+
+                def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape, number: int = number) -> Sequence[Any]:
+                    return _calls(spec, shape)[number][1]
+
+                yield Launch(
+                    kernel, what, arguments, how["grid"], how["block"], tuple(how.get("options", ())),
+                    how.get("constants", {}), how.get("shared", 0),
+                )  # fmt: skip
+
+
+def _calls(spec: layer.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
+    """The launches that a row makes for a shape, nothing run: kernel, arguments, and grid, block, shared, options, constants."""
+    y, x = np.zeros(shape.y_shape, np.float32), _cells(np.prod(shape.x_shape)).reshape(shape.x_shape)
+    weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
+    return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), y, x, weights, shape)
+
+
+_PARTS = (_axpy, _conv1d, _conv2d, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
+LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
+
+
+def matching(pattern: str) -> tuple[Launch, ...]:
+    """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
+    try:
+        found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    if not found:
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
+        raise ValueError(f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}")
+    return found
+
 
 # Differences that are understood: label (or kernel, for all its launches) -> counters -> why. The numbers are in the record.
 _UNROLLED = (
@@ -341,37 +402,39 @@ def reason(launch: Launch, counter: str, counted: int, read: Mapping[str, Any]) 
 # On a GPU, under ncu
 
 
-def read_with_ncu() -> list[dict[str, int | str]]:
-    """Run every launch under ncu: for each of `LAUNCHES`, metric -> lowest reading, and "readings METRIC" where they varied.
+def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
+    """Run launches under ncu: for each of ``matching(only)``, metric -> lowest reading, "readings METRIC" where they varied.
 
-    Raises NcuError.
+    Raises NcuError, and ValueError as `matching` does.
     """
+    launches = matching(only)
     ncu = shutil.which("ncu")
     if ncu is None:
         raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
-    _build_all()  # here, because ncu would follow the compiler's processes as well
+    _build_all(launches)  # here, because ncu would follow the compiler's processes as well
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        command = [ncu, *options, "--metrics", ",".join(metrics), sys.executable, "-m", "helpers.counters", "--launch"]
+        program = [sys.executable, "-m", "helpers.counters", "--launch", f"--only={only}"]
+        command = [ncu, *options, "--metrics", ",".join(metrics), *program]
         environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
         done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
-        return _readings(log.read_text() if log.exists() else "", done.stderr)
+        return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
 
 
 def _python_path() -> list[str]:
     return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
-def _readings(output: str, errors: str) -> list[dict[str, int | str]]:
+def _readings(output: str, errors: str, launches: Sequence[Launch]) -> list[dict[str, int | str]]:
     rows = list(csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))))
-    launches: dict[int, dict[str, Any]] = {}
+    seen: dict[int, dict[str, Any]] = {}
     for row in rows:
-        of_launch = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
+        of_launch = seen.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
         of_launch[row["Metric Name"]] = _number(row["Metric Value"])
-    wanted = [launch for launch in LAUNCHES for _ in range(READINGS)]
-    found = [launches[number] for number in sorted(launches)]
+    wanted = [launch for launch in launches for _ in range(READINGS)]
+    found = [seen[number] for number in sorted(seen)]
     if [row["kernel"] for row in found] != [launch.kernel for launch in wanted]:
         said = "\n".join((output + errors).strip().splitlines()[-12:])
         raise NcuError(f"ncu saw {len(found)} launches of {len(wanted)}. It said:\n{said}")
@@ -397,13 +460,13 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
     return row
 
 
-def _build_all() -> dict[tuple[Path, tuple[str, ...]], bytes]:
+def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
     """Compile each source with each set of options once, several at a time; PyCUDA keeps the results on disk."""
     import pycuda.compiler
     import pycuda.driver as cuda
 
     arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    wanted = list(dict.fromkeys((launch.path, launch.options) for launch in LAUNCHES))
+    wanted = list(dict.fromkeys((launch.path, launch.options) for launch in launches))
 
     def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
         return pycuda.compiler.compile(item[0].read_text(), options=list(item[1]), no_extern_c=True, arch=arch)
@@ -412,21 +475,21 @@ def _build_all() -> dict[tuple[Path, tuple[str, ...]], bytes]:
         return dict(zip(wanted, pool.map(build, wanted), strict=True))
 
 
-def launch_all() -> None:
-    """Launch everything `READINGS` times on the GPU; ncu runs this in a process of its own."""
+def launch_all(launches: Sequence[Launch]) -> None:
+    """Launch each `READINGS` times on the GPU; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 
-    binaries = _build_all()
-    for number, launch in enumerate(LAUNCHES):
+    binaries = _build_all(launches)
+    for number, launch in enumerate(launches):
         if number % 20 == 0:
-            print(f"launch {number + 1} of {len(LAUNCHES)}", flush=True)
+            print(f"launch {number + 1} of {len(launches)}", flush=True)
         module = cuda.module_from_buffer(binaries[launch.path, launch.options])
         for symbol, value in launch.constants.items():
-            cuda.memcpy_htod(module.get_global(symbol)[0], value)
+            cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
         values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
         for _ in range(READINGS):
-            module.get_function(launch.kernel)(*values, grid=launch.grid, block=launch.block)
+            module.get_function(launch.kernel)(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
             cuda.Context.synchronize()
 
 
@@ -452,35 +515,51 @@ class Compared:
         return "=" if self.equal else f"{self.simulator:,}/{self.ncu:,}{'*' if self.why else ' !'}"
 
 
-def compare(launch: Launch, read: Mapping[str, Any]) -> list[Compared]:
-    """The simulator's counters of ``launch`` beside those read: counter name -> number."""
+def count(launch: Launch) -> dict[str, int]:
+    """The simulator's counters of ``launch``. Raises AssertionError where it stopped the launch."""
     profile = launch.profile()
     if not profile.completed:
         raise AssertionError(f"{launch.label}: the simulator stopped it\n{profile}")
-    counted = profile.counters()
+    return profile.counters()
+
+
+def compare(launch: Launch, read: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> list[Compared]:
+    """The simulator's counters of ``launch`` (``counted``, where known) beside those read: counter name -> number."""
+    counted = counted or count(launch)
     return [Compared(launch, name, int(read[name]), counted[name], reason(launch, name, counted[name], read)) for name in COMPARED]
 
 
-def measure() -> list[dict[str, Any]]:
-    """One row a launch for ``results.record``: counters as ncu read them; where they differ "simulator ..." and "why ..."."""
+def measure(only: str = "") -> list[dict[str, Any]]:
+    """One row a launch of ``matching(only)`` for ``results.record``: counters as ncu read them, and `annotated`.
+
+    Raises as `read_with_ncu` does.
+    """
+    launches = matching(only)
+    counted = [count(launch) for launch in launches]  # first: what fails here must not cost the readings
     rows = []
-    for launch, read in zip(LAUNCHES, read_with_ncu(), strict=True):
-        row: dict[str, Any] = {
-            "series": launch.kernel,
-            "launch": launch.label,
-            "grid": str(launch.grid),
-            "block": str(launch.block),
-        }
-        row["options"] = " ".join(launch.options)
+    for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
+        row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
         row |= {name: sum(read.get(metric, 0) for metric in metrics) for name, metrics in COMPARED.items()}
-        for found in compare(launch, row):
-            if not found.equal:
-                row[f"simulator {found.counter}"], row[f"why {found.counter}"] = found.simulator, found.why
-        rows.append(row | {key: value for key, value in read.items() if key not in _METRICS})
+        rows.append(annotated(launch, row, ours) | {key: value for key, value in read.items() if key not in _METRICS})
     return rows
 
 
 _METRICS = frozenset(metric for several in COMPARED.values() for metric in several)
+
+
+def _identity(launch: Launch) -> dict[str, str]:
+    """What a row says of its launch."""
+    how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": " ".join(launch.options)}
+    return how | ({"shared": str(launch.shared)} if launch.shared else {})
+
+
+def annotated(launch: Launch, row: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """The row with "simulator COUNTER" and "why COUNTER" where the simulator's number is another, and nowhere else."""
+    plain = {key: value for key, value in row.items() if not key.startswith(("simulator ", "why "))}
+    for found in compare(launch, plain, counted):
+        if not found.equal:
+            plain |= {f"simulator {found.counter}": found.simulator, f"why {found.counter}": found.why}
+    return plain
 
 
 def recorded(launch: Launch, row: Mapping[str, Any]) -> list[Compared]:
@@ -516,29 +595,138 @@ def summary(compared: Sequence[Compared]) -> str:
     return said + f"{known} differ for a known reason, {len(unknown)} for none"
 
 
+def unexplained(compared: Sequence[Compared]) -> list[str]:
+    """A text for each difference without a reason: launch, counter, both numbers, and what the simulator's is made of."""
+    return [
+        f"{found.launch.label}: {found.counter} {found.simulator:,} in the simulator, {found.ncu:,} by ncu "
+        f"({found.ncu - found.simulator:+,}); the simulator's by line: {_by_line(found)}"
+        for found in compared
+        if not found.equal and found.why is None
+    ]
+
+
+def _by_line(found: Compared) -> str:
+    space, access, what = found.counter.split("_")
+    rows = [row for row in found.launch.profile().lines if (row.space, row.access) == (space, access)]
+    return ", ".join(f"{row.line} ({row.array}) {getattr(row, what):,}" for row in rows) or "none"
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Records made of more than one run
+
+
+def require_mergeable(before: results.Record, launches: Sequence[Launch], gpu: device.Device) -> None:
+    """Raise RecordError unless the rows of ``before`` that ``launches`` do not replace can stand in a record of this GPU.
+
+    They cannot when another GPU or CUDA read them, or when a kernel or the way it is launched has changed since.
+    """
+    here = gpu.name, cuda_version()
+    there = before.device.name, before.software["cuda_runtime"]
+    if here != there:
+        raise results.RecordError(
+            f"the record to merge is of {there[0]} with CUDA {there[1]}, and this is {here[0]} with CUDA {here[1]}: "
+            "leave --merge and --only out, and measure everything here"
+        )
+    run, changed = {launch.label for launch in launches}, before.changed_sources()
+    kept = {row["launch"]: row for row in before.rows() if row["launch"] not in run}
+    other = [
+        launch.label
+        for launch in LAUNCHES
+        if (row := kept.get(launch.label))
+        and (launch.kernel in changed or any(row.get(key) != value for key, value in _identity(launch).items()))
+    ]
+    if other:
+        raise results.RecordError(f"changed since the record to merge was made: {'; '.join(other)}. Have --only match these, too")
+
+
+def cuda_version() -> str:
+    """The CUDA that PyCUDA was built for, as records say it."""
+    import pycuda.driver as cuda
+
+    return ".".join(map(str, cuda.get_version()))
+
+
+def merged(rows: Sequence[Mapping[str, Any]], before: results.Record) -> list[dict[str, Any]]:
+    """``rows``, and those rows of ``before`` that they do not replace, in the order of `LAUNCHES`.
+
+    A row that is kept says under "created" when it was read. A row whose launch is no longer in `LAUNCHES` is left out.
+    """
+    kept = {row["launch"]: {"created": before.created, **row} for row in before.rows()}
+    found = kept | {row["launch"]: dict(row) for row in rows}
+    return [found[launch.label] for launch in LAUNCHES if launch.label in found]
+
+
+def explain(path: Path | str) -> results.Record:
+    """Write the simulator's numbers and the reasons of `KNOWN` into a record's file anew; return the record.
+
+    What ncu read, and when, stays. Raises RecordError where the record cannot be read or written.
+    """
+    before, launches = results.load(path), {launch.label: launch for launch in LAUNCHES}
+    measurements = tuple(
+        dataclasses.replace(m, parameters=annotated(launches[label], m.parameters))
+        for m in before.measurements
+        if (label := m.parameters["launch"]) in launches
+    )
+    after = dataclasses.replace(before, measurements=measurements)
+    try:
+        Path(path).write_text(after.to_json())
+    except OSError as error:
+        raise results.RecordError(f"{path} cannot be written ({error.strerror}): make it writable, or explain a copy") from error
+    return after
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The command
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m helpers.counters", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", metavar="REGEX", default="", help="the launches whose label this is found in")
+    parser.add_argument("--merge", metavar="RECORD", help="keep what this record has of the other launches")
+    parser.add_argument("--explain", metavar="RECORD", help="write the simulator's side of this record anew; no GPU is needed")
+    parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)  # what runs under ncu
+    return parser
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison; print its table. Returns the exit status."""
-    argv = sys.argv[1:] if argv is None else argv
-    if list(argv) == ["--launch"]:
-        launch_all()
-        return 0
-    if argv:
-        print(f"python -m helpers.counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
-        return 2
-    gpu = device.select()
+    asked = _parser().parse_args(argv)
     try:
-        record = results.record("counters", measure, device=gpu, lab="counters")
-    except (NcuError, results.RecordError) as error:
+        launches = matching(asked.only)
+        if asked.launch:
+            launch_all(launches)
+            return 0
+        if asked.explain:
+            return _report(explain(asked.explain), launches, recorded)
+        record = _read(asked, launches)
+    except (NcuError, results.RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
+    # On a GPU the simulator has just been asked.
+    return _report(record, LAUNCHES if asked.merge else launches, compare if record.recalled else recorded)
+
+
+def _read(asked: argparse.Namespace, launches: Sequence[Launch]) -> results.Record:
+    gpu = device.select()
+    if not asked.merge:
+        return results.record("counters", lambda: measure(asked.only), device=gpu, lab="counters")
+    if gpu.kind != "gpu":
+        raise results.RecordError("--merge adds what a GPU reads to a record, and there is no GPU here; --explain needs none")
+    before = results.load(asked.merge)
+    require_mergeable(before, launches, gpu)
+    return results.record("counters", lambda: merged(measure(asked.only), before), device=gpu, lab="counters")
+
+
+def _report(record: results.Record, launches: Sequence[Launch], side_by_side: Callable[..., list[Compared]]) -> int:
     read = {row["launch"]: row for row in record.rows()}
-    missing = [launch.label for launch in LAUNCHES if launch.label not in read]
+    missing = [launch.label for launch in launches if launch.label not in read]
     if missing:
-        print(f"{len(missing)} launches are not in the record, measure again: {', '.join(missing[:3])} ...", file=sys.stderr)
-    side_by_side = compare if record.recalled else recorded  # on a GPU the simulator has just been asked
-    compared = [found for launch in LAUNCHES if launch.label in read for found in side_by_side(launch, read[launch.label])]
+        print(f"{len(missing)} launches are not in the record, measure them: {'; '.join(missing)}", file=sys.stderr)
+    compared = [found for launch in launches if launch.label in read for found in side_by_side(launch, read[launch.label])]
     print(f"{record.caption()}: simulator/ncu where they differ\n{table(compared)}")
-    return int(bool(missing) or any(not found.equal and found.why is None for found in compared))
+    differences = unexplained(compared)
+    print("\n".join(f"! {text}" for text in differences))
+    return int(bool(missing or differences))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """The simulator's counters: those of Nsight Compute that a GPU gave, and the rest by kernels worked out by hand."""
 
+import dataclasses
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
 
-from helpers import counters, results, simulator
+from helpers import counters, kernels, layer, results, simulator
 from helpers.simulator.profile import WATCHED_REQUESTS
 
 ONE_WARP = {"grid": (1,), "block": (32,)}
@@ -27,23 +30,47 @@ def recorded() -> dict[str, dict]:
     return {row["launch"]: row for row in rows}
 
 
-def test_the_record_covers_what_it_claims(recorded):
-    assert {launch.label for launch in counters.LAUNCHES} == set(recorded)
-    assert len(recorded) >= 40 and len({row["series"] for row in recorded.values()}) >= 25
-    used = {launch.path for launch in counters.LAUNCHES}
-    assert used == {
-        *counters.KERNELS.glob("*.cu"),
-        *(launch.path for launch in counters.LAUNCHES if "kernels/" in str(launch.path)),
-    }
+def test_the_record_has_every_launch_and_no_other(recorded):
+    labels = [launch.label for launch in counters.LAUNCHES]
+    assert len(set(labels)) == len(labels)
+    missing = [label for label in labels if label not in recorded]
+    assert not missing, f"measure them on a GPU, `python -m helpers.counters --only REGEX --merge ...`: {'; '.join(missing)}"
+    assert not set(recorded) - set(labels)
+
+
+def test_every_kernel_is_launched_and_every_shape_of_the_layer():
+    launched = {launch.kernel for launch in counters.LAUNCHES}
+    assert set(kernels.names()) <= launched  # everything in kernels/
+    assert launched == {path.stem for path in counters.KERNELS.glob("*.cu")} | set(kernels.names())
+    assert not {path.stem for path in counters.KERNELS.glob("*.cu")} & set(kernels.names())  # a name means one source
+    labels = {launch.label for launch in counters.LAUNCHES}
+    for spec in layer.CONV2D:
+        shapes = [name for name, shape in counters.LAYERS.items() if spec.strides or shape.stride == 1]
+        assert {f"{kernel}, {shape}" for kernel in spec.sources for shape in shapes} <= labels
+
+
+def test_a_layer_is_launched_as_the_layer_launches_it():
+    """Arguments, grid and options give the right outputs: what is counted is the convolution, not something like it."""
+    for name in ("conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"):
+        (launch,) = counters.matching(f"^{name}, ragged$")
+        arguments, shape = launch.arguments(), counters.LAYERS["ragged"]
+        y, x = arguments[:2]
+        simulator.profile(
+            launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block, shared=launch.shared,
+            options=launch.options, constants=launch.constants,
+        )  # fmt: skip
+        filter = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
+        assert layer.check(y, x, filter, name)
 
 
 @pytest.mark.parametrize("launch", counters.LAUNCHES, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
+    assert launch.label in recorded, "the record has no such launch: measure it on a GPU"
     row = recorded[launch.label]
-    for found in counters.compare(launch, row):
-        if found.why is None:
-            assert found.equal, f"{launch.label}, {found.counter}: {found.simulator:,} in the simulator, {found.ncu:,} by ncu"
-        elif not found.equal:  # a known difference stays what it was when it was understood
+    compared = counters.compare(launch, row)
+    assert not counters.unexplained(compared)
+    for found in compared:
+        if not found.equal:  # a known difference stays what it was when it was understood
             assert (found.simulator, found.why) == (row[f"simulator {found.counter}"], row[f"why {found.counter}"])
 
 
@@ -56,7 +83,7 @@ def test_each_known_difference_is_one(recorded):
 
 
 def test_what_the_record_says_of_differences_is_complete(recorded):
-    for launch in counters.LAUNCHES:
+    for launch in (launch for launch in counters.LAUNCHES if launch.label in recorded):
         row = recorded[launch.label]
         assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
             found.counter for found in counters.recorded(launch, row) if not found.equal
@@ -82,6 +109,10 @@ def test_a_wrong_count_is_seen():
     compared = counters.compare(launch, {**right, "global_load_sectors": 251})
     assert [found.counter for found in compared if not found.equal] == ["global_load_sectors"]
     assert "250/251 !" in counters.table(compared) and "1 for none" in counters.table(compared)
+    assert counters.unexplained(compared) == [
+        "axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 251 by ncu (+1); "
+        "the simulator's by line: 19 (x) 125, 19 (y) 125"
+    ]
 
 
 # ---- reading ncu ----
@@ -92,30 +123,148 @@ def _csv(rows) -> str:
     return "\n".join(["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)])
 
 
-def _one_launch(monkeypatch) -> None:
-    monkeypatch.setattr(counters, "LAUNCHES", counters.LAUNCHES[:1])
+ONE = counters.LAUNCHES[:1]
 
 
-def test_the_lowest_of_several_readings_counts_and_the_others_are_kept(monkeypatch):
-    _one_launch(monkeypatch)
-    name = counters.LAUNCHES[0].kernel
+def test_the_lowest_of_several_readings_counts_and_the_others_are_kept():
+    name = ONE[0].kernel
     values = [("a", ("1,003", "1,000", "1,000")), ("b", ("7", "7", "7")), ("c", ("n/a", "n/a", "n/a"))]
     rows = [(i, name, metric, several[i]) for i in range(counters.READINGS) for metric, several in values]
-    assert counters._readings(_csv(rows), "") == [{"a": 1000, "readings a": "1003 1000 1000", "b": 7}]
+    assert counters._readings(_csv(rows), "", ONE) == [{"a": 1000, "readings a": "1003 1000 1000", "b": 7}]
 
 
-def test_a_launch_that_ncu_did_not_see_is_an_error(monkeypatch):
-    _one_launch(monkeypatch)
+def test_a_launch_that_ncu_did_not_see_is_an_error():
     with pytest.raises(counters.NcuError, match="ERR_NVGPUCTRPERM"):
-        counters._readings("", "==ERROR== ERR_NVGPUCTRPERM")
+        counters._readings("", "==ERROR== ERR_NVGPUCTRPERM", ONE)
     with pytest.raises(counters.NcuError, match="3 launches of 3"):
-        counters._readings(_csv([(i, "other", "a", 1) for i in range(counters.READINGS)]), "")
+        counters._readings(_csv([(i, "other", "a", 1) for i in range(counters.READINGS)]), "", ONE)
 
 
 def test_without_ncu_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(counters.NcuError, match="Nsight Compute"):
         counters.read_with_ncu()
+
+
+# ---- some launches only, and records of more than one run ----
+
+# Answers like ncu for what it is asked to run: every counter of every launch, in the order of the launches, is 7.
+FAKE_NCU = """#!{python}
+import sys
+from helpers import counters
+log = sys.argv[sys.argv.index("--log-file") + 1]
+metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
+asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.counters") + 1 :])
+assert asked.launch
+kernels = [launch.kernel for launch in counters.matching(asked.only) for _ in range(counters.READINGS)]
+with open(log, "w") as file:
+    print('"ID","Kernel Name","Metric Name","Metric Value"', file=file)
+    for number, kernel in enumerate(kernels):
+        for metric in metrics:
+            print(f'"{{number}}","{{kernel}}(float *)","{{metric}}","7"', file=file)
+"""
+ONLY = "^axpy_basic|^gather"
+GPU = results.load(results.MEASURED / "counters.json").device
+
+
+@pytest.fixture
+def gpu(monkeypatch, tmp_path):
+    """A host with the GPU of the committed record and an ncu that answers 7; results go to tmp_path."""
+    ncu = tmp_path / "ncu"
+    ncu.write_text(FAKE_NCU.format(python=sys.executable))
+    ncu.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
+    monkeypatch.setattr(counters, "_build_all", lambda launches: {})
+    monkeypatch.setattr(counters.device, "select", lambda: GPU)
+    monkeypatch.setattr(counters, "cuda_version", lambda: "13.0.0")
+    monkeypatch.setattr(results, "_software", lambda device: {"cuda_runtime": "13.0.0"})
+    return tmp_path
+
+
+def rows_of(path) -> dict[str, dict]:
+    return {row["launch"]: row for row in results.load(path).rows()}
+
+
+def test_some_launches_only(gpu, capsys):
+    assert counters.main(["--only", ONLY]) == 1  # 7 is what no kernel here counts
+    measured = rows_of(gpu / "counters.json")
+    assert list(measured) == ["axpy_basic, n = 1000", "axpy_basic, n = 4096", "gather, a permutation"]
+    row = measured["axpy_basic, n = 1000"]
+    assert (row["global_load_sectors"], row["simulator global_load_sectors"], row["why global_load_sectors"]) == (7, 250, None)
+    assert "! axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 7 by ncu (-243)" in capsys.readouterr().out
+
+
+def test_a_short_run_is_merged_into_a_record(gpu):
+    before = results.MEASURED / "counters.json"
+    old = rows_of(before)
+    counters.main(["--only", ONLY, "--merge", str(before)])
+    new = rows_of(gpu / "counters.json")
+    run = {launch.label for launch in counters.matching(ONLY)}
+    kept = [launch.label for launch in counters.LAUNCHES if launch.label in old and launch.label not in run]
+    assert set(new) == run | set(kept) and len(kept) > 100
+    assert [*new] == [launch.label for launch in counters.LAUNCHES if launch.label in new]  # in the order of the launches
+    assert all(new[label]["global_load_sectors"] == 7 and "created" not in new[label] for label in run)
+    created = results.load(before).created
+    assert all(new[label] == {"created": created, **old[label]} for label in kept)
+
+
+def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsys):
+    before = results.load(results.MEASURED / "counters.json")
+
+    def refused(changed: results.Record, message: str) -> None:
+        (gpu / "before.json").write_text(changed.to_json())
+        assert counters.main(["--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
+        assert message in capsys.readouterr().err and not (gpu / "counters.json").exists()
+
+    refused(dataclasses.replace(before, device=dataclasses.replace(GPU, name="other")), "is of other with CUDA 13.0.0")
+    refused(dataclasses.replace(before, software={**before.software, "cuda_runtime": "12.1.0"}), "with CUDA 12.1.0")
+    refused(
+        dataclasses.replace(before, sources={**before.sources, "conv1d_basic": "0"}),
+        "since the record to merge was made: conv1d_basic",
+    )
+    first = next(m for m in before.measurements if m.series == "scatter")
+    other = dataclasses.replace(first, parameters={**first.parameters, "grid": "(9, 9, 9)"})
+    moved = tuple(other if m is first else m for m in before.measurements)
+    refused(dataclasses.replace(before, measurements=moved), "made: scatter, a permutation. Have --only match these")
+
+
+def test_what_has_changed_may_be_run_again(gpu):
+    before = results.load(results.MEASURED / "counters.json")
+    changed = dataclasses.replace(before, sources={**before.sources, "axpy_basic": "0"})
+    counters.require_mergeable(changed, counters.matching(ONLY), GPU)
+    with pytest.raises(results.RecordError, match="axpy_basic, n = 1000; axpy_basic, n = 4096"):
+        counters.require_mergeable(changed, counters.matching("gather"), GPU)
+
+
+def test_there_is_nothing_to_merge_without_a_gpu(capsys):
+    assert counters.main(["--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]) == 2
+    assert "there is no GPU here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("pattern", "message"), [("conv3d", "no launch has 'conv3d'"), ("conv(", "is no regular expression")])
+def test_a_pattern_that_finds_nothing_is_refused(pattern, message, capsys):
+    assert counters.main(["--only", pattern]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, monkeypatch):
+    before = results.load(results.MEASURED / "counters.json")
+    some = [m for m in before.measurements if m.series in ("axpy_basic", "gather")]
+    wrong = {"global_load_sectors": some[0].parameters["global_load_sectors"] + 1, "why global_store_sectors": "stale"}
+    some[0] = dataclasses.replace(some[0], parameters={**some[0].parameters, **wrong})
+    gone = dataclasses.replace(some[1], parameters={**some[1].parameters, "launch": "gone"})
+    path = tmp_path / "record.json"
+    path.write_text(dataclasses.replace(before, measurements=(*some, gone)).to_json())
+    assert counters.main(["--explain", str(path), "--only", ONLY]) == 1
+    row = rows_of(path)["axpy_basic, n = 1000"]
+    assert (row["global_load_sectors"], row["simulator global_load_sectors"], row["why global_load_sectors"]) == (251, 250, None)
+    assert "why global_store_sectors" not in row and "gone" not in rows_of(path)
+    monkeypatch.setitem(counters.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"})
+    assert counters.main(["--explain", str(path), "--only", ONLY]) == 0
+    assert rows_of(path)["axpy_basic, n = 1000"]["why global_load_sectors"] == "now understood"
+    after = results.load(path)
+    assert (after.created, after.device, after.software, after.sources) == (before.created, GPU, before.software, before.sources)
 
 
 # ---- the counters that ncu does not have, or not like this ----
