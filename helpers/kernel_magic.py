@@ -78,6 +78,11 @@ def _parse(line: str) -> tuple[str, list[str]]:
         macro = rest.pop(0) if word == "-D" and rest else word.removeprefix("-D")
         if not word.startswith("-D") or not re.match(r"[A-Za-z_]", macro):
             raise KernelError(f"%%kernel {name}: cannot make sense of {word!r}\n{USAGE}")
+        if re.fullmatch(r"[A-Za-z]", macro.partition("=")[0].strip()):
+            raise KernelError(
+                f"%%kernel {name}: -D{macro} names a macro by one letter. nvcc would replace it in CUDA's own headers, too, where\n"
+                f"such names stand for types and parameters (`template <typename T>`). Take a longer name, such as TILE.\n{USAGE}"
+            )
         options.append(f"-D{macro}")
     return name, options
 

@@ -873,11 +873,11 @@ def test_what_the_simulator_lacks_is_refused_by_name(text, message):
 def test_headers_bear_a_sources_own_macros_and_an_extern_c_around_them():
     headers = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h", "math_constants.h")
     text = (
-        "".join(f"#include <{h}>\n" for h in headers)
+        "".join(f"#define {letter} 16\n" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijlmnoqrstu")
+        + "".join(f"#include <{h}>\n" for h in headers)
         + "__global__ void k(half* p, half v) { *p = v + __float2half((float)(M + CUDART_INF_F * 0.0f > 0)); }"
     )
-    options = [f"-D{letter}=16" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijlmnoqrstu"]
-    module = runtime.load(text, tuple(options), file="k.cu", extern_c=True)
+    module = runtime.load(text, file="k.cu", extern_c=True)
     assert list(module.kernels) == ["k"]
     module.close()
 

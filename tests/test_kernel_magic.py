@@ -116,6 +116,8 @@ WRONG_CELLS = {
     "a keyword": ("%%kernel for\n__global__ void k(int *a) {}", "cannot be a Python name"),
     "another option": ("%%kernel k -O3\n__global__ void k(int *a) {}", "cannot make sense of '-O3'"),
     "an empty -D": ("%%kernel k -D\n__global__ void k(int *a) {}", "cannot make sense of '-D'"),
+    "a macro of one letter": ("%%kernel k -DT=16\n__global__ void k(int *a) {}", "-DT=16 names a macro by one letter"),
+    "one letter, apart": ("%%kernel k -D n\n__global__ void k(int *a) {}", "-Dn names a macro by one letter"),
     "an open quote": ("%%kernel k '-DA\n__global__ void k(int *a) {}", "No closing quotation"),
     "no kernel": ("%%kernel k\nvoid k(int *a) {}", "has no `__global__` function"),
     "other kernels": ("%%kernel k\n__global__ void f(int *a) {}\n__global__ void g(int *a) {}", "has f and g"),

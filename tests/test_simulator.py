@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import runtime
+from helpers.simulator import runtime, toolchain
 
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
@@ -84,13 +84,21 @@ def test_constants_and_options():
     np.testing.assert_array_equal(y, 100 * x)
 
 
-@pytest.mark.parametrize("option", ["-DT=16", "-DA=16", "-D x=16", "-DI=16", "-DR=16"])
+@pytest.mark.parametrize("option", ["-DA=16", "-D K=16", "-DI=16", "-DR=16"])
 def test_macros_with_short_names_reach_the_kernel_and_nothing_else(option):
     name = option.removeprefix("-D").strip().partition("=")[0]
     y = np.zeros(1, np.float32)
     options = option.split(" ", 1)
     assert simulator.check(kernel(f"out[0] = {name};", "float* out"), "k", y, grid=(1,), block=(1,), options=options) == ()
     assert y[0] == 16
+
+
+@pytest.mark.parametrize("options", [["-DT=16"], ["-DU"], ["-D", "x=16"], ["-DT =1"]], ids=" ".join)
+def test_a_macro_that_breaks_cudas_headers_on_a_gpu_is_refused_here_too(options):
+    y = np.zeros(1, np.float32)
+    with pytest.raises(toolchain.CompileFailed, match="in CUDA's own headers"):
+        simulator.check(kernel("out[0] = 1;", "float* out"), "k", y, grid=(1,), block=(1,), options=options)
+    assert y[0] == 0
 
 
 def test_two_modules_of_one_source_have_constants_of_their_own():

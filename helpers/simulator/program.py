@@ -40,6 +40,8 @@ _ONLY_CLANG = (
 _NO_MEANING_HERE = re.compile(
     r"-(O\d|G|g|lineinfo|w|use_fast_math|-use_fast_math|Xptxas|-ptxas-options|maxrregcount|-maxrregcount|arch|-gpu-architecture|gencode|std|-std|Xcompiler|-restrict|restrict|-extra-device-vectorization|v|-resource-usage)\b.*"
 )
+# Names of parameters in CUDA's own headers: nvcc applies -D to these, too, and `template <typename 16>` does not compile.
+_IN_CUDAS_HEADERS = re.compile(r"[TUa-z]")
 _TAKES_ANOTHER = {"-Xptxas", "-Xcompiler", "-arch", "-gencode", "-maxrregcount", "-std", "--ptxas-options"}
 
 
@@ -89,8 +91,8 @@ def _debug(notes: Path) -> DebugInfo:
 def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """What means something here: -D and -U as preprocessor lines, and the -I options.
 
-    Macros become lines because the compiler would apply -D to the simulator's own headers too, where -DT=16 breaks a template.
-    Raises toolchain.CompileFailed for an option that nobody knows.
+    Macros become lines because the compiler would apply -D to the simulator's own headers too, where -DA=16 breaks a template.
+    Raises toolchain.CompileFailed for an option that nobody knows, and for a macro that would break CUDA's headers on a GPU.
     """
     lines, paths, rest = [], [], [str(option) for option in options]
     while rest:
@@ -99,6 +101,11 @@ def compiler_options(options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
             option += rest.pop(0) if rest else ""
         if option.startswith("-D"):
             name, _, value = option[2:].partition("=")
+            if _IN_CUDAS_HEADERS.fullmatch(name.strip()):
+                raise toolchain.CompileFailed(
+                    f"-D{name.strip()}: nvcc would replace {name.strip()!r} in CUDA's own headers, too, which then do not compile: "
+                    "give the macro a longer name, or #define it in the source"
+                )
             lines.append(f"#define {name} {value if '=' in option else '1'}")
         elif option.startswith("-U"):
             lines.append(f"#undef {option[2:]}")

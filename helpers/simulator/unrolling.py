@@ -55,6 +55,7 @@ class _Loop:
     rounds: int | None
     pragma: bool
     asked: int | None  # the number behind `#pragma unroll`
+    fixed: bool  # whether its bounds name constants and parameters of templates only: the compiler then knows them
     times: int = 0  # at most so many rounds are unrolled; 0: leave it a loop
 
 
@@ -98,13 +99,17 @@ def _template_arguments(code: str, names: dict[str, int]) -> dict[str, int]:
     """Parameters of templates, each with the largest number that the code itself gives for it."""
     largest: dict[str, int] = {}
     for template in _TEMPLATE.finditer(code):
-        parameters = [re.search(r"\w*$", part.partition("=")[0].strip())[0] for part in template["parameters"].split(",")]
         for use in re.finditer(rf"\b{template['name']}\s*<([^<>;(){{}}]*)>", code):
-            for name, argument in zip(parameters, use[1].split(","), strict=False):
+            for name, argument in zip(_parameters(template), use[1].split(","), strict=False):
                 value = _value(argument, names)
                 if value is not None:
                     largest[name] = max(value, largest.get(name, value))
     return largest
+
+
+def _parameters(template: re.Match) -> list[str]:
+    """Names of a template's parameters, in order."""
+    return [re.search(r"\w*$", part.partition("=")[0].strip())[0] for part in template["parameters"].split(",")]
 
 
 def _value(text: str, names: dict[str, int]) -> int | None:
@@ -132,6 +137,8 @@ def _evaluate(node: ast.AST, names: dict[str, int]) -> int:
 
 
 def _loops(code: str, names: dict[str, int]) -> Iterator[_Loop]:
+    constants = {name for template in _TEMPLATE.finditer(code) for name in _parameters(template)} | set(names)
+    constants |= {found["macro"] or found["name"] for found in _NAMED.finditer(code)}
     for found in _LOOP.finditer(code):
         line_start = code.rfind("\n", 0, found.end()) + 1
         header = code.index("(", found.end())
@@ -141,7 +148,15 @@ def _loops(code: str, names: dict[str, int]) -> Iterator[_Loop]:
             continue  # in a macro; or a loop without an end
         asked = _value(found["times"] or "", names)
         body = (end + 1, _end_of_statement(code, end + 1))
-        yield _Loop(found.end() - len("for"), body, _rounds(parts, names), found["pragma"] is not None, asked)
+        pragma, fixed = found["pragma"] is not None, _names_only(parts, constants)
+        yield _Loop(found.end() - len("for"), body, _rounds(parts, names), pragma, asked, fixed)
+
+
+def _names_only(header: list[str], constants: set[str]) -> bool:
+    """Whether a loop's header names its own variable and `constants`, and nothing that only a launch decides."""
+    start = _HEADER.fullmatch(header[0])
+    own = set(re.findall(r"\b[A-Za-z_]\w*", header[0].partition("=")[0])) if start else set()
+    return set(re.findall(r"\b[A-Za-z_]\w*", ";".join(header))) <= own | constants
 
 
 def _rounds(header: list[str], names: dict[str, int]) -> int | None:
@@ -233,6 +248,8 @@ def _unroll(loop: _Loop, size: int) -> int:
     rounds = UNKNOWN_ROUNDS if loop.rounds is None else loop.rounds
     limit = LIMIT_WITH_PRAGMA if loop.pragma else LIMIT
     most = limit // size if loop.pragma else min(ROUNDS, limit // size)
+    if loop.rounds is None and not loop.fixed:
+        return size  # a loop whose rounds only a launch decides: unrolled, lanes with more rounds than others would part for good
     if loop.rounds is None:
         loop.times = rounds = min(rounds, most)
         loop.times = loop.times if loop.times > 1 else 0

@@ -137,7 +137,7 @@ public:
     };
 
     void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
-        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), flow_.clear(), requests_seen_ = 0;
+        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), flow_.clear(), requests_seen_ = 0, merges_ = 0;
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
     // Merges what all lanes of a warp have run. `running[lane]`: this lane will run on, so nothing may overtake it.
@@ -150,9 +150,11 @@ public:
             Trace& trace = lanes[lane];
             at_[lane] = first_[lane] = trace.events.get(), end_[lane] = at_[lane] + trace.count;
             stand(lane);
-            together_[lane] = trace.together, last_pc_[lane] = trace.last_pc, last_block_[lane] = trace.last_block;
+            together_[lane] = trace.together, last_pc_[lane] = trace.last_pc;
+            first_block_[lane] = last_block_[lane] = trace.last_block;
             will_run |= static_cast<std::uint32_t>(running[lane]) << lane;
         }
+        if (merges_ < always_learnt) ++merges_, learn_flow();
         while (!(will_run & at_end_)) {
             std::uint32_t alive = ~at_end_;
             if (alive == 0) break;
@@ -170,6 +172,7 @@ public:
 
 private:
     static constexpr std::int32_t nowhere = INT32_MAX;
+    static constexpr int always_learnt = 64;    // merges; later ones only learn where lanes part
     struct Recent { std::uint64_t key = UINT64_MAX; Site* site = nullptr; };
 
     std::deque<Site> sites_;
@@ -179,13 +182,14 @@ private:
     std::uint64_t watched_block_ = 0, requests_seen_ = 0;
     std::uint32_t watched_warp_ = 0;
     bool watch_ = false, learned_ = false;
+    int merges_ = 0;
     Tally tally_, sectors_of_turn_;
     Flow flow_;
     std::uint32_t at_end_ = 0;    // the lanes whose traces are merged to the end
     // The warp that is being merged, by lane: its next event, the end of its trace, where it stands.
     std::array<Event*, warp_size> first_{}, at_{}, end_{};
     alignas(16) std::array<std::int32_t, warp_size> pc_{};
-    std::array<std::uint32_t, warp_size> together_{}, last_pc_{}, last_block_{};
+    std::array<std::uint32_t, warp_size> together_{}, last_pc_{}, first_block_{}, last_block_{};
 
     struct Request {    // the lanes that make one access together
         std::array<const Event*, warp_size> events;
@@ -224,22 +228,28 @@ private:
         }
         return standing_at(static_cast<std::int32_t>(best & UINT32_MAX));
     }
-    // Lanes' traces show where they will go, so the order is known before the first of them goes there.
+    // Lanes' traces show where they will go, so the order is known before the first of them goes there. The whole traces: which
+    // block is the head of a loop shows in how the loop was entered.
     void learn_flow() {
         for (int lane = 0; lane < warp_size; ++lane) {
-            std::uint32_t block = last_block_[lane];
-            for (const Event* event = at_[lane]; event != end_[lane]; ++event)
+            std::uint32_t block = first_block_[lane];
+            for (const Event* event = first_[lane]; event != end_[lane]; ++event)
                 if (enters_block(*event)) flow_.saw(block, event->pc), block = event->pc;
         }
         learned_ = true;
     }
-    static bool enters_block(const Event& event) { return event.size == 0 && event.access != BARRIER; }
+    // A barrier is a place of its own: a compiler may put it before the loop that leads to it.
+    static bool enters_block(const Event& event) { return event.size == 0; }
     // All lanes of `group` take one event together.
     void step(std::uint32_t group) {
         const Event& first = *at_[__builtin_ctz(group)];
         if (first.size == 0) {
-            if (first.access == BARRIER) count(site_of(first.pc, BARRIER, nullptr, 0), __builtin_popcount(group));
-            else enter_block(group, first.pc);
+            if (first.access == BARRIER) {
+                count(site_of(first.pc, BARRIER, nullptr, 0), __builtin_popcount(group));
+                for (std::uint32_t left = group; left != 0; left &= left - 1) last_block_[__builtin_ctz(left)] = first.pc;
+            } else {
+                enter_block(group, first.pc);
+            }
             if (group == UINT32_MAX)
                 for (int lane = 0; lane < warp_size; ++lane) advance(lane);
             else
