@@ -455,7 +455,6 @@ CONV2D: tuple[Conv2d, ...] = (
     Conv2d(
         "conv2d_register",
         tile=(64, 16, 4),
-        filter_in="constant",
         width_in="constant",
         constants=(("PATCH_WIDTH", 4),),
         largest_width=15,

@@ -3,17 +3,16 @@
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped   (cross-correlation)
 // Idea       A row of PATCH_WIDTH + K - 1 cells, loaded once into registers, serves PATCH_WIDTH neighbouring outputs, and each
 //            cell MAPS output maps: loads per multiply-add fall by about MAPS * PATCH_WIDTH * K / (PATCH_WIDTH + K - 1).
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
+// Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
 // Launch     block = (any, any), such as (16, 16), each thread a patch: a block's tile is blockDim.x * PATCH_WIDTH columns wide
 //            and blockDim.y rows high; grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS; C * H * W < 2^31.
-// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. constant: FILTER_WORDS * 4 bytes in `filter`, at most 65,536.
-// Constants  FILTER_WORDS = M * C * K * K, FILTER_WIDTH = K, PATCH_WIDTH, MAPS by -D (defaults below).
+// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory, that is from the L1 cache:
+//            constant memory is far slower here (lab 13), as warps without barriers drift apart, and each wants another
+//            part of the filter from a small cache.
+// Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS by -D (defaults below).
 // Reference  helpers.reference.conv2d
 
-#ifndef FILTER_WORDS
-#define FILTER_WORDS 196
-#endif
 #ifndef FILTER_WIDTH
 #define FILTER_WIDTH 7
 #endif
@@ -24,9 +23,9 @@
 #define MAPS 4
 #endif
 #define CELLS (PATCH_WIDTH + FILTER_WIDTH - 1)
-__constant__ float filter[FILTER_WORDS];   // shape (M, C, K, K)
 
-extern "C" __global__ void conv2d_register(float* y, const float* __restrict__ x, int B, int C, int M, int H, int W)
+extern "C" __global__ void conv2d_register(
+    float* y, const float* __restrict__ x, const float* __restrict__ filter, int B, int C, int M, int H, int W)
 {
     const int out_h = H - FILTER_WIDTH + 1, out_w = W - FILTER_WIDTH + 1;
     const int across = (out_w + blockDim.x * PATCH_WIDTH - 1) / (blockDim.x * PATCH_WIDTH);

@@ -30,7 +30,9 @@ extern "C" __global__ void conv2d_tiled_maps(float* y, const float* x, int B, in
     const int across = (out_w + TILE_WIDTH - 1) / TILE_WIDTH;
     const int top = blockIdx.x / across * TILE_WIDTH, left = blockIdx.x % across * TILE_WIDTH;
     const int h = top + threadIdx.y, w = left + threadIdx.x;
-    const int first = blockIdx.y * MAPS, b = blockIdx.z;   // maps first .. first + MAPS - 1
+    // Maps first .. first + MAPS - 1. threadIdx.z is 0; nvcc does not know that, and so loads the weights by LDC. Without it
+    // nvcc 13.0 sees one address for all lanes, and takes some MAPS through uniform registers (ULDC): lab 09 times that.
+    const int first = blockIdx.y * MAPS + threadIdx.z, b = blockIdx.z;
     float sum[MAPS] = {};
 
     for (int c = 0; c < C; ++c) {
