@@ -466,7 +466,7 @@ CONV2D: tuple[Conv2d, ...] = (
 FITTED: dict[str, dict[str, Any]] = {
     "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
     "layer 2": {"patch": (4, 2, 8), "patches": (9, 17, 1), "staged": 4, "unroll": 1},
-    "layer E1": {"patch": (2, 2, 12), "patches": (11, 11, 1), "staged": 1, "unroll": 1},
+    "layer E1": {"patch": (2, 1, 12), "patches": (11, 11, 1), "staged": 1, "unroll": 7},
     "layer E2": {"patch": (3, 1, 24), "patches": (2, 5, 6), "staged": 12, "unroll": 1},
 }
 

@@ -253,7 +253,7 @@ def test_arguments():
     assert vars(benchmarks._arguments([])) == defaults
     assert benchmarks._arguments(["simulator", "--numba", "python3"]).numba == "python3"
     with pytest.raises(SystemExit):
-        benchmarks._arguments(["conv2d"])
+        benchmarks._arguments(["conv3d"])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

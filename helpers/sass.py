@@ -1,0 +1,195 @@
+"""What nvcc made of a kernel: its machine instructions (SASS), counted by kind, and its registers and spills.
+
+`of("conv2d_basic")` compiles a kernel to a cubin by nvcc, disassembles it by cuobjdump and counts. No GPU is needed, but both
+tools of the CUDA toolkit are: `missing()` says which of them is not there, and `of` raises NotAvailableError then.
+
+The counts are of instructions in the code, not of those executed: an instruction in a loop is one, however often it runs. What
+compares between kernels is the ratio of two kinds that stand in the same loops, such as loads per multiply-add.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers import kernels
+
+if TYPE_CHECKING:
+    from helpers.device import Device
+
+TOOLS = ("nvcc", "cuobjdump")
+ARCH = "sm_90"
+INSTRUCTION_BYTES = 16  # since compute capability 7.0
+_TIME_LIMIT_S = 120
+
+# Kinds of instructions by the first word of their opcode: LDG of LDG.E.CONSTANT.
+KINDS = {
+    "global loads": ("LDG",),
+    "global stores": ("STG",),
+    "global atomics": ("RED", "REDG", "ATOM", "ATOMG"),
+    "shared loads": ("LDS", "LDSM"),
+    "shared stores": ("STS",),
+    "constant loads": ("LDC", "ULDC", "LDCU"),
+    "local accesses": ("LDL", "STL"),
+    "multiply-adds": ("FFMA", "FFMA2"),
+    "shuffles": ("SHFL",),
+    "barriers": ("BAR",),
+    "branches": ("BRA", "BRX", "BRXU", "JMP", "CALL"),
+}
+READ_ONLY = "CONSTANT"  # of LDG.E.CONSTANT: a global load by the read-only path
+
+_LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE)
+_FUNCTION = re.compile(r"^\s*Function : (\S+)", re.MULTILINE)
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+class NotAvailableError(RuntimeError):
+    """A tool of the CUDA toolkit is not on the PATH."""
+
+
+class CompileError(RuntimeError):
+    """nvcc or cuobjdump failed; the message is what it said."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: byte offset in the kernel, predicate ("P0", "!P0" or ""), opcode ("LDG.E.CONSTANT") and operands."""
+
+    offset: int
+    predicate: str
+    opcode: str
+    operands: str
+
+    def __str__(self) -> str:
+        guard = f"@{self.predicate}" if self.predicate else ""
+        return f"/*{self.offset:04x}*/ {guard:>5} {self.opcode} {self.operands}".rstrip()
+
+
+@dataclass(frozen=True)
+class Code:
+    """A compiled kernel: its instructions without padding, its registers a thread, bytes spilled and static shared bytes."""
+
+    kernel: str
+    arch: str
+    instructions: tuple[Instruction, ...]
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+
+    @property
+    def total(self) -> int:
+        """Instructions, without the padding behind the last one."""
+        return len(self.instructions)
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of code."""
+        return INSTRUCTION_BYTES * self.total
+
+    def count(self, kind: str) -> int:
+        """Instructions of one of KINDS. Raises ValueError for another kind."""
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no kind of instruction; there are: {', '.join(KINDS)}")
+        return sum(i.opcode.partition(".")[0] in KINDS[kind] for i in self.instructions)
+
+    @property
+    def read_only_loads(self) -> int:
+        """Global loads by the read-only path, LDG.E.CONSTANT."""
+        return sum(i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".") for i in self.instructions)
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        """How often each opcode occurs, the most frequent first."""
+        return dict(Counter(i.opcode for i in self.instructions).most_common())
+
+    def loads_per_output(self, taps: int) -> float:
+        """Global loads that a thread executes for an output of `taps` multiply-adds, if each of these runs as often as its loads.
+
+        That holds where all loads of the kernel feed multiply-adds, and stand in the same loops. nan without multiply-adds.
+        """
+        fused = self.count("multiply-adds")
+        return taps * self.count("global loads") / fused if fused else float("nan")
+
+    def excerpt(self, opcode: str, lines: int = 6, after: int = 0) -> str:
+        """`lines` instructions from the one `after` behind the first whose opcode starts with `opcode`; "" where none does."""
+        places = [n for n, i in enumerate(self.instructions) if i.opcode.startswith(opcode)]
+        start = places[0] + after if places else self.total
+        return "\n".join(map(str, self.instructions[start : start + lines]))
+
+    def row(self) -> dict[str, Any]:
+        """The counts as one flat dict, for `results.record`."""
+        counts = {kind.replace(" ", "_").replace("-", "_"): self.count(kind) for kind in KINDS}
+        more = {"read_only_loads": self.read_only_loads, "registers": self.registers, "spill_bytes": self.spill_bytes}
+        return {"series": self.kernel, "arch": self.arch, "instructions": self.total, "code_bytes": self.code_bytes} | counts | more
+
+
+def missing() -> str:
+    """Why there is no SASS to see here: "not available: cuobjdump is not on the PATH"; "" where both tools are there."""
+    absent = [tool for tool in TOOLS if shutil.which(tool) is None]
+    are = "is" if len(absent) == 1 else "are"
+    return f"not available: {' and '.join(absent)} {are} not on the PATH" if absent else ""
+
+
+def arch_of(device: Device) -> str:
+    """nvcc's name for a device's architecture: "sm_90" for compute capability 9.0."""
+    return "sm_{}{}".format(*device.compute_capability)
+
+
+def of(name: str, options: Sequence[str] = (), *, arch: str = ARCH, source: str | None = None) -> Code:
+    """Compile kernel `name` of kernels/, or of the CUDA text `source`, with nvcc's `options` (-D...), and count.
+
+    arch: such as "sm_90"; arch_of(device) names a device's. Raises NotAvailableError without the tools, CompileError
+    with nvcc's message, kernels.UnknownKernelError, and ValueError where `source` has no kernel `name`.
+    """
+    text = kernels.source(name) if source is None else source
+    if absent := missing():
+        raise NotAvailableError(f"{absent}; both come with the CUDA toolkit (usually in /usr/local/cuda/bin)")
+    with tempfile.TemporaryDirectory() as folder:
+        file, cubin = Path(folder) / f"{name}.cu", Path(folder) / "kernel.cubin"
+        file.write_text(text, encoding="utf-8")
+        told = _run("nvcc", f"-arch={arch}", "-cubin", "-Xptxas", "-v", *options, "-o", str(cubin), str(file))
+        listing = _run("cuobjdump", "-sass", str(cubin))
+    return parse(listing, told, name, arch)
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"{command[0]} did not end within {_TIME_LIMIT_S} s") from None
+    said = f"{done.stdout}\n{done.stderr}"
+    if done.returncode != 0:
+        raise CompileError(f"{command[0]} failed:\n{said.strip()}")
+    return said
+
+
+def parse(listing: str, told: str, name: str, arch: str = ARCH) -> Code:
+    """The Code of kernel `name` from what `cuobjdump -sass` listed, and what ptxas -v told.
+
+    Raises ValueError where the listing has no such kernel, or ptxas told nothing of it.
+    """
+    found = [(match[1], match.end()) for match in _FUNCTION.finditer(listing)]
+    places = [n for n, (function, _) in enumerate(found) if function == name]
+    if not places:
+        there = ", ".join(function for function, _ in found) or "none"
+        raise ValueError(f'no kernel {name!r} in the compiled code, which has: {there}. Is it declared extern "C"?')
+    end = found[places[0] + 1][1] if places[0] + 1 < len(found) else len(listing)
+    made = [Instruction(int(m[1], 16), m[2] or "", m[3], m[4]) for m in _LINE.finditer(listing, found[places[0]][1], end)]
+    # Behind the last instruction stands a jump to itself, and then padding.
+    real = tuple(i for i in made if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset)))
+    about = re.search(rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)", told, re.DOTALL)
+    registers = about and _REGISTERS.search(about[1])
+    if not registers:
+        raise ValueError(f"ptxas did not tell the registers of {name!r}: {told.strip()!r}")
+    spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
+    spilled = sum(map(int, spills.groups())) if spills else 0
+    return Code(name, arch, real, int(registers[1]), spilled, int(shared[1]) if shared else 0)
