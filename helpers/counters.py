@@ -35,7 +35,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -139,21 +139,20 @@ def _of_type(name: str, cells: int) -> np.ndarray:
 
 
 def _conv1d() -> Iterable[Launch]:
-    for spec in benchmarks.CONV1D:
-        for n in (1000, 10_007):
-            for width in (3, 31):
-                if not spec.fits(width):
-                    continue
-                taps = np.linspace(-1, 1, width).astype(np.float32)
-                in_argument = spec.filter_in == "global"
+    cases = [(spec, n, width, "") for spec in benchmarks.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
+    nine = benchmarks.conv1d_named("conv1d_outputs")
+    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
+    for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
+        taps = np.linspace(-1, 1, width).astype(np.float32)
+        in_argument = spec.filter_in == "global"
 
-                def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
-                    return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
+        def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
+            return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
 
-                yield Launch(
-                    spec.name, f"n = {n}, filter of {width}", arguments, spec.grid(n, width), spec.block,
-                    tuple(spec.options(width)), {} if in_argument else {"filter": taps},
-                )  # fmt: skip
+        yield Launch(
+            spec.name, f"n = {n}, filter of {width}{more}", arguments, spec.grid(n, width), spec.block,
+            tuple(spec.options(width)), {} if in_argument else {"filter": taps},
+        )  # fmt: skip
 
 
 def _axpy() -> Iterable[Launch]:

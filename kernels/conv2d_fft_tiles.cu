@@ -10,7 +10,6 @@
 // Memory     shared: (C + 1) * 17/16 * SIDE^2 * 8 bytes, dynamic.
 // Constants  LOG_SIDE and STAGES (a divisor of 2 * LOG_SIDE) by -D, both or none.
 // Reference  helpers.reference.conv2d; tolerance helpers.fft.conv2d_atol
-
 #ifndef LOG_SIDE
 #define LOG_SIDE 5
 #define STAGES 2

@@ -17,12 +17,12 @@ constexpr int ROWS = TILE_H + K - 1, PITCH = (TILE_W + K + 2) / 4 * 4;      // o
 constexpr int PATCHES = PATCHES_X * PATCHES_Y * IMAGES, THREADS = (PATCHES + 31) / 32 * 32;
 constexpr int widest(int width, int tile) { return width % 4 + tile % 4 == 0 ? 4 : width % 2 + tile % 2 == 0 ? 2 : 1; }
 constexpr int VEC = widest(WIDTH, TILE_W), READ = widest(0, PATCH_WIDTH), WRITE = widest(OUT_W, PATCH_WIDTH);   // of an access
-template <int n> __device__ auto floats() { if constexpr (n == 1) return 0.0f; else if constexpr (n == 2) return float2(); else return float4(); }
-using Load = decltype(floats<VEC>()); using Read = decltype(floats<READ>()); using Write = decltype(floats<WRITE>());
-constexpr int PARTS = (PATCH_WIDTH + K - 1 + READ - 1) / READ;           // accesses to a row of the tile, of one patch
+template <int n> struct Floats { using type = float; };
+template <> struct Floats<2> { using type = float2; }; template <> struct Floats<4> { using type = float4; };
+using Load = Floats<VEC>::type; using Read = Floats<READ>::type; using Write = Floats<WRITE>::type;
+constexpr int PARTS = (PATCH_WIDTH + K - 1 + READ - 1) / READ, PADDED = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;   // whole ones
 constexpr int PLANES = IMAGES * STAGED, STEP = THREADS / (PITCH / VEC);  // STEP: rows that the block loads at a time
 constexpr int ROUNDS = (PLANES * ROWS + STEP - 1) / STEP, BATCH = ROUNDS < 16 ? ROUNDS : 16;
-constexpr int PADDED = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;           // output maps, in whole patches
 __constant__ float filter[CHANNELS * K * K * PADDED];
 extern "C" __global__ void __launch_bounds__(THREADS) conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
 {
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) conv2d_register_tiled(floa
                     const int q = i / MAPS, m = i % MAPS;
                     const float weight = filter[(((c + s) * K + p) * K + q) * PADDED + map + m];
                     for (int o = 0; o < PATCH_HEIGHT; ++o)
-                        for (int w = 0; w < PATCH_WIDTH; ++w) sum[m][o][w] += reinterpret_cast<const float*>(cells[o])[w + q] * weight;
+                        for (int w = 0; w < PATCH_WIDTH; ++w) sum[m][o][w] += weight * reinterpret_cast<float*>(cells[o])[w + q];
                 }
             }
         }
