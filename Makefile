@@ -25,7 +25,7 @@ endif
 
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu ladder clean check-python check-gpu
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -71,6 +71,9 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	    compute-sanitizer --tool $$tool --error-exitcode 1 \
 	        $(PYTHON) -m pytest -m gpu -k sanitize tests/test_kernels.py || exit 1; \
 	done
+
+ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark
+	$(PYTHON) -m helpers.ladder
 
 clean: ## remove results/ and caches (.venv stays)
 	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis

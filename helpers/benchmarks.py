@@ -1,6 +1,6 @@
 """Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
 
-    python -m helpers.benchmarks [conv1d | timing | simulator] [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
+    python -m helpers.benchmarks [conv1d | timing | conv2d | simulator] [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
 Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
@@ -10,7 +10,9 @@ before it is timed there: every output against the plainest kernel, which itself
 ``timing`` asks the timer about itself: comparing a launch with itself must not find a difference, and comparing it
 with 5 % more work must.
 
-Both write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
+``conv2d`` runs when it is asked for: every kernel of the convolution layer, see ``helpers.layer_benchmark``.
+
+All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
 
 ``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory accesses a second our
 simulator checks and profiles, beside numba-cuda's simulator on the same three kernels, in the same run. ``--numba``
@@ -591,12 +593,17 @@ def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m helpers.benchmarks", description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("conv1d", "timing", "simulator"), help="one; the first two when left out")
+    parser.add_argument(
+        "what", nargs="?", choices=("conv1d", "timing", "conv2d", "simulator"), help="one; the first two when left out"
+    )
     parser.add_argument("--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)")
-    parser.add_argument("--budget-s", type=float, default=0.3, help="seconds to spend on each timing (default 0.3)")
+    parser.add_argument("--budget-s", type=float, help="seconds to spend on each timing (default 0.3; of conv2d 0.2)")
     parser.add_argument("--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)")
     parser.add_argument("--numba", default=sys.executable, metavar="PYTHON", help="a Python with numba-cuda, for `simulator`")
-    return parser.parse_args(argv)
+    asked = parser.parse_args(argv)
+    if asked.budget_s is None:
+        asked.budget_s = 0.2 if asked.what == "conv2d" else 0.3
+    return asked
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -619,6 +626,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             lab="benchmarks",
         )
         print(f"\n{record.caption()}\n{timing_table(record.rows())}")
+    if asked.what == "conv2d":
+        from helpers import layer_benchmark  # only now: the others need no weights and images
+
+        def measure_layers() -> Iterator[dict[str, Any]]:
+            return layer_benchmark.LayerBenchmark(budget_s=asked.budget_s).measure()
+
+        record = results.record(layer_benchmark.NAME, measure_layers, device=gpu, lab="benchmarks")
+        rows = record.rows()
+        print(f"\n{record.caption()}\n{layer_benchmark.table(rows)}\n\n{layer_benchmark.summary(rows)}")
     if asked.what == "simulator":
         record = results.record(
             "benchmark_simulator",

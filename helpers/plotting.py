@@ -32,6 +32,7 @@ WARP = 32
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
+LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")  # under hatches
 PALE = "#e6eaf0"
 INK = "#222222"
 
@@ -508,6 +509,70 @@ def _part_labels(ax: Axes, labels: Sequence) -> bool:
         placed.append((x, right, y))
         label.set_position((12, y - home))
     return min(y for _, _, y in placed) - apart > ax.get_window_extent().y0 * points
+
+
+# ---------------------------------------------------------------------------------------------------------- timelines
+
+TIMELINE_ROWS = ("H2D", "kernel", "D2H")
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "----", "++", "**", "||||")
+
+
+def timeline(ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = False, title: str = "") -> Axes:
+    """What ran when: rows H2D, kernel, D2H; a box for each piece of work, a colour and a hatch for each stream.
+
+    spans: dicts with "row", "stream" (a number from 1 on), "piece", "start" and "end", such as streams.Span.to_dict() gives and
+    records hold; more entries do no harm. Times are in ms, measured by events; with ``order`` they are steps of an order of work,
+    and the axis says that they are no time. With "ready", a thin line leads from there to a box that begins later: the stream had
+    come to the work, and something else held it up. The number of a piece stands in its box where there is room.
+
+    Raises ValueError for no spans, an unknown row, and a time that is not finite or ends before it starts.
+    """
+    _require_spans(spans)
+    first, last = min(span["start"] for span in spans), max(span["end"] for span in spans)
+    named = (last - first) / 40  # from this width on a box has room for a number
+    style(ax, title)
+    for span in spans:
+        _draw_span(ax, span, first, named)
+    ax.set_yticks(range(len(TIMELINE_ROWS)), TIMELINE_ROWS)
+    ax.set(xlim=(first - 0.01 * (last - first), last + 0.01 * (last - first)), ylim=(len(TIMELINE_ROWS) - 0.5, -0.5))
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("step (an order of work, not a time: each counts as one step)" if order else "time since the first began (ms)")
+    if order:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    streams = sorted({span["stream"] for span in spans})
+    handles = [Patch(edgecolor=INK, linewidth=0.8, label=f"stream {stream}", **_stream_look(stream)) for stream in streams]
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    ax.legend(handles=handles, frameon=False, fontsize="small", handleheight=1.4, **beside)
+    return ax
+
+
+def _draw_span(ax: Axes, span: Mapping[str, Any], first: float, named: float) -> None:
+    y, start, width = TIMELINE_ROWS.index(span["row"]), span["start"], span["end"] - span["start"]
+    if span.get("ready", start) < start:
+        beside = y + 0.38 + 0.012 * (span["stream"] % 8)  # under the boxes, a stream beside the other
+        ax.plot([max(first, span["ready"]), start], [beside, beside], color="#888888", linewidth=0.7, zorder=1)
+    box = Rectangle((start, y - 0.36), width, 0.72, edgecolor=INK, linewidth=0.8, zorder=2, **_stream_look(span["stream"]))
+    ax.add_patch(box)
+    if width >= named:
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        middle = start + width / 2
+        ax.text(middle, y, str(span["piece"]), ha="center", va="center", fontsize="x-small", bbox=behind, zorder=3)
+
+
+def _stream_look(stream: int) -> dict[str, Any]:
+    """Light colours under dark hatches: ten streams differ in grey, too."""
+    return {"facecolor": LIGHT[(stream - 1) % len(LIGHT)], "hatch": HATCHES[(stream - 1) % len(HATCHES)]}
+
+
+def _require_spans(spans: Sequence[Mapping[str, Any]]) -> None:
+    if not spans:
+        raise ValueError("there are no spans to draw")
+    for span in spans:
+        if span["row"] not in TIMELINE_ROWS:
+            raise ValueError(f"a timeline has the rows {', '.join(TIMELINE_ROWS)}; a span has {span['row']!r}")
+        if not (math.isfinite(span["start"]) and math.isfinite(span["end"]) and span["start"] <= span["end"]):
+            hint = " (the simulator has no time: draw its order of work, with order=True)" if math.isnan(span["end"]) else ""
+            raise ValueError(f"piece {span['piece']} is in {span['row']} from {span['start']} to {span['end']}{hint}")
 
 
 def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:

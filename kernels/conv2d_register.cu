@@ -7,9 +7,9 @@
 // Launch     block = (any, any), such as (16, 16), each thread a patch: a block's tile is blockDim.x * PATCH_WIDTH columns wide
 //            and blockDim.y rows high; grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS; C * H * W < 2^31.
-// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory, that is from the L1 cache:
-//            constant memory is far slower here (lab 13), as warps without barriers drift apart, and each wants another
-//            part of the filter from a small cache.
+// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory, that is from the L1 cache.
+//            Constant memory is far slower here (lab 13): nvcc loads each weight through a uniform register for only
+//            PATCH_WIDTH multiply-adds, and warps wait for misses.
 // Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS by -D (defaults below).
 // Reference  helpers.reference.conv2d
 

@@ -766,6 +766,56 @@ def test_roofline_needs_a_device_with_figures(ax):
         plotting.roofline(ax, POINTS, simulated)
 
 
+# ---------------------------------------------------------------------------------------------------------- timelines
+
+
+def span(row: str, stream: int, piece: int, start: float, end: float, **more) -> dict:
+    return {"row": row, "stream": stream, "piece": piece, "start": start, "end": end, **more}
+
+
+SPANS = (span("H2D", 1, 0, 0, 2), span("kernel", 1, 0, 2, 2.01), span("D2H", 1, 0, 2.5, 5), span("H2D", 2, 1, 2, 4, ready=0))
+
+
+def test_timeline_has_a_box_for_each_work_in_its_row(ax):
+    assert plotting.timeline(ax, SPANS, title="A claim") is ax
+    boxes = [(p.get_x(), p.get_x() + p.get_width(), round(p.get_y() + p.get_height() / 2)) for p in ax.patches]
+    assert boxes == [(0, 2, 0), (2, pytest.approx(2.01), 1), (2.5, 5, 2), (2, 4, 0)]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["H2D", "kernel", "D2H"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["stream 1", "stream 2"]
+    assert sorted(text.get_text() for text in ax.texts) == ["0", "0", "1"]  # the short one has no room
+    assert ax.get_xlabel() == "time since the first began (ms)"
+
+
+def test_timeline_shows_what_waits(ax):
+    plotting.timeline(ax, SPANS)
+    (line,) = ax.lines
+    assert list(line.get_xdata()) == [0, 2]
+
+
+def test_timeline_of_an_order_says_that_it_is_no_time(ax):
+    plotting.timeline(ax, SPANS, order=True)
+    assert "not a time" in ax.get_xlabel()
+
+
+def test_ten_streams_differ_without_colour():
+    looks = [plotting._stream_look(stream) for stream in range(1, 11)]
+    assert len({look["hatch"] for look in looks}) == 10
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ((), "no spans"),
+        ((span("copy", 1, 0, 0, 1),), "the rows H2D, kernel, D2H; a span has 'copy'"),
+        ((span("H2D", 1, 3, 2, 1),), "piece 3 is in H2D from 2 to 1"),
+        ((span("H2D", 1, 3, 0, float("nan")),), "the simulator has no time: draw its order of work"),
+    ],
+)
+def test_timeline_refuses(ax, spans, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.timeline(ax, spans)
+
+
 # --------------------------------------------------------------------------------------------------------- all of them
 
 DRAW = {
@@ -781,6 +831,8 @@ DRAW = {
     "ladder": lambda ax: plotting.ladder(ax, THREE, floor_ms=1.0, yardstick="conv1d_basic", title="A claim"),
     "ladder, logarithmic": lambda ax: plotting.ladder(ax, THREE, floor_ms=0.01, title="A claim"),
     "roofline": lambda ax: plotting.roofline(ax, POINTS, H200, title="A claim"),
+    "timeline": lambda ax: plotting.timeline(ax, SPANS, title="A claim"),
+    "timeline of steps": lambda ax: plotting.timeline(ax, SPANS, order=True, title="A claim"),
     "grid_picture": lambda ax: plotting.grid_picture(ax, (3,), (64,), title="A claim"),
 }
 

@@ -1,0 +1,339 @@
+"""The recorded benchmark of the convolution layer: every kernel on every layer, and the accuracy of a network with each.
+
+    python -m helpers.benchmarks conv2d [--budget-s S]
+
+For each layer of `layer.LAYERS` and 100, 1,000 and 10,000 images: the time of every kernel of `layer.CONV2D` with cold caches,
+after its outputs have been checked, and its relative error against float64. Beside them, in the same run: cuDNN's best FP32
+through PyTorch, where that is installed, and the driver's device-to-device copy of as many bytes as the layer must move.
+
+Then the whole network, both of its convolutions by one kernel, with the labs' weights and with the course's where
+COURSE_WEIGHTS names them: how many of the first 100, 1,000 and 10,000 test images are classified right. Each kernel must
+get exactly as many right as is known of these weights (`KNOWN_RIGHT` and the record of the training): else nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, cudnn_yardstick, datasets, device, layer, limits, network, timing
+from helpers.layer import Conv2d, LayerError, Problem
+from helpers.limits import ConvShape
+
+NAME = "benchmark_conv2d"
+ACCURACY = "accuracy"
+COPY = "device-to-device copy"
+BATCHES = network.ACCURACY_SIZES
+BUDGET_S = 0.2
+SLOWEST_MS = 100.0  # a launch that takes longer is not timed, which the record says
+COURSE = "the course's LeNet"
+KNOWN_RIGHT = {100: 86, 1_000: 886, 10_000: 8_714}  # by the course's weights, as five reports say
+ONE = 0x3F800000  # the bits of 1.0f
+
+
+class AccuracyError(RuntimeError):
+    """A network with a kernel in its convolutions classified another number of images right than is known."""
+
+
+def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
+    """Return the record, with as many images per launch as half of ``free`` bytes hold scratch for."""
+    if not isinstance(spec, layer.Im2colGemm):
+        return spec
+    fitting = max(1, free // 2 // spec.scratch(dataclasses.replace(shape, B=1)))
+    return spec if fitting >= shape.B else dataclasses.replace(spec, images=fitting)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Times
+
+
+class LayerBenchmark:
+    """The measurements of ``conv2d``: `measure()` is what ``results.record`` wants.
+
+    layers: names of `layer.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
+    """
+
+    def __init__(self, layers: Sequence[str] = tuple(layer.LAYERS), batches: Sequence[int] = BATCHES, budget_s: float = BUDGET_S):
+        import pycuda.driver as cuda
+
+        self._cuda, self._layers, self._batches, self._budget_s = cuda, tuple(layers), tuple(batches), budget_s
+        self._yardstick = cudnn_yardstick.why_not()
+
+    def measure(self) -> Iterator[dict[str, Any]]:
+        """Check and time everything. Raises checking.CheckError where a kernel is wrong, AccuracyError as `accuracies`."""
+        if self._yardstick:
+            print(f"{cudnn_yardstick.NAME} is left out: {self._yardstick}")
+        compile_ahead(layer.shape_of(name, batch) for name in self._layers for batch in self._batches)
+        for name in self._layers:
+            x, filter = layer.inputs(name, max(self._batches))
+            for batch in self._batches:
+                print(f"{name}, {batch:,} images", flush=True)
+                with Problem(layer.shape_of(name, batch), x[:batch], filter) as problem:
+                    yield from self._problem(problem, {"layer": name, "batch": batch})
+        yield from accuracies(self._batches)
+
+    def _problem(self, problem: Problem, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        yield self._copy(problem.shape, told)
+        for spec in layer.CONV2D:
+            row = {"series": spec.name, **told, "kernel": spec.sources[-1]}
+            try:
+                yield row | self._kernel(spec, problem)
+            except LayerError as error:
+                print(f"{spec.name} is left out: {error}")
+                yield row | {"left_out": str(error).partition(". ")[0], "timing": None}
+        if not self._yardstick:
+            of_problem = problem.shape, problem.x, problem.filter, problem.want, problem.atol
+            yield from ({**row, **told} for row in cudnn_yardstick.measure(*of_problem, budget_s=self._budget_s))
+
+    def _kernel(self, spec: Conv2d, problem: Problem) -> dict[str, Any]:
+        """Poison, launch, check, then time. Raises LayerError for a shape that the kernel does not take."""
+        run = layer.compile(sized(spec, problem.shape, self._cuda.mem_get_info()[0]), problem.shape)
+
+        def launch(stream: Any) -> None:
+            run.launch(problem.y, problem.x, problem.filter, stream)
+
+        try:
+            problem.poison()
+            launch(None)
+            verdict, told = problem.check(spec.name), {"relative_error": problem.relative_error(spec.name)}
+            took = self._milliseconds(launch)
+            if took > SLOWEST_MS:
+                return told | {"left_out": f"a launch takes {took:.0f} ms, more than {SLOWEST_MS:.0f}", "timing": None}
+            return told | {"timing": timing.time_gpu(launch, verdict=verdict, name=spec.name, budget_s=self._budget_s)}
+        finally:
+            run.free()
+
+    def _milliseconds(self, launch: Any) -> float:
+        """Roughly, by the host's clock."""
+        begin = time.perf_counter()
+        launch(None)
+        self._cuda.Context.synchronize()
+        return 1e3 * (time.perf_counter() - begin)
+
+    def _copy(self, shape: ConvShape, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Time a copy of half the layer's bytes: reading and writing them moves as many as the layer does at least."""
+        moved = limits.conv2d(shape).bytes
+        words = moved // 8
+        source, target = (self._cuda.mem_alloc(4 * words) for _ in range(2))
+
+        def launch(stream: Any) -> None:
+            self._cuda.memcpy_dtod_async(int(target), int(source), 4 * words, stream)
+
+        try:
+            counter = checking.DeviceCounter()
+            self._cuda.memset_d32(int(source), ONE, words)
+            counter.poison(int(target), words)
+            launch(None)
+            self._cuda.Context.synchronize()
+            if counter.wrong(int(target), int(source), 0.0, words):
+                raise RuntimeError("the device-to-device copy did not copy: the GPU or its driver is at fault")
+            got = np.empty(min(words, 4096), np.float32)
+            self._cuda.memcpy_dtoh(got, int(target))
+            verdict = checking.check(got, np.ones(got.size), rtol=0.0, name=COPY)
+            timed = timing.time_gpu(launch, verdict=verdict, name=COPY, budget_s=self._budget_s)
+            return {"series": COPY, **told, "bytes": moved, "timing": timed}
+        finally:
+            source.free()
+            target.free()
+
+
+def compile_ahead(shapes: Iterable[ConvShape]) -> None:
+    """Fill PyCUDA's cache with all kernels for ``shapes``, by several nvcc at a time; nothing in the simulator.
+
+    What does not compile is left for the one who needs it to say.
+    """
+    gpu = device.select()
+    if gpu.kind != "gpu":
+        return
+    from pycuda import compiler
+
+    def build(source: str, options: tuple[str, ...]) -> None:
+        with contextlib.suppress(Exception):
+            compiler.compile(source, options=list(options), no_extern_c=True, arch="sm_{}{}".format(*gpu.compute_capability))
+
+    jobs = sorted({job for shape in shapes for spec in layer.CONV2D for job in _compilations(spec, shape)})
+    print(f"compiling {len(jobs)} kernels", flush=True)
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        list(pool.map(lambda job: build(*job), jobs))
+
+
+def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, ...]]]:
+    """Sources and options that `layer.compile` will ask for; [] for a shape that the kernel does not take."""
+    from helpers import kernels
+
+    try:
+        spec.require(shape)
+    except LayerError:
+        return []
+    given = tuple(spec.options(shape))
+    return [(kernels.source(name), () if name == "im2col_basic" else given) for name in spec.sources]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Accuracy of the whole network
+
+_POOL_SOURCE = """
+// out: the largest of each width x width window of `in`, or 0; windows are cut at the lower and right edge. NaN is passed on.
+extern "C" __global__ void relu_pool(float* out, const float* in, int rows, int columns, int width, long long cells)
+{
+    const int across = (columns + width - 1) / width, down = (rows + width - 1) / width;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < cells; i += step) {
+        const int left = i % across * width, top = i / across % down * width;
+        const float* map = in + i / across / down * rows * columns;
+        float largest = 0.0f;
+        for (int r = top; r < min(top + width, rows); ++r)
+            for (int c = left; c < min(left + width, columns); ++c) {
+                const float cell = map[r * columns + c];
+                if (cell > largest || cell != cell) largest = cell;
+            }
+        out[i] = largest;
+    }
+}
+"""
+
+
+class DeviceNetwork:
+    """The LeNet with both convolutions, ReLU and pooling on the device, and the two dense layers in NumPy.
+
+    x: float32, (images, 1, 86, 86), `datasets.network_input`. It makes what `network.forward` does, for many kernels and
+    for any number of the first images, with x brought to the device once.
+    """
+
+    def __init__(self, x: np.ndarray):
+        import pycuda.driver as cuda
+        from pycuda.compiler import SourceModule
+
+        self._cuda, self._module = cuda, SourceModule(_POOL_SOURCE, no_extern_c=True)
+        self._relu_pool, self._counter = self._module.get_function("relu_pool"), checking.DeviceCounter()
+        first, second = (layer.shape_of(name, len(x)) for name in ("layer 1", "layer 2"))
+        cells = {"x1": x.size, "y1": first.outputs, "x2": math.prod(second.x_shape), "y2": second.outputs}
+        pooled = second.B * second.M * math.prod(-(-n // network.POOL2) for n in (second.out_h, second.out_w))
+        cells |= {"pooled": pooled, "filter1": math.prod(first.filter_shape), "filter2": math.prod(second.filter_shape)}
+        self._arrays = {name: cuda.mem_alloc(4 * count) for name, count in cells.items()}
+        cuda.memcpy_htod(self._at("x1"), x)
+
+    def _at(self, name: str) -> int:
+        return int(self._arrays[name])
+
+    def logits(self, spec: Conv2d, weights: datasets.Weights, count: int) -> np.ndarray:
+        """The ten outputs of each of the first ``count`` images, float32, with ``spec`` in both convolutions."""
+        self._layer("1", "x2", spec, layer.shape_of("layer 1", count), weights.conv1, network.POOL1)
+        cells = self._layer("2", "pooled", spec, layer.shape_of("layer 2", count), weights.conv2, network.POOL2)
+        features = np.empty((count, cells // count), np.float32)
+        self._cuda.memcpy_dtoh(features, self._at("pooled"))
+        hidden = network.relu(network.dense(features, weights.fc3, weights.fc3_bias))
+        return network.dense(hidden, weights.fc4, weights.fc4_bias)
+
+    def _layer(self, number: str, into: str, spec: Conv2d, shape: ConvShape, filter: np.ndarray, width: int) -> int:
+        """Convolve x<number> to y<number>, ReLU and pool it into ``into``; return how many cells that has."""
+        y, at = self._at(f"y{number}"), self._at(f"filter{number}")
+        self._cuda.memcpy_htod(at, np.ascontiguousarray(filter))
+        run = layer.compile(sized(spec, shape, self._cuda.mem_get_info()[0]), shape)
+        try:
+            self._counter.poison(y, shape.outputs)
+            run.launch(y, self._at(f"x{number}"), at)
+            cells = shape.B * shape.M * -(-shape.out_h // width) * -(-shape.out_w // width)
+            sizes = (*map(np.int32, (shape.out_h, shape.out_w, width)), np.int64(cells))
+            blocks = min(4096, -(-cells // 256))
+            self._relu_pool(np.uintp(self._at(into)), np.uintp(y), *sizes, block=(256, 1, 1), grid=(blocks, 1))
+            self._cuda.Context.synchronize()
+        finally:
+            run.free()
+        return cells
+
+    def free(self) -> None:
+        """Free the device's arrays."""
+        for array in self._arrays.values():
+            array.free()
+        self._arrays = {}
+
+
+def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
+    """Rows of the accuracy with every kernel: {"series": "accuracy", "with": kernel, "network", "images", "right"}.
+
+    Raises AccuracyError where a kernel gets another number of images right than is known of the weights, and what
+    `datasets.fashion_mnist` and the weights' readers raise.
+    """
+    images = datasets.fashion_mnist("test", max(batches))
+    on_device = DeviceNetwork(datasets.network_input(images.pixels))
+    try:
+        for weights, known in _networks(images):
+            print(f"accuracy of {weights.name} on {images.source}", flush=True)
+            for spec in layer.CONV2D:
+                told = {"series": ACCURACY, "with": spec.name, "kernel": spec.sources[0], "network": weights.name}
+                for count in batches:
+                    classes = network.classify(on_device.logits(spec, weights, count))
+                    found = network.accuracy(classes, images.labels[:count])
+                    _require_known(spec.name, weights.name, found, known.get(count))
+                    yield {**told, "images": count, "right": found.right, "data": images.source, "timing": None}
+    finally:
+        on_device.free()
+
+
+def _networks(images: datasets.Images) -> list[tuple[datasets.Weights, dict[int, int]]]:
+    """The networks that are here, and how many images each is known to classify right (of stand-in images nothing is known)."""
+    trained = {int(count): right for count, right in datasets.lenet_record()["test"]["right"].items()}
+    found = [(datasets.lenet_weights(), trained)]
+    if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
+        found.append((datasets.course_weights(), KNOWN_RIGHT))
+    else:
+        print(f"{COURSE} is left out: {datasets.WEIGHTS_VARIABLE} does not name its file")
+    return [(weights, {} if images.synthetic else known) for weights, known in found]
+
+
+def _require_known(kernel: str, name: str, found: network.Accuracy, known: int | None) -> None:
+    if known is not None and found.right != known:
+        raise AccuracyError(
+            f"with {kernel} in both convolutions, {name} classifies {found.right:,} of the first {found.count:,} images right; "
+            f"with exact sums it is {known:,}. Its outputs passed their check: look at images whose two best classes are close."
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A text table of the record's rows: ms by kernel, layer and batch."""
+    places = list(dict.fromkeys((row["layer"], row["batch"]) for row in rows if row["series"] == COPY))
+    names = list(dict.fromkeys(row["series"] for row in rows if row["series"] != ACCURACY))
+    lines = [
+        f"{'ms, cold caches':28}" + "".join(f"{name:>11}" for name, _ in places),
+        f"{'images':28}" + "".join(f"{batch:11,}" for _, batch in places),
+    ]
+    for name in names:
+        cells = [_shortest(rows, name, *place) for place in places]
+        lines.append(f"{name:28}" + "".join(f"{'-' if ms is None else format(ms, '.4g'):>11}" for ms in cells))
+    return "\n".join(lines)
+
+
+def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: int) -> float | None:
+    """The shortest time of a series for a layer and batch: cuDNN has one for each layout."""
+    of_series = [row for row in rows if row["series"] == name and (row["layer"], row["batch"]) == (which, batch)]
+    return min((row["median_ms"] for row in of_series if row.get("median_ms") is not None), default=None)
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was left out, the largest relative error, and the accuracies: a line each."""
+    left = [row for row in rows if row.get("left_out")]
+    lines = [f"left out: {row['series']}, {row['layer']}, {row['batch']:,} images: {row['left_out']}" for row in left]
+    errors = [row for row in rows if row.get("relative_error") is not None]
+    if errors:
+        worst = max(errors, key=lambda row: row["relative_error"])
+        place = f"{worst['series']}, {worst['layer']}, {worst['batch']:,} images"
+        lines.append(f"largest relative error against float64: {worst['relative_error']:.2g} ({place})")
+    counted = [row for row in rows if row["series"] == ACCURACY]
+    for name, count in dict.fromkeys((row["network"], row["images"]) for row in counted):
+        right = {row["with"]: row["right"] for row in counted if (row["network"], row["images"]) == (name, count)}
+        told = " or ".join(f"{number:,}" for number in sorted(set(right.values())))
+        lines.append(f"{name}: {told} of {count:,} images right with each of {len(right)} kernels")
+    return "\n".join(lines)

@@ -1,0 +1,226 @@
+"""The benchmark of the convolution layer, run in the simulator with a clock that always says 2 ms."""
+
+import dataclasses
+import types
+
+import numpy as np
+import pytest
+
+from helpers import benchmarks, checking, datasets, device, layer, layer_benchmark, network, results, timing
+from helpers.layer_benchmark import ACCURACY, COPY, AccuracyError, DeviceNetwork, LayerBenchmark
+
+COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
+SMALL = "layer E2"
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    monkeypatch.setattr(timing, "time_gpu", two_ms)
+    monkeypatch.setattr(datasets, "fashion_mnist", lambda split, count=None: datasets.synthetic_images(split, count))
+    monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
+    device.select()
+    import pycuda.driver
+
+    return pycuda.driver
+
+
+def two_ms(launch, *, verdict, name, budget_s):
+    timing._require_verdict(verdict, name)
+    launch(None)
+    return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
+
+
+def only(monkeypatch, *names):
+    monkeypatch.setattr(layer, "CONV2D", tuple(layer.conv2d_named(name) for name in names))
+
+
+def times(*batches):
+    """The rows of a small layer, timed."""
+    return list(LayerBenchmark((SMALL,), batches, budget_s=0.0).measure())
+
+
+@pytest.fixture
+def without_accuracies(monkeypatch):
+    monkeypatch.setattr(layer_benchmark, "accuracies", lambda batches: iter(()))
+
+
+# --------------------------------------------------------------------------------------------------------------- times
+
+
+def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch):
+    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", np.inf)  # the simulator takes its time
+    free = cuda.mem_get_info()[0]
+    rows = times(1, 3)
+    assert cuda.mem_get_info()[0] == free
+    assert [row["series"] for row in rows] == 2 * [COPY, *(spec.name for spec in layer.CONV2D)]
+    assert all(row["timing"].median == 2.0 for row in rows)
+    assert {(row["layer"], row["batch"]) for row in rows} == {(SMALL, 1), (SMALL, 3)}
+    assert all(0 < row["relative_error"] <= 1e-6 for row in rows if row["series"] != COPY)
+    made = [results._measurement(row) for row in rows]  # plain scalars, as a record holds them
+    assert set(results._sources(made)) == {name for spec in layer.CONV2D for name in spec.sources} - {"im2col_basic"}
+
+
+def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
+    only(monkeypatch, "conv2d_basic", "conv2d_restrict")
+    original, taps = layer.kernels.source, "(c * K + p) * K + q]"
+
+    def source(name):
+        return original(name).replace(taps, "(c * K + p) * K + K - 1 - q]") if name == "conv2d_restrict" else original(name)
+
+    assert taps in original("conv2d_restrict")
+    monkeypatch.setattr(layer.kernels, "source", source)
+    with pytest.raises(checking.CheckError, match="FAIL conv2d_restrict"):
+        times(2)
+
+
+def test_what_a_kernel_does_not_take_is_said(cuda, without_accuracies, monkeypatch):
+    narrow = dataclasses.replace(layer.conv2d_named("conv2d_constant"), largest_width=3)
+    monkeypatch.setattr(layer, "CONV2D", (layer.conv2d_named("conv2d_basic"), narrow))
+    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", np.inf)
+    _, basic, constant = times(1)
+    assert basic["timing"] is not None
+    assert constant["timing"] is None
+    assert constant["left_out"].startswith("conv2d_constant takes filters up to K = 3, not 7")
+
+
+def test_a_slow_launch_is_left_out(cuda, without_accuracies, monkeypatch):
+    only(monkeypatch, "conv2d_basic")
+    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", 0.0)
+    _, basic = times(1)
+    assert basic["timing"] is None
+    assert basic["left_out"].startswith("a launch takes ")
+    assert basic["relative_error"] <= 1e-6
+
+
+def test_scratch_takes_half_of_the_free_memory_at_most():
+    spec, shape = layer.conv2d_named("im2col_gemm"), layer.shape_of("layer 2", 100)
+    one = spec.scratch(dataclasses.replace(shape, B=1))
+    assert layer_benchmark.sized(spec, shape, 1000 * one) is spec
+    assert layer_benchmark.sized(spec, shape, 20 * one).images == 10
+    assert layer_benchmark.sized(spec, shape, one).images == 1
+    basic = layer.conv2d_named("conv2d_basic")
+    assert layer_benchmark.sized(basic, shape, 1) is basic
+
+
+def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeypatch):
+    only(monkeypatch, "conv2d_basic")
+    asked = []
+
+    def measure(shape, x, filter, want, atol, *, budget_s):
+        asked.append((shape, budget_s, atol > 0))
+        yield {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "timing": None}
+
+    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "why_not", lambda: "")
+    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "measure", measure)
+    *_, last = times(2)
+    assert asked == [(layer.shape_of(SMALL, 2), 0.0, True)]
+    assert last == {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "layer": SMALL, "batch": 2, "timing": None}
+
+
+# ------------------------------------------------------------------------------------------------------------ accuracy
+
+
+def test_the_network_on_the_device_is_the_network(cuda):
+    images, weights = datasets.synthetic_images("test", 3), datasets.lenet_weights()
+    x = datasets.network_input(images.pixels)
+    free = cuda.mem_get_info()[0]
+    made = DeviceNetwork(x)
+    for count, name in ((3, "conv2d_basic"), (2, "conv2d_register_tiled")):
+        got = made.logits(layer.conv2d_named(name), weights, count)
+        want = network.forward(x[:count].astype(np.float64), weights)
+        checking.check(got, want, rtol=0.0, atol=1e-4 * np.abs(want).max(), name=name)
+    made.free()
+    assert cuda.mem_get_info()[0] == free
+
+
+def test_outputs_that_a_kernel_leaves_are_no_class(cuda, monkeypatch):
+    images, spec = datasets.synthetic_images("test", 1), layer.conv2d_named("conv2d_basic")
+    made = DeviceNetwork(datasets.network_input(images.pixels))
+    monkeypatch.setattr(layer.Compiled, "launch", lambda self, y, x, filter, stream=None: None)
+    with pytest.raises(ValueError, match="1 of 1 images have NaN"):
+        network.classify(made.logits(spec, datasets.lenet_weights(), 1))
+    made.free()
+
+
+def test_accuracies_are_counted_for_every_kernel(cuda, monkeypatch):
+    only(monkeypatch, "conv2d_basic", "im2col_gemm")
+    rows = list(layer_benchmark.accuracies((1, 2)))
+    assert [(row["with"], row["images"]) for row in rows] == [
+        (name, count) for name in ("conv2d_basic", "im2col_gemm") for count in (1, 2)
+    ]
+    assert all(row["data"].startswith("synthetic") and 0 <= row["right"] <= row["images"] for row in rows)
+    assert {row["kernel"] for row in rows} == {"conv2d_basic", "im2col_basic"}
+
+
+def test_another_count_than_is_known_is_an_error(cuda, monkeypatch):
+    only(monkeypatch, "conv2d_basic")
+    weights = datasets.lenet_weights()
+    (row,) = layer_benchmark.accuracies((2,))
+    right = row["right"]
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {2: right})])
+    assert [row["right"] for row in layer_benchmark.accuracies((2,))] == [right]
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {2: right + 1})])
+    with pytest.raises(AccuracyError, match=f"with conv2d_basic in both convolutions.*{right} of the first 2 images.*{right + 1}"):
+        list(layer_benchmark.accuracies((2,)))
+
+
+def test_what_is_known_of_the_networks(monkeypatch, capsys):
+    real, stand_in = (types.SimpleNamespace(synthetic=synthetic) for synthetic in (False, True))
+    monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
+    ((ours, known),) = layer_benchmark._networks(real)
+    assert ours.name == "the labs' LeNet"
+    assert set(known) == set(layer_benchmark.BATCHES)
+    assert known[10_000] >= 8_900
+    assert "the course's LeNet is left out: COURSE_WEIGHTS does not name its file" in capsys.readouterr().out
+    assert [known for _, known in layer_benchmark._networks(stand_in)] == [{}]
+    monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, "somewhere")
+    monkeypatch.setattr(datasets, "course_weights", lambda: ours)
+    assert layer_benchmark._networks(real)[1][1] == {100: 86, 1_000: 886, 10_000: 8_714}
+    for row in results.reported("course_reports"):
+        if row["report"] != "E" and row["optimization"] == "constant memory":
+            assert layer_benchmark.KNOWN_RIGHT[row["batch"]] == round(row["accuracy"] * row["batch"])
+
+
+# ----------------------------------------------------------------------------------------------------- record and table
+
+
+def test_the_committed_record_is_whole():
+    record = results.load(COMMITTED)
+    assert COMMITTED.stat().st_size < 600_000
+    rows = record.rows()
+    places = {(name, batch) for name in layer.LAYERS for batch in layer_benchmark.BATCHES}
+    for spec in layer.CONV2D:
+        of_kernel = [row for row in rows if row["series"] == spec.name]
+        assert {(row["layer"], row["batch"]) for row in of_kernel} == places
+        assert all("median_ms" in row or row["left_out"] for row in of_kernel)
+        assert all(row["relative_error"] <= 1e-6 for row in of_kernel if "median_ms" in row)
+    for row in rows:
+        if row["series"] == ACCURACY and row["network"] == layer_benchmark.COURSE:
+            assert row["right"] == layer_benchmark.KNOWN_RIGHT[row["images"]]
+
+
+def test_the_command_prints_the_recorded_run(capsys):
+    assert benchmarks.main(["conv2d"]) == 0
+    text = capsys.readouterr().out
+    assert "Recorded on" in text
+    assert "conv2d_register_tiled" in text
+    assert "largest relative error against float64" in text
+
+
+def test_a_timing_of_the_layers_gets_less_time_than_others():
+    assert benchmarks._arguments(["conv2d"]).budget_s == layer_benchmark.BUDGET_S
+    assert benchmarks._arguments(["conv2d", "--budget-s", "0.5"]).budget_s == 0.5
+
+
+def test_summary_tells_what_differs():
+    rows = [
+        {"series": "a", "layer": "layer 1", "batch": 100, "relative_error": 2e-7, "median_ms": 1.0},
+        {"series": "b", "layer": "layer 1", "batch": 100, "left_out": "it is slow"},
+        {"series": ACCURACY, "with": "a", "network": "net", "images": 10, "right": 8},
+        {"series": ACCURACY, "with": "b", "network": "net", "images": 10, "right": 9},
+    ]
+    assert layer_benchmark.summary(rows).splitlines() == [
+        "left out: b, layer 1, 100 images: it is slow",
+        "largest relative error against float64: 2e-07 (a, layer 1, 100 images)",
+        "net: 8 or 9 of 10 images right with each of 2 kernels",
+    ]
