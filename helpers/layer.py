@@ -4,7 +4,8 @@
     run = layer.compile("conv2d_constant", shape)                # on device addresses, to be timed
     run.launch(problem.y, problem.x, problem.filter, stream)
 
-`CONV2D` has a row for each kernel. A row is a frozen record: `dataclasses.replace` and `Conv2d.with_tile` make others.
+`CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row is a frozen record:
+`dataclasses.replace` and `Conv2d.with_tile` make others.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, reference, simulator
+from helpers import checking, device, kernels, limits, precision, reference, simulator
 from helpers.limits import ConvShape
+from helpers.precision import Precision
 
 SEED = 20_25
 CONSTANT_BYTES = 64 * 1024  # of __constant__ memory, on every GPU (CUDA C++ Programming Guide, technical specifications)
+MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, from compute capability 9.0 on
 STATIC_SHARED_BYTES = 48 * 1024  # of static shared memory in a block, likewise; more has to be dynamic
 INDICES = 2**31  # how many cells an int can count
 PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
@@ -87,7 +90,7 @@ class Conv2d:
     bytes of static shared memory of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image
     are counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its own. strides: takes a
     stride other than 1. zeroed: y must hold 0 before the launch (`Compiled.launch` sees to it). largest_width: the largest
-    K it takes, None for any.
+    K it takes, None for any. precision: what it rounds, and so how exact it can be.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Conv2d:
     strides: bool = False
     zeroed: bool = False
     largest_width: int | None = None
+    precision: Precision = precision.FLOAT
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -438,6 +442,136 @@ def channels_shuffle(lanes: int = 4, rows: int = 8) -> Conv2d:
     )
 
 
+@dataclass(frozen=True)
+class HalfInputs(Conv2d):
+    """A kernel that takes x and the filter as half: to_half makes them, in launches before its own.
+
+    Callers hand over float32 as to any other kernel; the halves are scratch memory. `CompiledHalf.convert` and `.convolve` are
+    the two steps one by one. paired: the filter is arranged on the host, once, with the output maps of a tile innermost.
+    """
+
+    paired: bool = False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return "to_half", self.name
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the filter as half: as it is, or paired, (M / maps, C, K, K, maps), M rounded up to whole tiles by zeros."""
+        if not self.paired:
+            return filter.astype(np.float16)
+        (M, C, K, _), maps = filter.shape, self.tile[2]
+        whole = np.zeros((maps * _ceil(M, maps), C, K, K), np.float16)
+        whole[:M] = filter
+        return np.ascontiguousarray(whole.reshape(-1, maps, C, K, K).transpose(0, 2, 3, 4, 1))
+
+    def filter_bytes(self, shape: ConvShape) -> int:
+        """Return the bytes of the filter as half."""
+        maps = self.tile[2] * _ceil(shape.M, self.tile[2]) if self.paired else shape.M
+        return 2 * shape.terms * maps
+
+    def scratch(self, shape: ConvShape) -> int:
+        return 2 * math.prod(shape.x_shape) + self.filter_bytes(shape)
+
+    def conversion(self, count: int) -> dict[str, tuple[int, int, int]]:
+        """Return grid and block of to_half for ``count`` values."""
+        return {"grid": (min(_ceil(count, 512), 2**20), 1, 1), "block": (256, 1, 1)}
+
+    def compile(self, shape: ConvShape) -> CompiledHalf:
+        return CompiledHalf(self, shape)
+
+    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
+        found, halves = [], []
+        for array in (x,) if self.paired else (x, filter):
+            half = np.full(array.shape, np.nan, np.float16)
+            found.append(entry("to_half", half, array, np.int64(array.size), **self.conversion(array.size)))
+            halves.append(half)
+        weights = self.arrange(filter) if self.paired else halves[1]
+        launch = {"grid": self.grid(shape), "block": self.threads(shape), "options": self.options(shape)}
+        found.append(entry(self.name, *self.arguments(y, halves[0], weights, shape), **launch))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Wmma(Conv2d):
+    """conv2d_wmma: all sizes are constants of its compilation. float32 in and out; the kernel itself rounds.
+
+    warps: of a block. rows: output maps of a fragment, 8 or 16; None takes 8 where that is all there are. buffers: 2 to gather a
+    step while another is multiplied, or 1. skew: bytes between rows in shared memory, times 16. tf32: TF32 in place of half.
+    """
+
+    warps: int = 8
+    rows: int | None = None
+    buffers: int = 2
+    skew: int = 16
+    tf32: bool = False
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
+
+    def fragment_rows(self, shape: ConvShape) -> int:
+        """Return ROWS: the output maps of a fragment."""
+        return self.rows or (8 if shape.M <= 8 and not self.tf32 else 16)
+
+    def depth(self, shape: ConvShape) -> int:
+        """Return C K K rounded up to whole steps of a fragment."""
+        step = 8 if self.tf32 else 16
+        return step * _ceil(shape.terms, step)
+
+    def options(self, shape: ConvShape) -> list[str]:
+        names = ("CHANNELS", "OUTPUT_MAPS", "HEIGHT", "WIDTH", "FILTER_WIDTH", "ROWS", "WARPS", "BUFFERS", "SKEW_BYTES", "TF32")
+        values = (shape.C, shape.M, shape.H, shape.W, shape.K, self.fragment_rows(shape), self.warps, self.buffers, self.skew)
+        return [f"-D{name}={value}" for name, value in zip(names, (*values, int(self.tf32)), strict=True)]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * self.warps, 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 1, _ceil(shape.M, self.fragment_rows(shape)), shape.B
+
+    def shared(self, shape: ConvShape) -> int:
+        size, rows = 4 if self.tf32 else 2, self.fragment_rows(shape)
+        columns = max(self.buffers * 32 * (32 + self.skew), 160 * rows)  # a step of 32 columns has 32 bytes each
+        return rows * (size * self.depth(shape) + self.skew) + self.warps * columns + size * math.prod(shape.x_shape[1:])
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, filter
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if self.fragment_rows(shape) != 16 and (self.tf32 or (self.rows != 8 and self.rows is not None)):
+            raise LayerError(f"{self.name} has fragments of 8 or 16 maps, of TF32 only 16: rows = {self.rows}")
+        if self.buffers not in (1, 2) or self.skew % 16:
+            raise LayerError(f"{self.name} has 1 or 2 buffers and a skew of whole 16 bytes: {self.buffers} and {self.skew}")
+        super().require(shape, device)
+        if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
+            raise LayerError(
+                f"{self.name} stages an image and its filters in {needed:,} bytes of shared memory; a block of a Hopper GPU has "
+                f"{MOST_SHARED_BYTES:,}. {PLAINEST} takes any size."
+            )
+
+
+def wmma(tf32: bool = False, **how: Any) -> Wmma:
+    """The record of conv2d_wmma; ``how`` are fields of `Wmma`."""
+    kind = precision.TF32_TENSOR if tf32 else precision.HALF_TENSOR
+    return Wmma("conv2d_wmma", tile=(32, 1, 16), precision=kind, tf32=tf32, **how)
+
+
+def half2(maps: int = 4, columns: int = 4, chain: str = "row") -> HalfInputs:
+    """The record of conv2d_half2 with patches of ``columns`` outputs of ``maps`` maps, an even number.
+
+    chain: what is added up in half, a "row" of the filter or "all".
+    """
+    return HalfInputs(
+        "conv2d_half2",
+        tile=(16 * columns, 16, maps),
+        width_in="constant",
+        constants=(("PATCH_WIDTH", columns), ("CHAIN", int(chain == "row"))),
+        largest_width=15,
+        precision=precision.HALF_ROWS if chain == "row" else precision.HALF_SUMS,
+        paired=True,
+    )
+
+
 CONV2D: tuple[Conv2d, ...] = (
     Conv2d("conv2d_basic", strides=True),
     Conv2d("conv2d_uncoalesced"),
@@ -462,6 +596,14 @@ CONV2D: tuple[Conv2d, ...] = (
     RegisterTiled("conv2d_register_tiled", filter_in="constant", static=_staged_tile, largest_width=15),
 )
 
+# They take float32 and give float32, and are only as exact as their `precision` says.
+REDUCED: tuple[Conv2d, ...] = (
+    Conv2d("conv2d_half_inside", precision=precision.HALF),
+    HalfInputs("conv2d_half", precision=precision.HALF),
+    half2(),
+    wmma(),
+)
+
 # Of conv2d_register_tiled on an H200: the fastest of the configurations that lab 14 sweeps.
 FITTED: dict[str, dict[str, Any]] = {
     "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
@@ -471,9 +613,156 @@ FITTED: dict[str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class ScaledHalf(Precision):
+    """Half of what is scaled by a power of two first, as `power_of_two` says, and back after: small values lose no digits."""
+
+    def rounded(self, values: np.ndarray) -> np.ndarray:
+        scale = np.float32(power_of_two(values))
+        return super().rounded(np.asarray(values, np.float32) * scale) / scale
+
+
+def power_of_two(weights: np.ndarray) -> float:
+    """Return the power of two that takes the largest weight to 2^13 and above: half is far from both ends of its range there."""
+    largest = float(np.abs(weights).max(initial=0))
+    return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
+
+
+@dataclass(frozen=True)
+class TensorLayer(Conv2d):
+    """conv2d_mma_pairs and conv2d_mma_quads: persistent blocks on tensor cores, weights in the order of A's registers.
+
+    parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which has FP32's accuracy.
+    half_io: x and y are float16 (`simulate` and `Compiled.launch` take them; the functions on host arrays know float32 only).
+    warps: of a block; resident: blocks of a multiprocessor; blocks: of a grid, for 132 multiprocessors.
+    """
+
+    parts: int = 2
+    half_io: bool = False
+    warps: int = 9
+    resident: int = 1
+    blocks: int = 132
+
+    @property
+    def quads(self) -> bool:
+        """Whether a column of B serves four outputs, a block 4 maps of one channel; else two outputs and 16 maps."""
+        return self.name.endswith("quads")
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
+
+    def options(self, shape: ConvShape) -> list[str]:
+        values = {"CHANNELS": shape.C, "OUTPUT_MAPS": shape.M, "HEIGHT": shape.H, "WIDTH": shape.W, "FILTER_WIDTH": shape.K,
+                  "PARTS": self.parts, "HALF_IO": int(self.half_io), "WARPS": self.warps, "RESIDENT": self.resident}  # fmt: skip
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * self.warps, 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        return min(shape.B, self.blocks * self.resident), _ceil(shape.M, self.tile[2]), 1
+
+    def shared(self, shape: ConvShape) -> int:
+        plane, tiles, maps = shape.H * shape.W // 2, _ceil(shape.out_w, 16), 4 if self.quads else 8
+        fours = shape.C * plane // 2
+        arriving = (8 if self.half_io else 16) * 2 * _ceil(fours, 2)
+        if self.quads:
+            weights, halves, spare = 0, 4 * _ceil(plane, 4), 64
+            pitch = 16 * min(tiles, 5) + 8
+        else:
+            weights, halves, spare = 512 * len(_steps(shape)) * 2 * self.parts, 2 * _ceil(shape.C, 2) * plane, 32
+            pitch = (min(shape.out_w, 48) + 7) // 16 * 16 + 8
+        return weights + arriving + 4 * (self.parts * halves + spare + self.warps * 2 * maps * pitch)
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, np.int32(shape.B)
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        return 0  # the symbol lies in global memory
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as fragments of A, float16, and behind them 1 / scale in 16 bytes.
+
+        Axes: groups of maps, steps, (pairs: shifts,) parts, 32 lanes, 4 registers, 2 halves.
+        """
+        scale = power_of_two(filter)
+        scaled = filter * np.float32(scale)
+        high = scaled.astype(np.float16)
+        parts = np.stack([high, (scaled - high.astype(np.float32)).astype(np.float16)][: self.parts])
+        steps = self._quad_fragments(parts) if self.quads else self._pair_fragments(parts)
+        inverse = np.array([1 / scale, 0, 0, 0], np.float32)
+        return np.concatenate([np.ascontiguousarray(steps).view(np.uint8).ravel(), inverse.view(np.uint8)])
+
+    def _pair_fragments(self, parts: np.ndarray) -> np.ndarray:
+        _, M, C, K, _ = parts.shape
+        steps = _steps(ConvShape(1, C, M, K, K, K))
+        found = np.zeros((_ceil(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
+        for (n, rows), shift, lane, register, half in itertools.product(enumerate(steps), range(2), range(32), range(4), range(2)):
+            (c, p), q = rows[register // 2], lane % 4 * 2 + half - shift
+            if c < C and 0 <= q < K:
+                maps = parts[:, lane // 4 + register % 2 * 8 :: 16, c, p, q]
+                found[: maps.shape[1], n, shift, :, lane, register, half] = maps.T
+        return found
+
+    def _quad_fragments(self, parts: np.ndarray) -> np.ndarray:
+        _, M, _, K, _ = parts.shape
+        found = np.zeros((_ceil(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
+        for step, lane, register, half in itertools.product(range((K + 1) // 2), range(32), range(4), range(2)):
+            p, q = 2 * step + register // 2 - register % 2, lane % 4 * 2 + half - lane // 16
+            if 0 <= p < K and 0 <= q < K:
+                maps = parts[:, lane // 4 % 4 :: 4, 0, p, q]
+                found[: maps.shape[1], step, :, lane, register, half] = maps.T
+        return found
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        other = "conv2d_register_tiled takes any shape"
+        if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
+            raise LayerError(f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; {other}")
+        if self.quads and shape.C != 1:
+            raise LayerError(f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {other}")
+        if self.parts not in (1, 2) or (self.half_io and self.parts == 2):
+            told = f"parts = {self.parts}, half_io = {self.half_io}"
+            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {told}")
+        if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
+            raise LayerError(
+                f"{self.name} holds an image and its weights in {needed:,} bytes of shared memory on {shape}; a block of a "
+                f"Hopper GPU has {MOST_SHARED_BYTES:,}. {other}."
+            )
+        super().require(shape, device)
+
+    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
+        launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
+        constants = {"filter": self.arrange(filter)}
+        return (entry(self.name, y, x, np.int32(shape.B), options=self.options(shape), constants=constants, **launch),)
+
+
+def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs: two channels have 2 K rows."""
+    rows = [(c, p) for c in range(2 * _ceil(shape.C, 2)) for p in range(shape.K)]
+    return list(zip(rows[::2], rows[1::2], strict=True))
+
+
+def mma_pairs(parts: int = 2, half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_mma_pairs, for layers of many maps."""
+    how = {"precision": SCALED_HALF} if parts == 1 else {}
+    return TensorLayer("conv2d_mma_pairs", tile=(2, 1, 16), filter_in="constant", parts=parts, half_io=half_io, **how)
+
+
+def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_mma_quads, for a layer of one channel."""
+    how = {"precision": SCALED_HALF} if parts == 1 else {}
+    more = {"warps": 8, "resident": 2, "parts": parts, "half_io": half_io}
+    return TensorLayer("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", **more, **how)
+
+
+SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)
+# For some shapes only, and only as persistent as a GPU is large: beside CONV2D, not in it.
+FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads())
+
+
 def conv2d_named(name: str) -> Conv2d:
-    """Return the row of CONV2D with that name. Raises LayerError where there is none."""
-    named = {spec.name: spec for spec in CONV2D}
+    """Return the row of CONV2D, REDUCED or FASTEST with that name. Raises LayerError where there is none."""
+    named = {spec.name: spec for spec in (*CONV2D, *REDUCED, *FASTEST)}
     if name not in named:
         raise LayerError(f"no convolution layer kernel {name!r}; there are {', '.join(named)}")
     return named[name]
@@ -731,6 +1020,54 @@ class CompiledIm2colGemm(Compiled):
         self.unrolled.free()
 
 
+class CompiledHalf(Compiled):
+    """to_half and a kernel that takes halves, and scratch buffers for these, which `free` gives back."""
+
+    def __init__(self, spec: HalfInputs, shape: ConvShape):
+        super().__init__(spec, shape)
+        self._to_half = self._load("to_half", [])[1]
+        needed, free = spec.scratch(shape), self._cuda.mem_get_info()[0]
+        if needed > free:
+            raise LayerError(f"{spec.name} keeps halves of x in {needed:,} bytes, and {free:,} are free: take fewer images")
+        self._x, self._filter = map(self._cuda.mem_alloc, (2 * math.prod(shape.x_shape), spec.filter_bytes(shape)))
+
+    def upload(self, filter: Any, stream: Any = None) -> None:
+        """Fill the halves of a paired filter from a NumPy array or a device address. Nothing for another."""
+        if not self.spec.paired:
+            return
+        weights = filter
+        if not isinstance(filter, np.ndarray):
+            weights = np.empty(self.shape.filter_shape, np.float32)
+            self._cuda.memcpy_dtoh(weights, int(filter))
+        checking.require_array(weights, dtype=np.float32, shape=self.shape.filter_shape, name="filter")
+        self._cuda.memcpy_htod(self._filter, self.spec.arrange(weights))
+
+    def launch(self, y: int, x: int, filter: int, stream: Any = None) -> None:
+        """Enqueue the conversion of x and filter, and the layer. A paired filter is arranged when its address is a new one."""
+        self.convert(x, filter, stream)
+        self.convolve(y, stream)
+
+    def convert(self, x: int, filter: int, stream: Any = None) -> None:
+        """Enqueue to_half alone, on x and on a filter that is not paired."""
+        if self.spec.paired and self._uploaded != int(filter):
+            self.upload(filter, stream)
+            self._uploaded = int(filter)
+        arrays = [(self._x, x, self.shape.x_shape), (self._filter, filter, self.shape.filter_shape)]
+        for half, array, extents in arrays[:1] if self.spec.paired else arrays:
+            count = math.prod(extents)
+            self._to_half(half, np.uintp(int(array)), np.int64(count), **self.spec.conversion(count), stream=stream)
+
+    def convolve(self, y: int, stream: Any = None) -> None:
+        """Enqueue the layer alone, on what `convert` made last."""
+        arguments = self.spec.arguments(np.uintp(int(y)), self._x, self._filter, self.shape)
+        self.function(*arguments, block=self.block, grid=self.grid, shared=self.shared, stream=stream)
+
+    def free(self) -> None:
+        """Free the halves."""
+        self._x.free()
+        self._filter.free()
+
+
 def compile(kernel: str | Conv2d, shape: ConvShape) -> Compiled:
     """Return a kernel, by name or by its record, compiled for a shape on the selected device.
 
@@ -859,12 +1196,29 @@ def suspects(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> dict[str, np
     return found
 
 
-def check(y: np.ndarray, x: np.ndarray, filter: np.ndarray, name: str = "y", stride: int = 1) -> checking.Verdict:
+def check(
+    y: np.ndarray,
+    x: np.ndarray,
+    filter: np.ndarray,
+    name: str = "y",
+    stride: int = 1,
+    precision: Precision = precision.FLOAT,
+) -> checking.Verdict:
     """Return a Verdict if y is what reference.conv2d makes of x and filter, within conv2d_atol.
 
-    Raises checking.CheckError with a diagnosis that also knows the `suspects`.
+    precision: of another one, the sums are compared with those of the rounded inputs, within its `sum_atol`, and then the
+    whole with x and filter as they are, within its `atol`. Raises checking.CheckError with a diagnosis that also knows the
+    `suspects`.
     """
-    want, atol = reference.conv2d(x, filter, stride), conv2d_atol(x, filter)
+    if precision.inputs != "float32":
+        rounded = precision.rounded(x), precision.rounded(filter)
+        _check(y, *rounded, name, stride, precision.sum_atol(x, filter))
+        return _check(y, x, filter, name, stride, precision.atol(x, filter))
+    return _check(y, x, filter, name, stride, conv2d_atol(x, filter))
+
+
+def _check(y: np.ndarray, x: np.ndarray, filter: np.ndarray, name: str, stride: int, atol: float) -> checking.Verdict:
+    want = reference.conv2d(x, filter, stride)
     try:
         return checking.check(y, want, rtol=0.0, atol=atol, name=name)
     except checking.CheckError:  # only now are the suspects worth their convolutions
@@ -898,6 +1252,7 @@ class Problem:
         self._cells = np.ascontiguousarray(x[list(self.oracle_images)])
         self._oracle = reference.conv2d(self._cells, filter, shape.stride)
         self.atol = conv2d_atol(x, filter)
+        self._largest = np.full((1, 1, 1, 1), np.abs(x).max())  # all that a Precision asks of x
         self._counter = checking.DeviceCounter()
         self._arrays = [cuda.mem_alloc(n) for n in (x.nbytes, filter.nbytes, 4 * shape.outputs, 4 * shape.outputs)]
         self.x, self.filter, self.y, self.want = map(int, self._arrays)
@@ -912,16 +1267,24 @@ class Problem:
         """Fill y with NaN, so that what a kernel does not write shows."""
         self._counter.poison(self.y, self.shape.outputs)
 
-    def check(self, name: str) -> checking.Verdict:
+    def check(self, name: str, precision: Precision = precision.FLOAT) -> checking.Verdict:
         """Return a Verdict on y: some images against the oracle, every output against `want`.
 
-        Raises checking.CheckError, for some images with its diagnosis, else with the number of wrong outputs.
+        precision: of the kernel that made y. Of another than float32 the sums of these images are checked first, against the
+        oracle of the rounded inputs (as `layer.check`). Raises checking.CheckError, for some images with its diagnosis, else
+        with the number of wrong outputs.
         """
-        return self._everywhere(self.y, name)
+        if precision.inputs == "float32":
+            return self._everywhere(self.y, name)
+        self._cuda.Context.synchronize()
+        rounded = precision.rounded(self._cells), precision.rounded(self.filter_on_host)
+        atol = precision.sum_atol(self._largest, self.filter_on_host)
+        _check(self._images(self.y), *rounded, name, self.shape.stride, atol)
+        return self._everywhere(self.y, name, precision.atol(self._largest, self.filter_on_host))
 
-    def relative_error(self, name: str) -> float:
+    def relative_error(self, name: str, precision: Precision = precision.FLOAT) -> float:
         """Return max |y - oracle| / max |oracle| over the images of `oracle_images`. Raises as `check` does."""
-        self.check(name)
+        self.check(name, precision)
         error = np.abs(self._images(self.y).astype(np.float64) - self._oracle).max()
         return float(error / np.abs(self._oracle).max())
 
@@ -944,16 +1307,17 @@ class Problem:
             self._cuda.memcpy_dtoh(place, address + image * some[0].nbytes)
         return some
 
-    def _everywhere(self, address: int, name: str) -> checking.Verdict:
+    def _everywhere(self, address: int, name: str, atol: float | None = None) -> checking.Verdict:
+        atol = self.atol if atol is None else atol
         self._cuda.Context.synchronize()
         got = self._images(address)
         try:
-            verdict = checking.check(got, self._oracle, rtol=0.0, atol=self.atol, name=name)
+            verdict = checking.check(got, self._oracle, rtol=0.0, atol=atol, name=name)
         except checking.CheckError:
             known = suspects(self._cells, self.filter_on_host, self.shape.stride)
-            verdict = checking.check(got, self._oracle, rtol=0.0, atol=self.atol, name=name, suspects=known)
-        # Both keep the bound, so they differ by up to twice of it. A NaN of `want` counts against itself, too.
-        wrong = self._counter.wrong(address, self.want, 2 * self.atol, self.shape.outputs)
+            verdict = checking.check(got, self._oracle, rtol=0.0, atol=atol, name=name, suspects=known)
+        # Both keep a bound, so they differ by up to the sum of the two. A NaN of `want` counts against itself, too.
+        wrong = self._counter.wrong(address, self.want, self.atol + atol, self.shape.outputs)
         if wrong:
             text = f"{wrong:,} of {self.shape.outputs:,} outputs differ from {PLAINEST} or are NaN"
             kind = checking.Diagnosis("other images", f"{text}, in images other than {', '.join(map(str, self.oracle_images))}")

@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import benchmarks, checking, kernels, layer, reference, simulator
+from helpers import benchmarks, checking, kernels, layer, lenet, reference, simulator
 from helpers.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
-from helpers.layer import CONV2D, Conv2d, conv2d_named
+from helpers.layer import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.limits import ConvShape
+from tests.test_fastest_layer import NAMES as FASTEST
+from tests.test_fft import NAMES as FFT
+from tests.test_lenet import NAMES as LENET
 
 # Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power of two.
 SMALL = (
@@ -67,7 +70,16 @@ LAYER_SMALL = (
     layer.channels_shuffle(lanes=8, rows=3),
     layer.channels_shuffle(lanes=32, rows=2),
 )
-LAYER_TABLE = (*LAYER_SMALL, *CONV2D)
+REDUCED_SMALL = (
+    replace(conv2d_named("conv2d_half_inside"), block=(8, 4), tile=(8, 4, 1)),
+    replace(conv2d_named("conv2d_half"), block=(4, 4), tile=(4, 4, 1)),
+    replace(layer.half2(maps=2, columns=3), block=(5, 3), tile=(15, 3, 2)),
+    replace(layer.half2(maps=6, columns=1, chain="all"), block=(8, 4), tile=(8, 4, 6)),
+    layer.wmma(warps=1, rows=16, buffers=1, skew=0),
+    layer.wmma(warps=2, rows=8),
+    layer.wmma(warps=3, tf32=True),
+)
+LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *REDUCED_SMALL, *REDUCED)
 
 
 def layer_label(spec: Conv2d) -> str:
@@ -78,7 +90,7 @@ def layer_label(spec: Conv2d) -> str:
 def layer_shapes(spec: Conv2d) -> list[ConvShape]:
     """One of everything; image = filter; outputs around a tile; even and wide filters; primes; many maps; thin images."""
     columns, rows, maps = spec.tile
-    if spec in CONV2D:  # few large blocks: what the small ones above do not reach
+    if spec in (*CONV2D, *REDUCED):  # few large blocks: what the small ones above do not reach
         return [outputs(2, 3, maps + 1, rows + 1, columns + 2, 7), outputs(1, 2, 2, 2 * rows, columns, 3)]
     return [
         outputs(1, 1, 1, 1, 1, 1),
@@ -238,7 +250,7 @@ def on_gpu():
 
 def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
-    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic"} == set(kernels.names())
+    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *FASTEST, *FFT, *LENET} == set(kernels.names())
 
 
 @pytest.mark.parametrize("case", TABLE, ids=label)
@@ -260,10 +272,10 @@ def test_an_example_by_hand(run, spec):
 def test_layer_table(run, spec):
     for shape in fitting(spec, layer_shapes(spec)):
         x, filter = layer_problem(shape)
-        layer.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}")
+        layer.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
 
 
-@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"], ids=layer_label)
 def test_a_layer_by_hand(run, spec):
     """1 * 1 + 10 * 2 + 100 * 5 + 1000 * 6 and so on, plus twice the second channel; the second map picks one cell."""
     x = np.array([[[[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], [[1, 0, 0, 0], [0, 0, 3, 0], [0, 0, 0, 7]]]], np.float32)
@@ -271,6 +283,15 @@ def test_a_layer_by_hand(run, spec):
     y = run.conv2d(spec, x, filter)
     assert y[0, 0].tolist() == [[6523, 7632, 8743], [10965, 12076, 13193]]
     assert y[0, 1].tolist() == [[0, 0, 0], [0, 3, 0]]
+
+
+@pytest.mark.parametrize("chain", ["row", "all"])
+def test_a_layer_in_half_by_hand(run, chain):
+    """1 * 1 + 2 * 2 + 4 * 4 + 8 * 5: half holds whole numbers up to 2,048, so that no chain of additions is rounded."""
+    x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
+    filter = np.array([[[[1, 2], [4, 8]]], [[[0, 0], [0, 1]]], [[[-1, 0], [0, 0]]]], np.float32)
+    y = run.conv2d(layer.half2(maps=2, chain=chain), x, filter)
+    assert y.tolist() == [[[[61, 76]], [[5, 6]], [[-1, -2]]]]
 
 
 @pytest.mark.parametrize("stride", [2, 3, 5])
@@ -325,7 +346,7 @@ def test_shapes_beyond_the_table(spec, radius, n):
 @st.composite
 def layers(draw) -> tuple[Conv2d, ConvShape]:
     """Any of the layer's kernels in a block that it takes, and a small layer."""
-    spec = draw(st.sampled_from(CONV2D))
+    spec = draw(st.sampled_from((*CONV2D, *REDUCED)))
     if spec.name == "conv2d_channels_tree":
         spec = layer.channels_tree(draw(st.integers(1, 6)), draw(st.sampled_from((1, 2, 4, 16))))
     elif spec.name == "conv2d_channels_shuffle":
@@ -342,7 +363,7 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
 def test_layers_beyond_the_table(case):
     spec, shape = case
     x, filter = layer_problem(shape)
-    layer.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}")
+    layer.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -359,11 +380,11 @@ def test_sanitize_conv1d(on_gpu, spec):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", (*CONV2D, *REDUCED), ids=lambda spec: spec.name)
 def test_sanitize_conv2d(on_gpu, spec):
     for shape in fitting(spec, [ConvShape(3, 3, 5, 43, 38, 7), ConvShape(1, 1, 1, 1, 1, 1)]):
         x, filter = layer_problem(shape)
-        layer.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}")
+        layer.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
 
 
 @pytest.mark.gpu
@@ -487,7 +508,7 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
 
 def test_launches_of_the_layer_are_the_defaults_of_the_sources():
     """Without -D a source means layer 1, launched as the table says."""
-    for spec in CONV2D:
+    for spec in (*CONV2D, *REDUCED):
         for name in spec.sources:
             defaults = re.findall(r"^#ifndef (\w+)\n#define \1 (\S+)$", kernels.source(name), re.MULTILINE)
             told = dict(option[2:].split("=") for option in spec.options(layer.shape_of("layer 1", 1)))
@@ -495,7 +516,7 @@ def test_launches_of_the_layer_are_the_defaults_of_the_sources():
 
 
 def test_records_of_the_layer_say_what_the_sources_say():
-    for spec in CONV2D:
+    for spec in (*CONV2D, *REDUCED):
         if type(spec) is not Conv2d:  # its own options and arguments are what makes it another class
             continue
         source = kernels.source(spec.name)
@@ -509,7 +530,8 @@ def test_records_of_the_layer_say_what_the_sources_say():
 @pytest.mark.parametrize("name", kernels.names())
 def test_nvcc_has_no_remark(name, tmp_path):
     """PyCUDA passes nvcc's remarks on to stderr, where a student takes them for an error."""
-    cases = [spec.options(layer.shape_of(shape, 1)) for spec in CONV2D if name in spec.sources for shape in ("layer 1", "layer 2")]
+    specs = [spec for spec in (*CONV2D, *REDUCED, *layer.FASTEST, *lenet.POOLED) if name in spec.sources]
+    cases = [spec.options(layer.shape_of(shape, 1)) for spec in specs for shape in ("layer 1", "layer 2")]
     for options in cases or (["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]):
         command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -44,8 +44,12 @@ class Mutant:
 
 MUTANTS = [Mutant.read(file) for file in sorted(FOLDER.glob("*.cu"))]
 CONV1D = [mutant for mutant in MUTANTS if mutant.name.startswith("conv1d")]
-LAYER = [mutant for mutant in MUTANTS if mutant.name.startswith(("conv2d", "im2col", "gemm"))]
+LAYER = [mutant for mutant in MUTANTS if mutant.name.startswith(("conv2d", "im2col", "gemm", "to_half"))]
+LAYER = [mutant for mutant in LAYER if not mutant.name.startswith("conv2d_mma_")]
 AXPY = [mutant for mutant in MUTANTS if mutant.name.startswith("axpy")]
+FFT = [mutant for mutant in MUTANTS if mutant.name.startswith("fft")]  # test_fft.py runs these
+LENET = [mutant for mutant in MUTANTS if mutant.name.startswith("lenet")]  # test_lenet.py runs these
+MMA = [mutant for mutant in MUTANTS if mutant.name.startswith("conv2d_mma_")]  # test_fastest_layer.py runs these
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:
@@ -110,10 +114,14 @@ def layer_problem() -> tuple[np.ndarray, np.ndarray]:
     return x, filter + np.float32(1.5)
 
 
+def original_of(mutant: Mutant) -> layer.Conv2d:
+    return next(spec for spec in (*layer.CONV2D, *layer.REDUCED) if mutant.original in spec.sources)
+
+
 def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
     """Run a mutant with the launch of its original; the other kernel of a pair is the right one."""
     x, filter = layer_problem()
-    spec = next(spec for spec in layer.CONV2D if mutant.original in spec.sources)
+    spec = original_of(mutant)
     more, instead = {}, {mutant.original: (mutant.name, mutant.source)}
     if re.search(r"__constant__ float filter\[.*- 1\]", mutant.source):
         more = {"constants": {"filter": filter.ravel()[:-1]}}
@@ -130,7 +138,7 @@ def test_layer_mutants_are_rejected(mutant):
     others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
     assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
     with pytest.raises(checking.CheckError) as error:
-        layer.check(y, *layer_problem(), mutant.name)
+        layer.check(y, *layer_problem(), mutant.name, precision=original_of(mutant).precision)
     assert error.value.diagnosis.kind == mutant.kind, error.value
     assert mutant.detail in str(error.value)
 
@@ -147,7 +155,7 @@ def test_there_are_mutants_for_each_lab_with_kernels():
     labs = {re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in MUTANTS}
     listed = (FOLDER.parents[1] / "kernels/README.md").read_text(encoding="utf-8")
     assert labs == set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
-    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER)
+    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER) + len(FFT) + len(MMA) + len(LENET)
 
 
 def test_each_lab_of_the_layer_has_two_mutants():

@@ -1,0 +1,665 @@
+"""The whole network on the device: images in, classes out.
+
+    with lenet.Network(datasets.lenet_weights(), batch=1000) as net:
+        classes = net.classify(images.pixels[:1000])
+
+The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled", "lenet_conv_pool")` takes one from
+`layer.CONV2D`, with ReLU and pooling in a kernel of their own, and one of `POOLED`, which does all of that in one launch.
+`Network.stages` are the launches one by one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several
+streams, so that copies and kernels overlap; `Checker` is what says that a network is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, datasets, device, kernels, layer, network, simulator
+from helpers.datasets import Weights
+from helpers.layer import Conv2d, LayerError, RegisterTiled
+from helpers.limits import ConvShape
+
+LAYERS = ("layer 1", "layer 2")
+POOLS = (network.POOL1, network.POOL2)
+FUSED = ("lenet_conv_pool", "lenet_conv_pool")
+TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
+PLAIN = (layer.PLAINEST, layer.PLAINEST)
+SIDE = datasets.SIDE  # pixels of an image, before it is resized
+CELLS, HIDDEN, CLASSES = 1296, 32, 10  # of an image after pool 2, and after either dense layer
+BLOCK = 256  # threads of lenet_pool
+RESIZE_ROWS = 6  # rows of a block of lenet_resize: 43 * 6 = 258 threads
+DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: images of a block = 4 * 8
+UNIT = 2.0**-24  # rounding of float32
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Convolution, ReLU and pool in one launch
+
+
+@dataclass(frozen=True)
+class ConvPool(RegisterTiled):
+    """lenet_conv_pool: as `RegisterTiled`, all channels staged at once, one image a block. pool: width of a window."""
+
+    pool: int = 2
+
+    def options(self, shape: ConvShape) -> list[str]:
+        of_the_tiles = (one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED=")))
+        return [*of_the_tiles, f"-DPOOL={self.pool}"]
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x
+
+    def pooled_shape(self, shape: ConvShape) -> tuple[int, int, int, int]:
+        """Return the shape of y."""
+        return pooled_shape(shape, self.pool)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        super().require(shape, device)
+        spec = self.fitted(shape)
+        columns, rows, _ = spec.tile
+        if spec.staged != shape.C or spec.patches[2] != 1:
+            raise LayerError(f"{self.name} stages all channels of one image: staged = {shape.C} and one image a block")
+        sizes = (("columns", spec.patch[0], columns, shape.out_w), ("rows", spec.patch[1], rows, shape.out_h))
+        for what, patch, tile, out in sizes:
+            if max(patch, self.pool) % min(patch, self.pool):
+                raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
+            if tile % self.pool and tile < out:
+                raise LayerError(f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}")
+
+
+def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
+    columns, rows, maps = spec.patch[0] * spec.patches[0], spec.patch[1] * spec.patches[1], spec.patch[2]
+    staged = shape.C * math.prod(spec.staged_cells(shape))
+    return 4 * (staged + maps * _ceil(columns, spec.pool) * _ceil(rows, spec.pool))
+
+
+@dataclass(frozen=True)
+class MmaPool(Conv2d):
+    """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
+
+    parts: 2 where cells and weights are sums of two halves (FP32 accuracy), 1 where they are rounded to one. warps: of a block;
+    resident: blocks of a multiprocessor, all of which the grid fills; blocks: of the grid, where it is to be another one. takes:
+    the layer. The filter's symbol is no constant one, but is filled as if it were.
+    """
+
+    takes: str = ""
+    pool: int = 2
+    parts: int = 2
+    warps: int = 8
+    resident: int = 1
+    blocks: int | None = None
+
+    def options(self, shape: ConvShape) -> list[str]:
+        known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
+        named = self.constant_names()
+        return [f"-I{kernels.path(self.name).parent}", *(f"-D{name}={known[name]}" for name in known if name in named)]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * self.warps, 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        return self.blocks or min(shape.B, self.resident * device.select().multiprocessors), 1, 1
+
+    def shared(self, shape: ConvShape) -> int:
+        cells = shape.C * shape.H * shape.W
+        weights, spare = (512 * len(self.fragments) * self.parts, 128) if shape.C > 1 else (0, 0)  # else in registers
+        return weights + 4 * cells + 2 * self.parts * cells + spare
+
+    def compile(self, shape: ConvShape) -> layer.Compiled:
+        return _CompiledOnce(self, shape)
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, np.int32(shape.B)
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        return 0
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        wanted = layer.shape_of(self.takes, shape.B)
+        if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
+            raise LayerError(f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}")
+        super().require(shape, device)
+
+    @property
+    def fragments(self) -> np.ndarray:
+        """Which weight each half of A is: index into the flat filter, or -1 for 0; (step and shift, part, lane, 8 halves)."""
+        return _windows_of_pairs(self.parts) if self.takes == "layer 2" else _windows_of_quads(self.parts)
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the bytes of the symbol ``filter``: halves in the order of A's registers, and 1 / scale in the last 16 bytes.
+
+        The weights are scaled by a power of two, so that the largest is near 1,000 and the lower halves of small ones do not
+        fall below half's range: exact, and taken back after the sum.
+        """
+        scale = 2.0 ** (9 - math.floor(math.log2(np.abs(filter).max() or 1.0)))
+        scaled = np.append(filter.ravel().astype(np.float64) * scale, 0.0).astype(np.float32)  # the last one: what -1 takes
+        high = scaled.astype(np.float16)
+        parts = np.stack((high, (scaled - high.astype(np.float32)).astype(np.float16)))[: self.parts]
+        which = self.fragments
+        halves = np.stack([part[which[:, number]] for number, part in enumerate(parts)], axis=1)
+        tail = np.array([1 / scale, 0, 0, 0], np.float32)
+        return np.frombuffer(np.ascontiguousarray(halves).tobytes() + tail.tobytes(), np.uint32)
+
+
+class _CompiledOnce(layer.Compiled):
+    """A kernel compiled once for all networks of the process."""
+
+    def _load(self, name: str, options: list[str]) -> tuple[Any, Any]:
+        module = _module(name, options)
+        return module, module.get_function(name)
+
+
+def _windows_of_quads(parts: int) -> np.ndarray:
+    """lenet_mma_1: row g of A is map g % 4 shifted by g // 4 columns, row g + 8 the same and by a row."""
+    step, lane, register, half = np.ogrid[:4, :32, :4, :2]
+    group, column = lane // 4, 2 * (lane % 4) + half
+    p, q = 2 * step + register // 2 - register % 2, column - group // 4
+    return _indices(p, q, (group % 4) * 49, parts)
+
+
+def _windows_of_pairs(parts: int) -> np.ndarray:
+    """lenet_mma_2: row g of A is map g, row g + 8 map g + 8; each step takes two of the 14 rows of two channels."""
+    step, lane, register, half = np.ogrid[:28, :32, :4, :2]  # 14 steps, in each of them no shift and one
+    place = 2 * (step // 2 % 7) + register // 2
+    channel, p = step // 14 * 2 + place // 7, place % 7
+    q = 2 * (lane % 4) + half - step % 2
+    return _indices(p, q, ((lane // 4 + 8 * (register % 2)) * 4 + channel) * 49, parts)
+
+
+def _indices(p: np.ndarray, q: np.ndarray, first: np.ndarray, parts: int) -> np.ndarray:
+    inside = (p >= 0) & (p < 7) & (q >= 0) & (q < 7)
+    which = np.where(inside, first + 7 * p + q, -1)
+    return np.repeat(which.reshape(len(which), 1, 32, 8), parts, axis=1)
+
+
+POOLED: tuple[Conv2d, ...] = (
+    ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
+    MmaPool("lenet_mma_1", filter_in="constant", takes="layer 1", pool=2, warps=8, resident=2),
+    MmaPool("lenet_mma_2", filter_in="constant", takes="layer 2", pool=4, warps=9, resident=1),
+)
+
+
+def pooled_named(name: str, pool: int) -> Conv2d:
+    """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
+    for spec in POOLED:
+        if spec.name == name:
+            return dataclasses.replace(spec, pool=pool)
+    raise LayerError(f"no kernel {name!r} with a pool of its own; there is {', '.join(spec.name for spec in POOLED)}")
+
+
+def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
+    """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
+    return shape.B, shape.M, _ceil(shape.out_h, pool), _ceil(shape.out_w, pool)
+
+
+def is_pooled(kernel: str | Conv2d) -> bool:
+    """Whether a kernel, by name or by its record, pools its own outputs."""
+    return hasattr(kernel, "pool") or kernel in [spec.name for spec in POOLED]
+
+
+def _ceil(cells: int, tile: int) -> int:
+    return -(-cells // tile)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The network
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the network on the device. name: as in "conv 1"; kernel: whose launch it is; launch: enqueues it on a stream."""
+
+    name: str
+    kernel: str
+    launch: Callable[[Any], None]
+
+
+class Network:
+    """The network for ``batch`` images on the selected device.
+
+    layers: for either convolution a kernel of `layer.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
+    uint8, (batch, 28, 28), and is resized on the device; else float32, (batch, 1, 86, 86), as datasets.network_input makes.
+
+    `input` and `answer` are device addresses, `stages` what `launch` enqueues, in order. Raises LayerError for a batch that
+    does not fit the device's memory (it says which would), and what `layer.compile` raises.
+    """
+
+    def __init__(self, weights: Weights, batch: int, layers: Sequence[str | Conv2d] = FUSED, *, pixels: bool = False):
+        self.device = device.select()
+        import pycuda.driver as cuda
+
+        if isinstance(layers, str) or len(layers) != 2:
+            raise LayerError(f"layers is {layers!r}; give two kernels, one for each convolution")
+        self._cuda, self.weights, self.batch, self.pixels = cuda, weights, batch, pixels
+        self.shapes = tuple(layer.shape_of(name, batch) for name in LAYERS)
+        self.layers = tuple(map(_chosen, layers, POOLS))
+        _require_memory(self, cuda.mem_get_info()[0])
+        self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in _sizes(self).items()}
+        self._compiled = [layer.compile(spec, shape) for spec, shape in zip(self.layers, self.shapes, strict=True)]
+        for name, array in _constants(weights).items():
+            cuda.memcpy_htod(self._buffers[name], array)
+        self.stages = tuple(self._stages())
+
+    @property
+    def input(self) -> int:
+        """Address of the images: bytes where `pixels`, else floats."""
+        return int(self._buffers["pixels" if self.pixels else "x"])
+
+    @property
+    def answer(self) -> int:
+        """Address of the classes, uint8, (batch,)."""
+        return int(self._buffers["classes"])
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of the images."""
+        return (self.batch, SIDE, SIDE) if self.pixels else self.shapes[0].x_shape
+
+    @property
+    def input_dtype(self) -> type:
+        """Type of the images."""
+        return np.uint8 if self.pixels else np.float32
+
+    def prepared(self, images: np.ndarray) -> np.ndarray:
+        """Return the input for images, uint8, (n, 28, 28): as they are where `pixels`, else resized by the host."""
+        checking.require_array(images, dtype=np.uint8, ndim=3, name="images")
+        return images if self.pixels else datasets.network_input(images)
+
+    def load(self, cells: np.ndarray) -> None:
+        """Copy the input to the device: `input_dtype`, at most `batch` images. Fewer leave the last places as they were."""
+        checking.require_array(cells, dtype=self.input_dtype, ndim=len(self.input_shape), name="cells")
+        if len(cells) > self.batch or cells.shape[1:] != self.input_shape[1:]:
+            raise LayerError(f"cells have shape {cells.shape}; this network takes up to {self.input_shape}")
+        self._cuda.memcpy_htod(self.input, cells)
+
+    def launch(self, stream: Any = None) -> None:
+        """Enqueue all stages: the input's classes stand at `answer` afterwards."""
+        for stage in self.stages:
+            stage.launch(stream)
+
+    def classify(self, images: np.ndarray) -> np.ndarray:
+        """Return the classes of images, uint8, (n, 28, 28), any n: `batch` at a time. 255: an image with NaN among its logits."""
+        found = np.empty(len(images), np.uint8)
+        for first in range(0, len(images), self.batch):
+            part = images[first : first + self.batch]
+            self.load(self.prepared(part))
+            self.launch()
+            found[first : first + len(part)] = self.read("classes")[: len(part)]
+        return found
+
+    def read(self, name: str, images: Sequence[int] | None = None) -> np.ndarray:
+        """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
+        shape, dtype = self.made()[name]
+        images = range(self.batch) if images is None else images
+        whole, each = np.empty((len(images), *shape[1:]), dtype), math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        self._cuda.Context.synchronize()
+        if len(images) == self.batch:
+            self._cuda.memcpy_dtoh(whole, self._buffers[name])
+            return whole
+        for place, image in enumerate(images):
+            self._cuda.memcpy_dtoh(whole[place : place + 1], int(self._buffers[name]) + image * each)
+        return whole
+
+    def address(self, name: str) -> int:
+        """Device address of what `read` reads."""
+        return int(self._buffers[name])
+
+    def made(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Shape and type of what every network makes and keeps."""
+        one, two = (pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True))
+        logits = (self.batch, CLASSES)
+        return {"pool 1": (one, np.float32), "pool 2": (two, np.float32), "logits": (logits, np.float32),
+                "classes": ((self.batch,), np.uint8)}  # fmt: skip
+
+    def poison(self) -> None:
+        """Fill all that the stages make with NaN (classes with 255), so that what a kernel does not write shows."""
+        for name, array in self._buffers.items():
+            if name == "classes":
+                self._cuda.memset_d8(array, 255, self.batch)
+            elif name not in _constants(self.weights) and name != ("pixels" if self.pixels else "x"):
+                self._cuda.memset_d32(array, checking.POISON, _sizes(self)[name] // 4)
+
+    def free(self) -> None:
+        """Free the device's arrays."""
+        for run in self._compiled:
+            run.free()
+        for array in self._buffers.values():
+            array.free()
+        self._compiled, self._buffers = [], {}
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+    def _stages(self) -> Iterator[Stage]:
+        if self.pixels:
+            yield Stage("resize", "lenet_resize", self._resize())
+        for number, (spec, shape, pool, run) in enumerate(zip(self.layers, self.shapes, POOLS, self._compiled, strict=True), 1):
+            x, y, pooled = (self._buffers.get(name) for name in (("x", "pool 1")[number - 1], f"conv {number}", f"pool {number}"))
+            filter = self._buffers[f"filter {number}"]
+            if is_pooled(spec):
+                yield Stage(f"conv + pool {number}", spec.name, _bound(run.launch, pooled, x, filter))
+            else:
+                yield Stage(f"conv {number}", spec.name, _bound(run.launch, y, x, filter))
+                yield Stage(f"pool {number}", "lenet_pool", self._pool(pooled, y, shape, pool))
+        yield Stage("dense", "lenet_dense", self._dense())
+
+    def _resize(self) -> Callable[[Any], None]:
+        return _enqueuing("lenet_resize", (self._buffers["x"], self._buffers["pixels"]), _resize_launch(self.batch))
+
+    def _pool(self, pooled: Any, y: Any, shape: ConvShape, pool: int) -> Callable[[Any], None]:
+        return _enqueuing("lenet_pool", (pooled, y, np.int32(shape.B * shape.M)), _pool_launch(shape, pool))
+
+    def _dense(self) -> Callable[[Any], None]:
+        arrays = (self._buffers[name] for name in _DENSE_ARRAYS)
+        return _enqueuing("lenet_dense", (*arrays, np.int32(self.batch)), _dense_launch(self.batch))
+
+
+_DENSE_ARRAYS = ("classes", "logits", "pool 2", "fc3", "fc3_bias", "fc4", "fc4_bias")
+
+
+def _resize_launch(batch: int) -> dict[str, Any]:
+    return {"block": (datasets.NETWORK_SIDE // 2, RESIZE_ROWS, 1), "grid": (batch, 1), "options": ()}
+
+
+def _pool_launch(shape: ConvShape, pool: int) -> dict[str, Any]:
+    windows = math.prod(pooled_shape(shape, pool))
+    if windows >= layer.INDICES:
+        raise LayerError(f"lenet_pool counts windows in an int; {shape.B:,} images have {windows:,}: take fewer")
+    options = (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}")
+    return {"block": (BLOCK, 1, 1), "grid": (_ceil(windows, BLOCK), 1), "options": options}
+
+
+def _dense_launch(batch: int) -> dict[str, Any]:
+    options = (f"-DWARPS={DENSE_WARPS}", f"-DEACH={DENSE_EACH}")
+    return {"block": (32 * DENSE_WARPS, 1, 1), "grid": (_ceil(batch, DENSE_WARPS * DENSE_EACH), 1), "options": options}
+
+
+def _chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
+    if not is_pooled(kernel):
+        return layer.conv2d_named(kernel) if isinstance(kernel, str) else kernel
+    return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
+
+
+def _bound(launch: Callable[..., None], y: Any, x: Any, filter: Any) -> Callable[[Any], None]:
+    return lambda stream=None: launch(int(y), int(x), int(filter), stream)
+
+
+@functools.cache
+def _image(source: str, options: tuple[str, ...]) -> bytes:
+    """The compiled source: kept, because networks are made anew for each batch, and what has an #include is slow to look up."""
+    from pycuda.compiler import compile
+
+    return compile(source, options=list(options), no_extern_c=True)
+
+
+def _module(name: str, options: Sequence[str]) -> Any:
+    import pycuda.driver as cuda
+
+    return cuda.module_from_buffer(_image(kernels.source(name), tuple(options)))
+
+
+def _enqueuing(name: str, arguments: tuple, launch: dict[str, Any]) -> Callable[[Any], None]:
+    module = _module(name, launch["options"])
+    function = module.get_function(name)
+    where = {key: launch[key] for key in ("block", "grid")}
+
+    def enqueue(stream: Any = None) -> None:
+        function(*arguments, **where, stream=stream)
+
+    enqueue.module = module  # it must live as long as its function
+    return enqueue
+
+
+def _constants(weights: Weights) -> dict[str, np.ndarray]:
+    """The weights as the kernels take them: those of the dense layers with the outputs innermost."""
+    return {
+        "filter 1": weights.conv1,
+        "filter 2": weights.conv2,
+        "fc3": np.ascontiguousarray(weights.fc3.T),
+        "fc3_bias": weights.fc3_bias,
+        "fc4": np.ascontiguousarray(weights.fc4.T),
+        "fc4_bias": weights.fc4_bias,
+    }
+
+
+def _sizes(net: Network) -> dict[str, int]:
+    """Bytes of every array on the device, by name."""
+    sizes = {name: array.nbytes for name, array in _constants(net.weights).items()}
+    sizes |= {"pixels": net.batch * SIDE * SIDE} if net.pixels else {}
+    sizes["x"] = 4 * math.prod(net.shapes[0].x_shape)
+    for number, (spec, shape) in enumerate(zip(net.layers, net.shapes, strict=True), 1):
+        if not is_pooled(spec):
+            sizes[f"conv {number}"] = 4 * shape.outputs
+    return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in net.made().items()}
+
+
+def _require_memory(net: Network, free: int) -> None:
+    needed = sum(_sizes(net).values()) + sum(map(Conv2d.scratch, net.layers, net.shapes))
+    if needed > layer.SPARE * free:
+        images = max(1, int(net.batch * layer.SPARE * free / needed))
+        raise LayerError(
+            f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: take a batch of {images:,}, "
+            "and give classify() all of the images"
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# In the simulator
+
+
+def simulate(
+    weights: Weights,
+    images: np.ndarray,
+    layers: Sequence[str | Conv2d] = FUSED,
+    *,
+    pixels: bool = False,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Run the network in the simulator, whatever device is selected: (arrays by name, what ``entry`` returned by stage).
+
+    images: uint8, (n, 28, 28). entry: simulator.profile or simulator.check. instead: for a kernel's name, the (name, source) to
+    run in its place. A stage of several launches gives a tuple of all. Raises as ``entry``.
+    """
+    batch = len(images)
+    shapes, specs = [layer.shape_of(name, batch) for name in LAYERS], list(map(_chosen, layers, POOLS))
+    made = {"x": np.full(shapes[0].x_shape, np.nan, np.float32)} if pixels else {"x": datasets.network_input(images)}
+    made |= {"logits": np.full((batch, CLASSES), np.nan, np.float32), "classes": np.full(batch, 255, np.uint8)}
+    found: dict[str, Any] = {}
+
+    def launch(name: str, *arguments: Any, **how: Any) -> Any:
+        run, source = (instead or {}).get(name) or (name, kernels.source(name))
+        return entry(source, run, *arguments, **how)
+
+    if pixels:
+        found["resize"] = launch("lenet_resize", made["x"], images, **_resize_launch(batch))
+    cells = made["x"]
+    for number, (spec, shape, pool) in enumerate(zip(specs, shapes, POOLS, strict=True), 1):
+        filter = (weights.conv1, weights.conv2)[number - 1]
+        pooled = made[f"pool {number}"] = np.full(pooled_shape(shape, pool), np.nan, np.float32)
+        y = pooled if is_pooled(spec) else np.full(shape.y_shape, 0 if spec.zeroed else np.nan, np.float32)
+        launches = spec.simulate(launch, y, cells, filter, shape)
+        found[f"conv + pool {number}" if is_pooled(spec) else f"conv {number}"] = launches[0] if len(launches) == 1 else launches
+        if not is_pooled(spec):
+            found[f"pool {number}"] = launch("lenet_pool", pooled, y, np.int32(shape.B * shape.M), **_pool_launch(shape, pool))
+        cells = pooled
+    arrays = made | _constants(weights)
+    found["dense"] = launch("lenet_dense", *(arrays[name] for name in _DENSE_ARRAYS), np.int32(batch), **_dense_launch(batch))
+    return made, found
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# From host memory
+
+
+class Pipeline:
+    """A batch from pinned host memory to classes in pinned host memory, in chunks that take turns on several streams.
+
+    weights, layers, pixels: as for `Network`. images: how many; chunk: images of a launch, which must divide them; streams:
+    each has a network of its own. `cells` (the input) and `classes` are the pinned arrays. Raises as `Network`, and LayerError
+    for a chunk that does not divide the images.
+    """
+
+    def __init__(self, weights: Weights, images: int, chunk: int, streams: int = 2, **how: Any):
+        if chunk < 1 or images % chunk:
+            raise LayerError(f"chunk is {chunk!r}; give a number that divides the {images:,} images")
+        device.select()
+        import pycuda.driver as cuda
+
+        self._cuda, self.images, self.chunk = cuda, images, chunk
+        self._networks = [Network(weights, chunk, **how) for _ in range(min(streams, images // chunk))]
+        self._streams = [cuda.Stream() for _ in self._networks]
+        first = self._networks[0]
+        self.cells = cuda.pagelocked_empty((images, *first.input_shape[1:]), first.input_dtype)
+        self.classes = cuda.pagelocked_empty((images,), np.uint8)
+
+    @property
+    def pixels(self) -> bool:
+        """Whether the input is bytes."""
+        return self._networks[0].pixels
+
+    def load(self, cells: np.ndarray) -> None:
+        """Put all images into pinned memory: uint8, (images, 28, 28), where `pixels`, else float32, (images, 1, 86, 86)."""
+        checking.require_array(cells, dtype=self.cells.dtype, shape=self.cells.shape, name="cells")
+        self.cells[:] = cells
+
+    def run(self) -> np.ndarray:
+        """Copy, compute and copy back all chunks; return `classes` when they are there."""
+        for turn, first in enumerate(range(0, self.images, self.chunk)):
+            net, stream = (each[turn % len(self._streams)] for each in (self._networks, self._streams))
+            self._cuda.memcpy_htod_async(net.input, self.cells[first : first + self.chunk], stream)
+            net.launch(stream)
+            self._cuda.memcpy_dtoh_async(self.classes[first : first + self.chunk], net.answer, stream)
+        for stream in self._streams:
+            stream.synchronize()
+        return self.classes
+
+    def copy_in(self) -> None:
+        """Copy the input alone: what `run` cannot be faster than."""
+        for first in range(0, self.images, self.chunk):
+            self._cuda.memcpy_htod_async(self._networks[0].input, self.cells[first : first + self.chunk], self._streams[0])
+        self._streams[0].synchronize()
+
+    def free(self) -> None:
+        """Free the device's arrays; the pinned ones go with the object."""
+        for net in self._networks:
+            net.free()
+        self._networks = []
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Checking
+
+
+class Checker:
+    """Says whether networks of the same weights are right on the same images.
+
+    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on what the stage before it
+    has made on the device: so that every tolerance is that of one sum, and not of a chain of them. Of all images, pool 1, pool 2
+    and the classes are compared with a network of the plainest kernels on the device, which is checked like that before.
+    """
+
+    def __init__(self, weights: Weights, images: np.ndarray):
+        self.weights, self.pixels, self.batch = weights, images, len(images)
+        self.some = layer._some_images(self.batch)
+        self._counter: checking.DeviceCounter | None = None
+        self._plain = Network(weights, self.batch, PLAIN)
+        self._counter = checking.DeviceCounter()
+        self.cells = self._plain.prepared(images)
+        self._plain.load(self.cells)
+        self._plain.launch()
+        self._stage_by_stage(self._plain, "the plain network")
+        self.classes = self._plain.read("classes")
+        self.tolerances = self._tolerances()
+
+    def inputs(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return (x, filter) of a layer of LAYERS, as `layer.inputs` does; layer 2's x as the plain network made it."""
+        if name == LAYERS[0]:
+            return self.cells, self.weights.conv1
+        return self._plain.read("pool 1"), self.weights.conv2
+
+    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+        """Return ``net`` with the images loaded."""
+        net.load(self.pixels if net.pixels else self.cells)
+        return net
+
+    def check(self, net: Network, name: str) -> checking.Verdict:
+        """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
+
+        Raises checking.CheckError for a stage that is wrong, and for a class that is another than the plain network's.
+        """
+        net.poison()
+        net.launch()
+        verdict = self._stage_by_stage(net, name)
+        for what, tolerance in self.tolerances.items():
+            count = math.prod(net.made()[what][0])
+            if wrong := self._counter.wrong(net.address(what), self._plain.address(what), tolerance, count):
+                raise _failed(name, wrong, f"{wrong:,} of {count:,} values of {what} differ from the plain network's or are NaN")
+        classes = net.read("classes")
+        if wrong := int((classes != self.classes).sum()):
+            raise _failed(name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's")
+        return dataclasses.replace(verdict, count=self.batch)
+
+    def free(self) -> None:
+        """Free the plain network."""
+        self._plain.free()
+
+    def __enter__(self) -> Checker:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+    def _tolerances(self) -> dict[str, float]:
+        """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
+        one = layer.conv2d_atol(self.cells, self.weights.conv1)
+        first = self._plain.read("pool 1")
+        two = layer.conv2d_atol(first, self.weights.conv2)
+        return {"pool 1": 2 * one, "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max()))}
+
+    def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
+        cells = np.ascontiguousarray(self.cells[list(self.some)])
+        for number, (filter, pool) in enumerate(zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1):
+            got = net.read(f"pool {number}", self.some)
+            exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
+            want = network.max_pool(network.relu(exact), pool)
+            atol = layer.conv2d_atol(cells, filter)
+            checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
+            cells = got
+        want, bound = dense(cells.reshape(len(cells), -1), self.weights)
+        verdict = checking.check(net.read("logits", self.some), want, rtol=0.0, atol=float(bound.max()), name=f"{name}, logits")
+        classes = network.classify(net.read("logits", self.some))
+        checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
+        return dataclasses.replace(verdict, name=name)
+
+
+def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
+    return checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=checking.Diagnosis("other images", text))
+
+
+def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
+
+    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute values (see
+    `layer.conv2d_atol`); the second layer adds what the first one's errors come to.
+    """
+    x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
+    hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
+    errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
+    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * ((hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias))
+    return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

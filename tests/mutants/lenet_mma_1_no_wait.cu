@@ -1,0 +1,60 @@
+// lenet_mma_1_no_wait.cu -- WRONG ON PURPOSE: the image is split before it is there
+//
+// Mutant of  lenet_mma_1 (lab 22)
+// Wrong      the copies in the background are not waited for.
+// Message    simulator: uninitialised, array memory
+
+#ifndef PARTS
+#define PARTS 2
+#endif
+#ifndef WARPS
+#define WARPS 8
+#endif
+#ifndef RESIDENT
+#define RESIDENT 2
+#endif
+#include "mma.cuh"   // product of fragments, copies, halves: inline PTX or plain CUDA
+constexpr int SIDE = 86, OUT = 80, MAPS = 4, STEPS = 4, TILES = OUT / 16, THREADS = 32 * WARPS;   // TILES of 8 windows make a row
+constexpr int ROW = SIDE / 2, PAIRS = SIDE * ROW, FOURS = SIDE * SIDE / 4;                        // of an image
+__device__ uint4 filter[STEPS * PARTS * 32 + 1];   // [two rows of the window][part][lane]; last: 1 / scale
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_1_no_wait(float* y, const float* __restrict__ x, int B)
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    float4* arriving = reinterpret_cast<float4*>(memory);       // the next image, as it is
+    Pair* cells = reinterpret_cast<Pair*>(arriving + FOURS);    // this one, in halves: [part][row][pair]
+    const int t = threadIdx.x, lane = t % 32, g = lane / 4, q = lane % 4;
+    uint4 a[STEPS][PARTS];
+    for (int s = 0; s < STEPS * PARTS; ++s) a[s / PARTS][s % PARTS] = filter[s * 32 + lane];
+    const float unscale = __uint_as_float(filter[STEPS * PARTS * 32].x);
+    const float4* from = reinterpret_cast<const float4*>(x);
+    Copy<float4, FOURS, THREADS> copy;
+    if (blockIdx.x < B) copy.begin(arriving, from + (size_t)blockIdx.x * FOURS);
+    for (int b = blockIdx.x; b < B; b += gridDim.x) {
+        __syncthreads();   // the image is there; nobody reads the cells of the one before
+        split_cells<FOURS, THREADS>(cells, PAIRS, arriving);
+        __syncthreads();   // a window needs cells that others split; what arrives next overwrites what they read
+        if (b + gridDim.x < B) copy.begin(arriving, from + (size_t)(b + gridDim.x) * FOURS);
+        for (int row = t / 32; row < OUT / 2; row += WARPS) {   // Compute: a row of windows
+            const Pair* at = cells + row * 2 * ROW + g + q;
+            float sum[TILES][4] = {};
+            #pragma unroll
+            for (int s = 0; s < STEPS; ++s)
+                #pragma unroll
+                for (int n = 0; n < TILES; ++n) {
+                    const Pair* b = at + 2 * s * ROW + 8 * n;
+                    if (PARTS == 2) multiply(sum[n], a[s][0], b[PAIRS], b[PAIRS + ROW]);   // the small products first
+                    if (PARTS == 2) multiply(sum[n], a[s][PARTS - 1], b[0], b[ROW]);
+                    multiply(sum[n], a[s][0], b[0], b[ROW]);
+                }
+            // Pool: g = map + 4 * shift along columns; sums 0 and 1: windows 2q and 2q + 1, not shifted by a row; 2 and 3: shifted
+            float* to = y + (((size_t)b * MAPS + g % MAPS) * (OUT / 2) + row) * (OUT / 2) + 2 * q;
+            #pragma unroll
+            for (int n = 0; n < TILES; ++n) {
+                const float one = fmaxf(fmaxf(sum[n][0], sum[n][2]), 0.0f), two = fmaxf(fmaxf(sum[n][1], sum[n][3]), 0.0f);
+                const float left = fmaxf(one, __shfl_xor_sync(~0u, one, 16)), right = fmaxf(two, __shfl_xor_sync(~0u, two, 16));
+                if (g < MAPS) *reinterpret_cast<float2*>(to + 8 * n) = make_float2(left * unscale, right * unscale);
+            }
+        }
+    }
+}

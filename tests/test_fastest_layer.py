@@ -1,0 +1,202 @@
+"""The kernels on tensor cores by inline PTX: their plain form, which the simulator runs, and what is refused."""
+
+import itertools
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import checking, kernels, layer, precision, reference, simulator
+from helpers.layer import FASTEST, LayerError, mma_pairs, mma_quads
+from helpers.limits import ConvShape
+from tests.test_mutants import MMA, require_named
+
+PAIRS, QUADS = FASTEST
+NAMES = tuple(spec.name for spec in FASTEST)
+# (B, C, M, H, W, K): one task a warp and several; an odd channel; maps that fill no group, and several groups; tasks side by side.
+PAIRS_SHAPES = ((1, 1, 1, 8, 8, 7), (3, 2, 16, 10, 40, 7), (2, 3, 5, 10, 14, 5), (5, 1, 17, 6, 52, 3), (1, 4, 16, 40, 40, 7))
+QUADS_SHAPES = ((1, 1, 1, 8, 8, 7), (3, 1, 4, 12, 86, 7), (2, 1, 6, 10, 14, 5), (5, 1, 9, 6, 100, 3), (1, 1, 12, 28, 28, 7))
+CASES = [
+    *(pytest.param(mma_pairs(parts), sizes, id=f"pairs-{parts}-{sizes}") for parts in (1, 2) for sizes in PAIRS_SHAPES),
+    *(pytest.param(mma_quads(parts), sizes, id=f"quads-{parts}-{sizes}") for parts in (1, 2) for sizes in QUADS_SHAPES),
+]
+
+
+def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter: float32, the filter up to ``size``."""
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    x, filter = (rng.uniform(-1, 1, array).astype(np.float32) for array in (shape.x_shape, shape.filter_shape))
+    return x, filter * np.float32(size)
+
+
+def run(spec, x, filter):
+    y, (findings,) = layer.simulate(spec, x, filter, entry=simulator.check)
+    assert not findings, "\n".join(map(str, findings))
+    return y
+
+
+@pytest.mark.parametrize(("spec", "sizes"), CASES)
+def test_table(spec, sizes):
+    x, filter = problem(ConvShape(*sizes))
+    few = replace(spec, warps=3, blocks=2, resident=1)  # blocks take several images, one by one
+    layer.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
+
+
+@pytest.mark.parametrize("spec", [mma_pairs(1, half_io=True), mma_quads(1, half_io=True)], ids=NAMES)
+def test_halves_in_and_out(spec):
+    shape = ConvShape(3, 1, 5, 10, 14, 5)
+    x, filter = problem(shape)
+    y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
+    (findings,) = spec.simulate(
+        lambda name, *arguments, **how: simulator.check(kernels.source(name), name, *arguments, **how), y, halves, filter, shape
+    )
+    assert not findings, findings[0]
+    want = reference.conv2d(halves.astype(np.float32), spec.precision.rounded(filter))
+    checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=spec.precision.sum_atol(x, filter), name=spec.name)
+
+
+@pytest.mark.parametrize("make", [mma_pairs, mma_quads], ids=NAMES)
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 300.0])
+def test_small_and_large_weights_are_as_exact(make, size):
+    shape = ConvShape(1, 1, 4, 10, 14, 7)
+    x, filter = problem(shape, size)
+    y, want = run(replace(make(2), warps=2), x, filter), reference.conv2d(x, filter)
+    assert np.abs(y - want).max() <= 1e-6 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("make", [mma_pairs, mma_quads], ids=NAMES)
+def test_one_part_does_not_pass_for_float32(make):
+    shape = ConvShape(1, 1, 4, 10, 14, 7)
+    x, filter = problem(shape)
+    y = run(replace(make(1), warps=2), x, filter)
+    layer.check(y, x, filter, precision=make(1).precision)
+    with pytest.raises(checking.CheckError):
+        layer.check(y, x, filter)
+
+
+def test_the_scale_is_a_power_of_two():
+    for largest in (1e-30, 0.3, 1.0, 7.0, 3e4):
+        scale = layer.power_of_two(np.array([0.1 * largest, -largest]))
+        assert 2**13 <= largest * scale < 2**14
+        assert np.log2(scale) == round(np.log2(scale))
+    assert layer.power_of_two(np.zeros(3)) == 1
+    small = np.array([3e-7, 1.0], np.float32)  # half alone has 3e-7 in steps of 6e-8
+    assert abs(layer.SCALED_HALF.rounded(small)[0] - 3e-7) < 1e-9 < abs(precision.HALF.rounded(small)[0] - 3e-7)
+
+
+@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
+def test_the_arrangement_holds_each_weight_of_each_shift_once(spec):
+    filter = np.arange(1, 1 + 5 * 7 * 7, dtype=np.float32).reshape(5, 1, 7, 7)  # below 2,048: exact in half
+    packed = replace(spec, parts=1).arrange(filter)
+    cells, inverse = packed[:-16].view(np.float16).astype(np.float32), packed[-16:].view(np.float32)[0]
+    found, times = np.unique(cells[cells != 0] * inverse, return_counts=True)
+    assert found.tolist() == filter.ravel().tolist()
+    assert set(times) == {4 if spec is QUADS else 2}
+
+
+def test_a_fragment_by_hand():
+    filter = np.arange(1, 1 + 16 * 2 * 7 * 7, dtype=np.float32).reshape(16, 2, 7, 7)
+    packed = replace(PAIRS, parts=1).arrange(filter)
+    scale = layer.power_of_two(filter)
+    found = packed[:-16].view(np.float16).reshape(7, 2, 32, 4, 2) / np.float16(scale)  # step, shift, lane, register, half
+    lane = 4 * 3 + 1  # g = 3, q = 1: maps 3 and 11, columns 2 and 3
+    want = filter.astype(np.float16)
+    assert found[0, 0, lane].tolist() == [[*want[m, 0, p, 2:4]] for p, m in itertools.product((0, 1), (3, 11))]
+    assert found[0, 1, lane].tolist() == [[*want[m, 0, p, 1:3]] for p, m in itertools.product((0, 1), (3, 11))]
+    assert found[3, 0, lane, 0].tolist() == [*want[3, 0, 6, 2:4]]  # the last row of channel 0, the first of channel 1
+    assert found[3, 0, lane, 2].tolist() == [*want[3, 1, 0, 2:4]]
+    assert found[0, 0, 3, 0].tolist() == [want[0, 0, 0, 6], 0]  # the eighth column has no weight
+    assert found[0, 1, 0, 0].tolist() == [0, want[0, 0, 0, 0]]
+
+
+REFUSED = [
+    (PAIRS, {"K": 4}, r"takes K = 3, 5 or 7 and even rows and columns.*conv2d_register_tiled takes any shape"),
+    (QUADS, {"K": 9}, "takes K = 3, 5 or 7"),
+    (PAIRS, {"H": 21}, "even rows and columns"),
+    (QUADS, {"W": 21, "C": 1}, "even rows and columns"),
+    (QUADS, {"C": 2}, "takes one channel, not 2: take conv2d_mma_pairs; conv2d_register_tiled takes any shape"),
+    (PAIRS, {"H": 200, "W": 200}, r"bytes of shared memory.*has 232,448\. conv2d_register_tiled takes any shape"),
+    (PAIRS, {"stride": 2}, "moves the filter cell by cell"),
+    (mma_pairs(2, half_io=True), {}, "1 where x is half"),
+    (mma_pairs(3), {}, "has parts = 1 or 2"),
+    (replace(PAIRS, warps=33), {}, "has 1,056 threads"),
+]
+
+
+@pytest.mark.parametrize(("spec", "sizes", "message"), REFUSED)
+def test_what_they_do_not_take_is_refused_and_the_portable_kernel_named(spec, sizes, message):
+    shape = replace(ConvShape(2, 2, 16, 20, 20, 7), **sizes)
+    with pytest.raises(LayerError, match=message):
+        spec.require(shape)
+
+
+def test_the_network_s_layers_are_taken():
+    for spec, name in ((QUADS, "layer 1"), (PAIRS, "layer 2"), (QUADS, "layer E1")):
+        spec.require(layer.shape_of(name, 100_000))
+    assert PAIRS.shared(layer.shape_of("layer 2", 1)) == 14 * 2 * 2 * 512 + 25600 + 2 * 12800 + 128 + 9 * 2560
+    assert PAIRS.grid(layer.shape_of("layer 2", 100)) == (100, 1, 1)
+    assert QUADS.grid(layer.shape_of("layer 1", 10_000)) == (264, 1, 1)
+
+
+@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
+def test_the_device_s_calls_give_the_same(monkeypatch, spec):
+    monkeypatch.setenv("LAB_DEVICE", "simulator")
+    x, filter = problem(ConvShape(3, 1, 4, 10, 14, 7))
+    y = layer.convolve(replace(spec, warps=2), x, filter)
+    assert np.array_equal(y, run(replace(spec, warps=2), x, filter))
+
+
+def test_stores_write_whole_sectors():
+    """34 columns of a row are 136 bytes: they share sectors with their neighbours, and with nobody where two rows lie together."""
+    x, filter = problem(layer.shape_of("layer 2", 1))
+    _, (seen,) = layer.simulate(mma_pairs(1), x, filter)
+    whole = 4 * 16 * 34 * 34 / 32
+    assert whole <= seen.global_store_sectors <= 1.25 * whole
+    assert seen.findings == ()
+
+
+COMPILED = [("sm_75", spec, "layer 1") for spec in FASTEST] + [
+    ("sm_90", make(parts, half_io), name)
+    for make, name in ((mma_pairs, "layer 2"), (mma_quads, "layer 1"))
+    for parts, half_io in ((2, False), (1, False), (1, True))
+]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize(("arch", "spec", "name"), COMPILED)
+def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_path):
+    """sm_75 gets the plain form. On sm_90 what little is spilled is not in the innermost loop: under 32 words of a thread."""
+    options = [f"-arch={arch}", "-Xptxas", "-v", *spec.options(layer.shape_of(name, 1))]
+    command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "warning" not in done.stdout + done.stderr
+    registers, spilled = (int(re.search(rf"(\d+) {what}", done.stderr)[1]) for what in ("registers", "bytes spill loads"))
+    if arch == "sm_90":
+        assert registers * 32 * spec.warps * spec.resident <= 65536
+        assert spilled <= 128
+        assert bool(spilled) == (spec.name == PAIRS.name and spec.parts == 2)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mutants
+
+
+@pytest.mark.parametrize("mutant", MMA, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant):
+    spec = next(replace(spec, warps=2, blocks=1, resident=1) for spec in FASTEST if spec.name == mutant.original)
+    x, filter = problem(ConvShape(2, 1 if spec.quads else 2, 5, 10, 14, 5))
+    y, (findings,) = layer.simulate(spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)})
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    assert not findings, findings[0]
+    with pytest.raises(checking.CheckError) as error:
+        layer.check(y, x, filter, mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+
+
+def test_each_kernel_has_four_mutants():
+    assert [sum(mutant.original == name for mutant in MMA) for name in NAMES] == [4, 4]

@@ -1,0 +1,114 @@
+"""The leaderboard: wrong entries are refused, right ones are counted and ranked."""
+
+import dataclasses
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from helpers import checking, kernels, ladder, layer, leaderboard, results
+from helpers.device import Device
+from helpers.leaderboard import Board, Entry, EntryError
+
+NAMES = ("conv2d_basic", "conv2d_register_tiled")
+SLOW = kernels.source("conv2d_restrict").replace("conv2d_restrict", "slow")
+
+
+def entry(source: str = SLOW, name: str = "slow", options: tuple[str, ...] = ()) -> SimpleNamespace:
+    """What a %%kernel cell makes, as far as the simulator needs it."""
+    return SimpleNamespace(name=name, source=source, options=list(options))
+
+
+def record(recalled: bool = True) -> results.Record:
+    """Times of two kernels, made up."""
+    rows = [{"series": name, "layer": which, "ms": 1.0, "timing": None} for name in NAMES for which in leaderboard.LAYERS]
+    made = tuple(results._measurement(row) for row in rows)
+    gpu = Device("gpu", "a GPU", (9, 0), 132, 49152, 1, 1.0, 1.0, "")
+    return results.Record("board", "22", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled)
+
+
+@pytest.fixture
+def board(monkeypatch) -> Board:
+    given = record()
+    timed = [{**row, "median_ms": {"conv2d_basic": 12.0}.get(row["series"], 1.5)} for row in given.rows()]
+    monkeypatch.setattr(results.Record, "rows", lambda self: timed)
+    return Board(given)
+
+
+def test_launches_follow_the_options():
+    plain = leaderboard.spec_of(entry())
+    assert plain.block == (16, 16) and plain.tile == (16, 16, 1) and not plain.strides
+    wide = leaderboard.spec_of(entry(options=("-DTILE_WIDTH=8", "-DCOLUMNS=3", "-DMAPS=4", "-DOTHER=7")))
+    assert wide.block == (8, 8) and wide.tile == (24, 8, 4)
+    assert wide.grid(layer.shape_of("layer 2", 5)) == (2 * 5, 4, 5)
+    with pytest.raises(layer.LayerError, match="must be 1 or more"):
+        leaderboard.spec_of(entry(options=("-DMAPS=0",)))
+
+
+def test_hidden_shapes_are_many_and_differ_by_seed():
+    shapes = leaderboard.hidden_shapes(22)
+    assert tuple(shape.K for shape in shapes) == leaderboard.WIDTHS
+    assert shapes == leaderboard.hidden_shapes(22) != leaderboard.hidden_shapes(23)
+    assert any(shape.M > 1 for shape in shapes) and any(shape.C > 1 for shape in shapes)
+
+
+def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
+    assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
+    assert leaderboard.counted(entry()) == {which: ladder.counted("conv2d_restrict", which).passes for which in leaderboard.LAYERS}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("q < K", "q < K - 1", checking.CheckError),  # a column of the filter is lost
+        ("q < K", "q < 7", (checking.CheckError, EntryError)),  # right for both layers, and for no other width
+        ("h < out_h && w < out_w", "h < H && w < W", Exception),  # the simulator stops it at its first access out of bounds
+        ("blockIdx.z", "0", (checking.CheckError, EntryError)),
+    ],
+)
+def test_a_wrong_entry_is_refused(old, new, error, board):
+    assert old in SLOW
+    before = list(board.entries)
+    with pytest.raises(error):
+        board.enter(entry(SLOW.replace(old, new)))
+    assert board.entries == before
+
+
+def test_a_board_ranks_and_replaces(board):
+    told = board.enter(entry())
+    assert re.fullmatch(r"slow: right on 6 hidden shapes and both layers; place [23] of 3 by passes", told)
+    board.enter(entry())
+    assert [one.name for one in board.entries].count("slow") == 1
+    assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]  # slow has no time here
+    assert board.ranked()[0].name == "conv2d_register_tiled"
+    assert board.place("conv2d_basic").endswith("place 2 of 2 by time")
+    with pytest.raises(KeyError, match="nobody is not on the board"):
+        board.place("nobody")
+
+
+def test_table_and_figure_show_every_entry(board):
+    board.enter(entry())
+    lines = board.table().splitlines()
+    assert len(lines) == 4 and sum("<- entered" in line for line in lines) == 1
+    assert any(line.split()[1] == "conv2d_basic" and line.endswith("24.00") for line in lines)
+    axes = Figure().subplots()
+    board.draw(axes, title="t")
+    assert [label.get_text() for label in axes.get_yticklabels()] == [one.name for one in board.ranked()]
+    board.draw(Figure().subplots(), "ms")
+
+
+def test_totals_weigh_layers_by_their_products():
+    one = Entry("k", {"layer 1": 1.0, "layer 2": 2.0}, {"layer 1": 0.5})
+    products = [np.prod([getattr(layer.shape_of(which, 1), name) for name in ("outputs", "terms")]) for which in leaderboard.LAYERS]
+    assert one.total_passes == pytest.approx((products[0] + 2 * products[1]) / sum(products))
+    assert one.total_ms is None
+    assert dataclasses.replace(one, ms={"layer 1": 0.5, "layer 2": 1.0}).total_ms == 1.5
+
+
+def test_inputs_are_the_layers_own():
+    for which in leaderboard.LAYERS:
+        (x, filter), (want, wanted) = leaderboard.inputs(which, 2), layer.inputs(which, 2)
+        assert (filter == wanted).all()
+        assert np.abs(x - want).max() <= 1e-5 * want.max()
