@@ -80,6 +80,18 @@ class Tensor:
     def abs(self):
         return Tensor(np.abs(self.array))
 
+    def max(self):
+        return self.array.max()
+
+    def sum(self, axes):
+        return Tensor(self.array.sum(axes))
+
+    def half(self):
+        return Tensor(self.array.astype(np.float16))
+
+    def float(self):
+        return Tensor(self.array.astype(np.float32))
+
     def all(self):
         return self.array.all()
 
@@ -168,3 +180,43 @@ def test_one_wrong_output_is_found(torch, monkeypatch, capsys, value, image):
         cudnn_yardstick.Convolution(SHAPE, 1, 2).check(3, 1e-6)
     assert list(cudnn_yardstick.measure(SHAPE, 1, 2, 3, 1e-6)) == []  # left out, and said
     assert "NCHW is left out: FAIL" in capsys.readouterr().out
+
+
+def test_modes_set_tf32_at_each_launch(torch):
+    made = {mode: cudnn_yardstick.Convolution(SHAPE, 1, 2, mode=mode) for mode in cudnn_yardstick.MODES}
+    for mode, on in (("TF32", True), ("FP32", False), ("TF32", True), ("FP16", False)):
+        made[mode].launch(None)
+        assert torch.backends.cudnn.allow_tf32 is on, mode
+
+
+def test_halves_go_in_for_fp16_only(torch):
+    seen = []
+    torch.nn.functional.conv2d = lambda x, filter, stride: seen.append((x.array.dtype, filter.array.dtype))
+    for mode in ("FP32", "FP16"):
+        cudnn_yardstick.Convolution(SHAPE, 1, 2, mode=mode).launch(None)
+    assert seen == [(np.float64, np.float64), (np.float16, np.float16)]
+
+
+def test_a_mode_s_own_rounding_passes_and_more_does_not(gpu, monkeypatch):
+    ones = np.ones(SHAPE.y_shape, np.float32)
+    for mode, size in (("FP32", 0.9e-4), ("TF32", 1.0e-3), ("FP16", 1.8e-3)):
+        filter = np.zeros(SHAPE.filter_shape)
+        filter[:, 0, 0, 0] = 1
+        fake = FakeTorch({1: np.ones(SHAPE.x_shape), 2: filter, 3: ones, "y": (1 + np.float32(size)) * ones})
+        install(monkeypatch, fake)
+        made = cudnn_yardstick.Convolution(SHAPE, 1, 2, mode=mode)
+        assert made.check(3, 1e-6).name.startswith(f"cuDNN (PyTorch, {mode})")
+        fake.nn.functional.conv2d = lambda x, filter, stride, size=size: Tensor((1 + np.float32(1.3 * size)) * ones)
+        with pytest.raises(checking.CheckError):
+            made.check(3, 1e-6)
+
+
+def test_an_unknown_mode_is_refused(torch):
+    with pytest.raises(ValueError, match=r"mode is 'INT8'; expected FP32, TF32, FP16"):
+        cudnn_yardstick.Convolution(SHAPE, 1, 2, mode="INT8")
+
+
+def test_the_yardstick_of_a_mode():
+    rows = [{"series": cudnn_yardstick.NAMES[mode], "median_ms": ms} for mode, ms in (("FP32", 3.0), ("FP16", 1.0), ("FP16", 2.0))]
+    assert cudnn_yardstick.best(rows, "FP16")["median_ms"] == 1.0
+    assert cudnn_yardstick.best(rows, "TF32") is None

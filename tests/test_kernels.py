@@ -17,6 +17,7 @@ from helpers import benchmarks, checking, kernels, layer, reference, simulator
 from helpers.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from helpers.layer import CONV2D, Conv2d, conv2d_named
 from helpers.limits import ConvShape
+from tests.test_fft import NAMES as FFT
 
 # Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power of two.
 SMALL = (
@@ -238,7 +239,7 @@ def on_gpu():
 
 def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
-    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic"} == set(kernels.names())
+    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *FFT} == set(kernels.names())
 
 
 @pytest.mark.parametrize("case", TABLE, ids=label)

@@ -46,6 +46,7 @@ MUTANTS = [Mutant.read(file) for file in sorted(FOLDER.glob("*.cu"))]
 CONV1D = [mutant for mutant in MUTANTS if mutant.name.startswith("conv1d")]
 LAYER = [mutant for mutant in MUTANTS if mutant.name.startswith(("conv2d", "im2col", "gemm"))]
 AXPY = [mutant for mutant in MUTANTS if mutant.name.startswith("axpy")]
+FFT = [mutant for mutant in MUTANTS if mutant.name.startswith("fft")]  # test_fft.py runs these
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +148,7 @@ def test_there_are_mutants_for_each_lab_with_kernels():
     labs = {re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in MUTANTS}
     listed = (FOLDER.parents[1] / "kernels/README.md").read_text(encoding="utf-8")
     assert labs == set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
-    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER)
+    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER) + len(FFT)
 
 
 def test_each_lab_of_the_layer_has_two_mutants():

@@ -331,6 +331,54 @@ def test_what_needs_a_gpu_is_refused_by_name_and_line(line, what):
         runtime.load(f"\n{line}\n")
 
 
+TWO_FORMS = """
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HALO_SIMULATOR)
+__device__ int lane() { int n; asm("mov.u32 %0, %laneid;" : "=r"(n)); return n; }
+#else
+__device__ int lane() { return threadIdx.x % 32; }
+#endif
+extern "C" __global__ void k(int* y) { y[threadIdx.x] = lane(); }
+"""
+
+
+def test_inline_ptx_beside_a_plain_form_is_left_out():
+    y = np.zeros(64, np.int32)
+    assert simulator.check(TWO_FORMS, "k", y, grid=(1,), block=(64,)) == ()
+    assert y.tolist() == [*range(32), *range(32)]
+    (found, *_) = simulator.check(TWO_FORMS, "k", y[:40].copy(), grid=(1,), block=(64,))
+    assert (found.kind, found.line) == ("out-of-bounds", 7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (" && !defined(HALO_SIMULATOR)", "", 3),  # an architecture alone decides nothing: the simulator has one, too
+        ("#else", "#endif\n#if 1", 3),
+        ("return threadIdx.x % 32;", 'asm("nop;"); return 0;', 5),
+        ("y[threadIdx.x] = lane();", 'asm volatile("trap;");', 7),
+    ],
+)
+def test_inline_ptx_that_would_be_compiled_is_refused_by_its_line(old, new, line):
+    assert old in TWO_FORMS
+    source = TWO_FORMS.replace(old, new)
+    if "#if 1" in new:
+        source = source.replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HALO_SIMULATOR)", "#ifndef OTHER")
+    with pytest.raises(runtime.CompileFailed, match=rf"kernel\.cu:{line}: the simulator cannot run inline PTX"):
+        runtime.load(source)
+
+
+def test_a_header_of_a_folder_is_read_anew_and_its_inline_ptx_refused_by_its_line(tmp_path):
+    header, source = tmp_path / "lane.cuh", '#include "lane.cuh"\n' + TWO_FORMS.partition("#endif")[2]
+    plain = TWO_FORMS.partition("extern")[0]
+    header.write_text(plain)
+    assert values(source, "k", dtype=np.int32, options=[f"-I{tmp_path}"])[0] == 0
+    header.write_text(plain.replace("% 32;", "% 32 + 5;"))  # the source is the same: the header's text must count
+    assert values(source, "k", dtype=np.int32, options=[f"-I{tmp_path}"])[0] == 5
+    header.write_text(plain.replace("#if defined", "#if 1 || defined"))
+    with pytest.raises(runtime.CompileFailed, match=r"lane\.cuh:3: the simulator cannot run inline PTX"):
+        runtime.load(source, (f"-I{tmp_path}",))
+
+
 def test_words_like_those_that_are_refused_are_not():
     source = kernel(
         ("/* new malloc(4) <<< */ int renew = 1; Free f; f.free(); y[0] = renew;"),

@@ -70,12 +70,37 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
         translation = translated(source, file, extern_c, macros, paths)
     except UnsupportedError as error:
         raise toolchain.CompileFailed(str(error)) from error
-    key = toolchain.content_key(translation.text, *paths, *_kernel_flags(), _headers())
+    beside = _included(source, paths)
+    for name, text in beside.items():
+        _refuse_in_header(name, text, macros, paths)
+    key = toolchain.content_key(translation.text, *paths, *beside.values(), *_kernel_flags(), _headers())
     library = toolchain.cache_directory() / f"kernel-{key}.so"
     notes = library.with_suffix(".json")
     if not (library.exists() and notes.exists()):
         _build(translation, paths, library, notes)
     return Program(library, file, source, translation.kernels, translation.templates, translation.dynamic_shared, _debug(notes))
+
+
+def _included(source: str, paths: tuple[str, ...]) -> dict[str, str]:
+    """Texts, by name, of the files of the -I folders that `source` includes in quotes, and of those that they include."""
+    found: dict[str, str] = {}
+    waiting = [source]
+    while waiting:
+        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', waiting.pop(), re.MULTILINE):
+            files = (Path(path.removeprefix("-I").strip(), name) for path in paths)
+            file = next((file for file in files if file.is_file()), None)
+            if name not in found and file is not None:
+                found[name] = file.read_text(encoding="utf-8", errors="replace")
+                waiting.append(found[name])
+    return found
+
+
+def _refuse_in_header(name: str, text: str, macros: str, paths: tuple[str, ...]) -> None:
+    """Raises toolchain.CompileFailed where a header, as these macros leave it, has what the simulator cannot run."""
+    try:
+        translate(text, name, False, macros, lambda part: _preprocess(part, name, macros, paths))
+    except UnsupportedError as error:
+        raise toolchain.CompileFailed(str(error)) from error
 
 
 @lru_cache(maxsize=64)
@@ -125,7 +150,7 @@ def _preprocess(source: str, file: str, macros: str, paths: tuple[str, ...]) -> 
     """What the preprocessor leaves of `source`, each line in its old place."""
     with toolchain.scratch() as folder:
         (folder / "kernel.cpp").write_text(f'{macros}\n#line 1 "{file}"\n{source}')
-        words = ["-std=c++17", "-D__CUDACC__=1", "-D__CUDA_ARCH__=900", f"-I{INCLUDE}", *paths]
+        words = ["-std=c++17", "-D__CUDACC__=1", "-D__CUDA_ARCH__=900", "-DHALO_SIMULATOR=1", f"-I{INCLUDE}", *paths]
         toolchain.run_compiler([*words, "-E", "kernel.cpp", "-o", "kernel.i"], folder)
         text = (folder / "kernel.i").read_text(errors="replace")
     lines: dict[int, str] = {}

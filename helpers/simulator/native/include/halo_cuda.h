@@ -9,6 +9,7 @@
 
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ 900
+#define HALO_SIMULATOR 1    // for a source that has a form without inline PTX beside one with it
 #define __global__ __attribute__((noinline))
 #define __device__
 #define __host__
