@@ -13,7 +13,8 @@
 
 #include <cuda_fp16.h>
 
-extern "C" __global__ void conv2d_half_inside(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)
+extern "C" __global__ void conv2d_half_inside(
+    float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)
 {
     const int out_h = H - K + 1, out_w = W - K + 1;
     const int tiles_across = (out_w + blockDim.x - 1) / blockDim.x;
