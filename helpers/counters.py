@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import benchmarks, device, kernels, layer, results, simulator
+from helpers import benchmarks, datasets, device, fft, kernels, layer, lenet, results, simulator
 from helpers.limits import ConvShape
 
 KERNELS = results.ROOT / "tests" / "counters"
@@ -342,13 +342,122 @@ def _conv2d() -> Iterable[Launch]:
 
 def _calls(spec: layer.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
     """The launches that a row makes for a shape, nothing run: kernel, arguments, and grid, block, shared, options, constants."""
+    return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), *_layer_arrays(shape), shape)
+
+
+def _layer_arrays(shape: ConvShape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """y, x and the filter."""
     y, x = np.zeros(shape.y_shape, np.float32), _cells(np.prod(shape.x_shape)).reshape(shape.x_shape)
-    weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
-    return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), y, x, weights, shape)
+    return y, x, np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
 
 
-_PARTS = (_axpy, _conv1d, _conv2d, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
+def _reduced() -> Iterable[Launch]:
+    """The rows of `layer.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
+    for n in (1001, 4096):
+        yield Launch(
+            "to_half", f"n = {n}", lambda n=n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], _grid(n, 512), (256, 1, 1)
+        )
+    for spec in (*layer.REDUCED, layer.wmma(tf32=True)):
+        for what, shape in LAYERS.items():
+            if shape.stride != 1:
+                continue
+
+            def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape) -> Sequence[Any]:
+                y, x, weights = _layer_arrays(shape)
+                if isinstance(spec, layer.HalfInputs):
+                    x, weights = x.astype(np.float16), spec.arrange(weights)
+                return spec.arguments(y, x, weights, shape)
+
+            yield Launch(
+                spec.name, f"{what}, TF32" if getattr(spec, "tf32", False) else what, arguments, spec.grid(shape),
+                spec.threads(shape), tuple(spec.options(shape)), shared=spec.shared(shape),
+            )  # fmt: skip
+
+
+def _fourier() -> Iterable[Launch]:
+    for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
+
+        def signals(size: int = size, row: int = row) -> list[Any]:
+            cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
+            return [np.zeros_like(cells), cells, fft.twiddles(row)]
+
+        yield Launch(
+            fft.TRANSFORM, f"{size} in rows of {row}, {threads} threads", signals, (5, 1, 1), (threads, 1, 1),
+            (f"-DFFT_SIZE={size}", f"-DROW={row}"), shared=8 * size,
+        )  # fmt: skip
+    for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
+
+        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> list[Any]:
+            made = fft.reference(spec.prepared(np.linspace(-1, 1, width).astype(np.float32))).astype(np.complex64)
+            return [np.zeros(n, np.float32), _cells(n), made, fft.twiddles(spec.size), *_ints(n, width)]
+
+        yield Launch(
+            spec.name, f"n = {n}, filter of {width}", cells, spec.grid(n, width), spec.block, tuple(spec.options),
+            shared=spec.shared,
+        )  # fmt: skip
+    shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
+    for tiles in (fft.Tiles(4), fft.Tiles(5)):
+
+        def images(tiles: fft.Tiles = tiles) -> list[Any]:
+            y, x, weights = _layer_arrays(shape)
+            made = fft.reference(tiles.prepared(weights), tiles.side).astype(np.complex64)
+            sizes = _ints(shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
+            return [y, x, made, fft.twiddles(tiles.side), *sizes]
+
+        yield Launch(
+            tiles.name, f"ragged, tiles of {tiles.side}", images, tiles.grid(shape), tiles.block, tuple(tiles.options),
+            shared=tiles.shared(shape),
+        )  # fmt: skip
+
+
+def _lenet() -> Iterable[Launch]:
+    """The network's other kernels."""
+    side = datasets.NETWORK_SIDE
+    yield Launch(
+        "lenet_resize", "2 images", lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
+        (2, 1, 1), (side // 2, lenet.RESIZE_ROWS, 1),
+    )  # fmt: skip
+    inputs, units, outputs = lenet.CELLS, lenet.HIDDEN, lenet.CLASSES
+    each = lenet.DENSE_WARPS * lenet.DENSE_EACH  # images of a block
+
+    def dense(images: int = each + 5) -> list[Any]:
+        arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
+        return [np.zeros(images, np.uint8), np.zeros((images, outputs), np.float32), *arrays, np.int32(images)]
+
+    yield Launch(
+        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * lenet.DENSE_WARPS, 1, 1),
+        (f"-DWARPS={lenet.DENSE_WARPS}", f"-DEACH={lenet.DENSE_EACH}"),
+    )  # fmt: skip
+    fused = lenet.pooled_named("lenet_conv_pool", 2)
+    small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
+    for what, pool, spec in (("layer 1", lenet.POOLS[0], fused), ("layer 2", lenet.POOLS[1], fused), ("ragged", 2, small)):
+        spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
+        spec.require(shape)
+        windows = spec.pooled_shape(shape)
+
+        def pooled(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
+            return [np.zeros(windows, np.float32), _cells(shape.outputs) - 99, np.int32(shape.B * shape.M)]
+
+        yield Launch(
+            "lenet_pool", f"{what}, windows of {pool}", pooled, _grid(int(np.prod(windows)), lenet.BLOCK), (lenet.BLOCK, 1, 1),
+            (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
+        )  # fmt: skip
+
+        def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> Sequence[Any]:
+            return spec.arguments(np.zeros(windows, np.float32), _layer_arrays(shape)[1], None, shape)
+
+        ready = spec.fitted(shape)
+        yield Launch(
+            spec.name, f"{what}, windows of {pool}", arguments, ready.grid(shape), ready.threads(shape),
+            tuple(ready.options(shape)), {"filter": ready.arrange(_layer_arrays(shape)[2])}, ready.shared(shape),
+        )  # fmt: skip
+
+
+_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
 LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
+
+# Not comparable: on a GPU these are inline PTX (mma.cuh), and the simulator runs another program, their portable form.
+NOT_COMPARED = frozenset({"conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
 
 
 def matching(pattern: str) -> tuple[Launch, ...]:
@@ -490,8 +599,11 @@ def launch_all(launches: Sequence[Launch]) -> None:
         for symbol, value in launch.constants.items():
             cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
         values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
+        function = module.get_function(launch.kernel)
+        if launch.shared > layer.STATIC_SHARED_BYTES:
+            function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared)
         for _ in range(READINGS):
-            module.get_function(launch.kernel)(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
+            function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
             cuda.Context.synchronize()
 
 

@@ -29,6 +29,7 @@ from helpers.precision import Precision
 SEED = 20_25
 CONSTANT_BYTES = 64 * 1024  # of __constant__ memory, on every GPU (CUDA C++ Programming Guide, technical specifications)
 MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, from compute capability 9.0 on
+MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all its blocks, with 1 KB more for each
 STATIC_SHARED_BYTES = 48 * 1024  # of static shared memory in a block, likewise; more has to be dynamic
 INDICES = 2**31  # how many cells an int can count
 PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
@@ -630,7 +631,7 @@ def power_of_two(weights: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class TensorLayer(Conv2d):
-    """conv2d_mma_pairs and conv2d_mma_quads: persistent blocks on tensor cores, weights in the order of A's registers.
+    """A layer by persistent blocks on tensor cores, weights in the order of A's registers.
 
     parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which has FP32's accuracy.
     half_io: x and y are float16 (`simulate` and `Compiled.launch` take them; the functions on host arrays know float32 only).
@@ -642,11 +643,6 @@ class TensorLayer(Conv2d):
     warps: int = 9
     resident: int = 1
     blocks: int = 132
-
-    @property
-    def quads(self) -> bool:
-        """Whether a column of B serves four outputs, a block 4 maps of one channel; else two outputs and 16 maps."""
-        return self.name.endswith("quads")
 
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
@@ -662,17 +658,10 @@ class TensorLayer(Conv2d):
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         return min(shape.B, self.blocks * self.resident), _ceil(shape.M, self.tile[2]), 1
 
-    def shared(self, shape: ConvShape) -> int:
-        plane, tiles, maps = shape.H * shape.W // 2, _ceil(shape.out_w, 16), 4 if self.quads else 8
-        fours = shape.C * plane // 2
-        arriving = (8 if self.half_io else 16) * 2 * _ceil(fours, 2)
-        if self.quads:
-            weights, halves, spare = 0, 4 * _ceil(plane, 4), 64
-            pitch = 16 * min(tiles, 5) + 8
-        else:
-            weights, halves, spare = 512 * len(_steps(shape)) * 2 * self.parts, 2 * _ceil(shape.C, 2) * plane, 32
-            pitch = (min(shape.out_w, 48) + 7) // 16 * 16 + 8
-        return weights + arriving + 4 * (self.parts * halves + spare + self.warps * 2 * maps * pitch)
+    def staged(self, halves: int, fours: int, spare: int) -> int:
+        """Return the bytes of shared memory for the cells of an image (``halves`` words a part), and of the one that arrives."""
+        arriving = 4 * (halves + spare) if self.half_io else 32 * _ceil(fours, 2)
+        return arriving + 4 * (self.parts * halves + spare)
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x, np.int32(shape.B)
@@ -680,20 +669,104 @@ class TensorLayer(Conv2d):
     def constant_bytes(self, shape: ConvShape) -> int:
         return 0  # the symbol lies in global memory
 
-    def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the weights as fragments of A, float16, and behind them 1 / scale in 16 bytes.
+    def piece(self, shape: ConvShape) -> int:
+        """Return how many outputs leave shared memory as one piece."""
+        raise NotImplementedError
 
-        Axes: groups of maps, steps, (pairs: shifts,) parts, 32 lanes, 4 registers, 2 halves.
-        """
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return weights, float16, shape (parts, M, C, K, K), as fragments of A: the last axes are lanes, registers, halves."""
+        raise NotImplementedError
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as `fragments`, and behind them 1 / scale in 16 bytes: what the symbol ``filter`` holds."""
         scale = power_of_two(filter)
         scaled = filter * np.float32(scale)
         high = scaled.astype(np.float16)
         parts = np.stack([high, (scaled - high.astype(np.float32)).astype(np.float16)][: self.parts])
-        steps = self._quad_fragments(parts) if self.quads else self._pair_fragments(parts)
         inverse = np.array([1 / scale, 0, 0, 0], np.float32)
-        return np.concatenate([np.ascontiguousarray(steps).view(np.uint8).ravel(), inverse.view(np.uint8)])
+        return np.concatenate([np.ascontiguousarray(self.fragments(parts)).view(np.uint8).ravel(), inverse.view(np.uint8)])
 
-    def _pair_fragments(self, parts: np.ndarray) -> np.ndarray:
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
+            raise LayerError(f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; {ANY_SHAPE}")
+        if self.parts not in (1, 2) or (self.half_io and self.parts == 2):
+            told = f"parts = {self.parts}, half_io = {self.half_io}"
+            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {told}")
+        if self.half_io and self.piece(shape) % 8:
+            told = f"writes float16 in pieces of whole vectors of 8, not of {self.piece(shape)} outputs"
+            raise LayerError(f"{self.name} {told}; {ANY_SHAPE}")
+        if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
+            raise LayerError(
+                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared memory on {shape}; a block "
+                f"of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
+            )
+        super().require(shape, device)
+
+    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
+        launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
+        constants = {"filter": self.arrange(filter)}
+        return (entry(self.name, y, x, np.int32(shape.B), options=self.options(shape), constants=constants, **launch),)
+
+
+ANY_SHAPE = "conv2d_register_tiled takes any shape"
+
+
+class Quads(TensorLayer):
+    """conv2d_mma_quads: a column of B serves four outputs, a block 4 maps of one channel."""
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return [*super().options(shape), f"-DBANDS={self.bands(shape)}"]
+
+    def bands(self, shape: ConvShape) -> int:
+        """Return into how many bands an image's outputs are cut: the fewest that let ``resident`` blocks share the memory."""
+        counts = [bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0]
+        most = MULTIPROCESSOR_SHARED_BYTES // self.resident - 1024
+        return next((bands for bands in counts if self.shared_of(shape, bands) <= most), counts[-1])
+
+    def shared_of(self, shape: ConvShape, bands: int) -> int:
+        """Return the bytes of dynamic shared memory of a launch, of outputs in so many bands."""
+        plane, band = shape.H * shape.W // 2, shape.out_h * shape.out_w // bands
+        pitch = 128 * _ceil((2 if self.half_io else 4) * band + 64, 128) - 64
+        return self.staged(4 * _ceil(plane, 4), plane // 2, spare=16) + 4 * pitch
+
+    def shared(self, shape: ConvShape) -> int:
+        return self.shared_of(shape, self.bands(shape))
+
+    def piece(self, shape: ConvShape) -> int:
+        return shape.out_h // self.bands(shape) * shape.out_w
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        _, M, _, K, _ = parts.shape
+        found = np.zeros((_ceil(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
+        for step, lane, register, half in itertools.product(range((K + 1) // 2), range(32), range(4), range(2)):
+            p, q = 2 * step + register // 2 - lane // 4 % 2, lane % 4 * 2 + half - register % 2
+            if 0 <= p < K and 0 <= q < K:
+                maps = parts[:, lane // 8 :: 4, 0, p, q]
+                found[: maps.shape[1], step, :, lane, register, half] = maps.T
+        return found
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if shape.C != 1:
+            raise LayerError(f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {ANY_SHAPE}")
+        super().require(shape, device)
+
+
+class Pairs(TensorLayer):
+    """conv2d_mma_pairs, and conv2d_mma_halves: a column of B serves two outputs, a block 16 maps.
+
+    The one has FP32 accuracy (parts = 2) and its weights in shared memory, the other halves, and its weights in registers.
+    """
+
+    def shared(self, shape: ConvShape) -> int:
+        plane = shape.H * shape.W // 2
+        weights = 512 * len(_steps(shape)) * 2 * 2 if self.parts == 2 else 0
+        cells = self.staged(4 * _ceil(2 * _ceil(shape.C, 2) * plane, 4), shape.C * plane // 2, spare=32)
+        return weights + cells + 16 * shape.out_h * shape.out_w * (2 if self.half_io else 4)
+
+    def piece(self, shape: ConvShape) -> int:
+        return shape.M * shape.out_h * shape.out_w
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
         _, M, C, K, _ = parts.shape
         steps = _steps(ConvShape(1, C, M, K, K, K))
         found = np.zeros((_ceil(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
@@ -704,36 +777,10 @@ class TensorLayer(Conv2d):
                 found[: maps.shape[1], n, shift, :, lane, register, half] = maps.T
         return found
 
-    def _quad_fragments(self, parts: np.ndarray) -> np.ndarray:
-        _, M, _, K, _ = parts.shape
-        found = np.zeros((_ceil(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
-        for step, lane, register, half in itertools.product(range((K + 1) // 2), range(32), range(4), range(2)):
-            p, q = 2 * step + register // 2 - register % 2, lane % 4 * 2 + half - lane // 16
-            if 0 <= p < K and 0 <= q < K:
-                maps = parts[:, lane // 4 % 4 :: 4, 0, p, q]
-                found[: maps.shape[1], step, :, lane, register, half] = maps.T
-        return found
-
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        other = "conv2d_register_tiled takes any shape"
-        if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
-            raise LayerError(f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; {other}")
-        if self.quads and shape.C != 1:
-            raise LayerError(f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {other}")
-        if self.parts not in (1, 2) or (self.half_io and self.parts == 2):
-            told = f"parts = {self.parts}, half_io = {self.half_io}"
-            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {told}")
-        if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
-            raise LayerError(
-                f"{self.name} holds an image and its weights in {needed:,} bytes of shared memory on {shape}; a block of a "
-                f"Hopper GPU has {MOST_SHARED_BYTES:,}. {other}."
-            )
+        if self.parts == 1 and shape.C > 4:
+            raise LayerError(f"{self.name} holds the weights of 4 channels in registers, not of {shape.C}; {ANY_SHAPE}")
         super().require(shape, device)
-
-    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
-        launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
-        constants = {"filter": self.arrange(filter)}
-        return (entry(self.name, y, x, np.int32(shape.B), options=self.options(shape), constants=constants, **launch),)
 
 
 def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -742,22 +789,27 @@ def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return list(zip(rows[::2], rows[1::2], strict=True))
 
 
-def mma_pairs(parts: int = 2, half_io: bool = False) -> TensorLayer:
-    """The record of conv2d_mma_pairs, for layers of many maps."""
-    how = {"precision": SCALED_HALF} if parts == 1 else {}
-    return TensorLayer("conv2d_mma_pairs", tile=(2, 1, 16), filter_in="constant", parts=parts, half_io=half_io, **how)
+def mma_pairs() -> TensorLayer:
+    """The record of conv2d_mma_pairs, for layers of many maps in FP32 accuracy."""
+    return Pairs("conv2d_mma_pairs", tile=(2, 1, 16), filter_in="constant", warps=12, resident=1)
+
+
+def mma_halves(half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_mma_halves, for layers of many maps in halves."""
+    more = {"parts": 1, "half_io": half_io, "warps": 6, "resident": 2}
+    return Pairs("conv2d_mma_halves", tile=(2, 1, 16), filter_in="constant", precision=SCALED_HALF, **more)
 
 
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_quads, for a layer of one channel."""
     how = {"precision": SCALED_HALF} if parts == 1 else {}
-    more = {"warps": 8, "resident": 2, "parts": parts, "half_io": half_io}
-    return TensorLayer("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", **more, **how)
+    blocks = {"warps": 4, "resident": 4} if parts == 1 and not half_io else {"warps": 8, "resident": 2}  # as measured best
+    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io, **blocks, **how)
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)
 # For some shapes only, and only as persistent as a GPU is large: beside CONV2D, not in it.
-FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads())
+FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads(), mma_halves())
 
 
 def conv2d_named(name: str) -> Conv2d:
@@ -1020,12 +1072,21 @@ class CompiledIm2colGemm(Compiled):
         self.unrolled.free()
 
 
+@functools.lru_cache(maxsize=4)
+def _to_half(source: str, on: device.Device) -> tuple[Any, Any]:
+    """(module, function) of to_half. PyCUDA runs nvcc's preprocessor for a source with #include, cached or not: once is enough."""
+    from pycuda.compiler import SourceModule
+
+    module = SourceModule(source, no_extern_c=True)
+    return module, module.get_function("to_half")
+
+
 class CompiledHalf(Compiled):
     """to_half and a kernel that takes halves, and scratch buffers for these, which `free` gives back."""
 
     def __init__(self, spec: HalfInputs, shape: ConvShape):
         super().__init__(spec, shape)
-        self._to_half = self._load("to_half", [])[1]
+        self._to_half = _to_half(kernels.source("to_half"), device.selected())[1]
         needed, free = spec.scratch(shape), self._cuda.mem_get_info()[0]
         if needed > free:
             raise LayerError(f"{spec.name} keeps halves of x in {needed:,} bytes, and {free:,} are free: take fewer images")

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, cudnn_yardstick, datasets, device, layer, limits, network, timing
+from helpers import checking, cudnn_yardstick, datasets, device, kernels, layer, limits, network, timing
 from helpers.layer import Conv2d, LayerError, Problem
 from helpers.limits import ConvShape
 
@@ -167,8 +167,6 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
 
 def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, ...]]]:
     """Sources and options that `layer.compile` will ask for; [] for a shape that the kernel does not take."""
-    from helpers import kernels
-
     try:
         spec.require(shape)
     except LayerError:

@@ -1,18 +1,20 @@
 """A leaderboard of kernels for the convolution layer: checked on shapes that their author does not see, counted, timed, ranked.
 
     board = leaderboard.Board(record)          # with the kernels that the record has times of
-    print(board.enter(my_kernel))              # a %%kernel function; raises where it is wrong
+    print(board.enter(my_kernel))              # a %%kernel function; raises EntryError where it is wrong, and says what is
     print(board.table())
 
-An entry has the layer's signature, `(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)`,
-and is launched with blocks of TILE_WIDTH x TILE_WIDTH threads that make TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS
-output maps; grid = (tiles of a map, groups of maps, images). -D options of these names say so; without them 16, 1 and 1.
+An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x TILE_WIDTH threads that make TILE_WIDTH
+rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps; grid = (tiles of a map, groups of maps, images). -D options of these
+names say so; without them 16, 1 and 1. There is no dynamic shared memory.
+
+Two kernels whose totals are within TIE of each other share a place: two timings of one kernel differ by as much.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import datasets, device, ladder, layer, lenet, plotting, timing
+from helpers import checking, datasets, device, ladder, layer, lenet, plotting, timing
 from helpers.limits import ConvShape
 from helpers.results import Record
+from helpers.simulator.translate import without_comments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,10 +35,18 @@ BATCH = 10_000
 WIDTHS = (1, 2, 4, 7, 9, 15)  # of the filters of the hidden shapes
 LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}
 BUDGET_S = 0.15  # of one timing
+LIMIT_S = 30.0  # of one launch in the simulator
+TIE = 1.02  # totals up to this ratio share a place
+SIGNATURE = "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
+ELSEWHERE = "It is right on both layers, and must be on every shape: take all sizes from the arguments, and guard the last tile."
 
 
 class EntryError(AssertionError):
-    """An entry that the simulator finds something wrong with; the message is the finding's."""
+    """An entry that is refused; the message says what is wrong, and on which shape."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 @dataclass(frozen=True)
@@ -59,32 +70,64 @@ class Entry:
         weight = {name: layer.shape_of(name, 1).outputs * layer.shape_of(name, 1).terms for name in LAYERS}
         return sum(self.passes[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
+    def total(self, by: str) -> float | None:
+        """`total_ms` by "ms", `total_passes` by "passes"."""
+        return self.total_ms if by == "ms" else self.total_passes
+
+
+class _Launch(layer.Conv2d):
+    """How an entry is launched: as conv2d_basic. Its constants are the entry's own."""
+
+    def constant_names(self) -> tuple[str, ...]:
+        return ()
+
 
 def spec_of(kernel: Any) -> layer.Conv2d:
-    """Return how an entry is launched: a record that stands in for conv2d_basic's. Raises LayerError for a size below 1."""
+    """Return how an entry is launched. Raises EntryError for another signature than the layer's, and a size below 1."""
+    _require_signature(kernel)
     sizes = dict(LAUNCH)
     for option in kernel.options:
         found = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
         if found:
             sizes[found[1]] = int(found[2])
     if min(sizes.values()) < 1:
-        raise layer.LayerError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
+        raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
-    tile = (width * sizes["COLUMNS"], width, sizes["MAPS"])
-    return dataclasses.replace(layer.conv2d_named("conv2d_basic"), block=(width, width), tile=tile, strides=False)
+    return _Launch(kernel.name, block=(width, width), tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]))
 
 
-def run(kernel: Any, shape: ConvShape, rng: np.random.Generator) -> ladder.Counters:
+def _require_signature(kernel: Any) -> None:
+    code = without_comments(kernel.source)
+    found = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
+    if found and [*map(_type_of, found[1].split(","))] != [*map(_type_of, SIGNATURE[1:-1].split(","))]:
+        raise EntryError(f"{kernel.name} takes ({' '.join(found[1].split())}).\nAn entry takes {SIGNATURE}, in this order.")
+    if re.search(r"\bextern\s+__shared__", code):
+        raise EntryError(
+            f"{kernel.name} leaves the size of its shared memory to the launch, which gives none: declare the array with a size "
+            "(K is at most 15)."
+        )
+
+
+def _type_of(parameter: str) -> tuple[bool, list[str]]:
+    """Whether a parameter, or what it points to, is const; and its type."""
+    words = re.findall(r"\w+|\*", parameter)
+    return "const" in words and "*" in words, [word for word in words[:-1] if word not in ("const", "__restrict__", "__restrict")]
+
+
+def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "") -> ladder.Counters:
     """Check one launch of an entry on random cells in the simulator; return its counters.
 
-    Raises EntryError for a finding, checking.CheckError where an output is wrong.
+    Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
     """
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
-    own = {"instead": {"conv2d_basic": (kernel.name, kernel.source)}, "options": kernel.options}
-    y, launches = layer.simulate(spec_of(kernel), x, filter, **own)
-    if launches[0].findings:
-        raise EntryError(f"{kernel.name} on {shape}: {launches[0].findings[0]}")
-    layer.check(y, x, filter, name=f"{kernel.name} on {shape}")
+    own = {"instead": {kernel.name: (kernel.name, kernel.source)}, "options": kernel.options, "time_limit": LIMIT_S}
+    try:
+        y, launches = layer.simulate(spec_of(kernel), x, filter, **own)
+        if launches[0].findings:
+            raise EntryError(f"{kernel.name} is refused. On {shape}:\n{launches[0].findings[0]}")
+        layer.check(y, x, filter, name=f"{kernel.name} on {shape}")
+    except (EntryError, checking.CheckError, layer.LayerError, TypeError) as error:
+        raise EntryError(f"{error}\n{hint}".rstrip()) from error
     return ladder.counters_of(launches, shape)
 
 
@@ -99,10 +142,10 @@ def hidden_shapes(seed: int) -> list[ConvShape]:
 
 
 def require_right(kernel: Any, seed: int = 22) -> int:
-    """Return on how many hidden shapes an entry is right: all of them. Raises as `run` for the first that it is not."""
+    """Return how many hidden shapes there are, if an entry that is right on both layers is right on these. Raises as `run`."""
     rng, shapes = np.random.default_rng(seed), hidden_shapes(seed)
     for shape in shapes:
-        run(kernel, shape, rng)
+        run(kernel, shape, rng, hint=ELSEWHERE)
     return len(shapes)
 
 
@@ -124,8 +167,14 @@ def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
 
 
 def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
-    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as layer.Problem.check."""
+    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as layer.Problem.check, and
+    EntryError where the compiled kernel takes too many registers for its block."""
     spec, found = spec_of(kernel), {}
+    if (most := kernel.max_threads_per_block) < math.prod(spec.block):
+        raise EntryError(
+            f"{kernel.name}, as compiled, takes so many registers that a block can have {most} threads, not "
+            f"{math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
+        )
     for name in LAYERS:
         shape = layer.shape_of(name, batch)
         spec.require(shape, device.select())
@@ -162,11 +211,11 @@ class Board:
     """The kernels of a record (as `times_of` makes its rows), counted in the simulator, and what is entered beside them.
 
     The counters of the simulator rank everywhere. Times rank where all have one: those of an entry are measured on a GPU, and
-    only stand beside the record's where the record is of the same device and has not been recalled.
+    only stand beside the record's where the record is of the same device and has not been recalled. seed: of the hidden shapes.
     """
 
-    def __init__(self, record: Record):
-        self.record = record
+    def __init__(self, record: Record, seed: int = 22):
+        self.record, self.seed = record, seed
         times: dict[str, dict[str, float]] = {}
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
@@ -177,50 +226,77 @@ class Board:
     def enter(self, kernel: Any) -> str:
         """Check an entry, count it, time it where there is a GPU, and put it on the board; return its line.
 
-        One of the same name is replaced. Raises as `require_right`, and as layer.Problem.check on a GPU.
+        An earlier entry of the same name is replaced. Raises EntryError, as `run` does, and for a name that one of the record's
+        kernels has; on a GPU as `timed`. The board then stays as it was.
         """
-        right, passes = require_right(kernel), counted(kernel)
+        if any(one.name == kernel.name and not one.mine for one in self.entries):
+            raise EntryError(f"{kernel.name} is the name of a kernel that the board came with: give yours another")
+        passes, right = counted(kernel), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
         self.entries = [one for one in self.entries if one.name != kernel.name] + [Entry(kernel.name, passes, ms, mine=True)]
-        return f"{kernel.name}: right on {right} hidden shapes and both layers; {self.place(kernel.name)}"
+        return f"{kernel.name}: right on both layers and {right} hidden shapes; {self.place(kernel.name)}"
 
     def ranked(self, by: str = "passes") -> list[Entry]:
         """Return the entries, the best first, by "passes" or by "ms"; those without a time are left out of the latter."""
-        if by == "ms":
-            return sorted((one for one in self.entries if one.total_ms is not None), key=lambda one: one.total_ms)
-        return sorted(self.entries, key=lambda one: one.total_passes)
+        return sorted((one for one in self.entries if one.total(by) is not None), key=lambda one: one.total(by))
+
+    def places(self, by: str = "passes") -> dict[str, int]:
+        """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
+        found: dict[str, int] = {}
+        place, first = 0, -math.inf
+        for number, one in enumerate(self.ranked(by), 1):
+            if one.total(by) > TIE * first:
+                place, first = number, one.total(by)
+            found[one.name] = place
+        return found
 
     def place(self, name: str) -> str:
         """Return in words where a kernel stands, by each ranking that it is in. Raises KeyError for one that is not there."""
         told = []
-        for by in ("passes", "ms"):
-            names = [one.name for one in self.ranked(by)]
-            if name in names:
-                told.append(f"place {names.index(name) + 1} of {len(names)} by {'time' if by == 'ms' else by}")
+        for by, words in (("passes", "passes"), ("ms", "time")):
+            places = self.places(by)
+            if name in places:
+                told.append(f"place {_place(places, name)} of {len(places)} by {words}")
         if not told:
             raise KeyError(f"{name} is not on the board")
         return ", ".join(told)
 
     def table(self) -> str:
-        """Return the board as text, ranked by passes."""
-        lines = [f"{'':4}{'passes per 32 multiply-adds':32}{'both':>8}{LAYERS[0]:>10}{LAYERS[1]:>10}{'ms, both':>10}"]
-        for place, one in enumerate(self.ranked(), 1):
-            passes = "".join(f"{one.passes[which]:10.2f}" for which in LAYERS)
-            ms = "-" if one.total_ms is None else f"{one.total_ms:.2f}"
-            lines.append(f"{place:2}  {one.name:32}{one.total_passes:8.2f}{passes}{ms:>10}{'  <- entered' * one.mine}")
+        """Return the board as text, ranked by time where all kernels have one, else by passes. 2= is a shared second place."""
+        by = "ms" if all(one.total_ms is not None for one in self.entries) else "passes"
+        passes, times = self.places("passes"), self.places("ms")
+        columns = "".join(f"{text:>9}" for text in (*LAYERS, "both"))
+        lines = [
+            f"{'place by':39}{'passes per 32 multiply-adds':>27}  {f'op time, {BATCH:,} images (ms)':>27}",
+            f"{'passes  time  kernel':39}{columns}  {columns}",
+        ]
+        for one in self.ranked(by):
+            counts = "".join(f"{value:9.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes))
+            ms = "".join("        -" if value is None else f"{value:9.3f}" for value in (*map(one.ms.get, LAYERS), one.total_ms))
+            places = f"{_place(passes, one.name):>6}{_place(times, one.name):>6}"
+            lines.append(f"{places}  {one.name:25}{counts}  {ms}{'  <- entered' * one.mine}")
         return "\n".join(lines)
 
     def draw(self, ax: Axes, by: str = "passes", title: str = "") -> Axes:
-        """Draw a ranking as horizontal bars, what was entered solid, the others hatched."""
-        ranked = self.ranked(by)
-        values = [one.total_ms if by == "ms" else one.total_passes for one in ranked]
+        """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""
+        ranked, places = self.ranked(by), self.places(by)
+        values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
             look = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
             ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
             ax.annotate(f"{value:.3g}", (value, y), (5, 0), textcoords="offset points", va="center", fontsize="small")
-        ax.set_yticks(range(len(ranked)), [one.name for one in ranked])
+        ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
-        wide = "op time of both layers, 10,000 images (ms)" if by == "ms" else "passes of L1 and shared memory per 32 multiply-adds"
+        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else "passes per 32 multiply-adds, both layers"
         ax.set_xlabel(f"{wide}; shorter is better")
+        if any(one.mine for one in ranked):
+            handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)
+            ax.legend([handle], ["entered"], frameon=False, fontsize="small", loc="upper right")
         return plotting.style(ax, title)
+
+
+def _place(places: Mapping[str, int], name: str) -> str:
+    """A place in words: "2", "2=" where it is shared, "-" where there is none."""
+    place = places.get(name)
+    return "-" if place is None else f"{place}{'=' * (list(places.values()).count(place) > 1)}"

@@ -22,7 +22,7 @@ import numpy as np
 
 from helpers import checking, datasets, device, kernels, layer, network, simulator
 from helpers.datasets import Weights
-from helpers.layer import Conv2d, LayerError, RegisterTiled
+from helpers.layer import Conv2d, LayerError, RegisterTiled, TensorLayer
 from helpers.limits import ConvShape
 
 LAYERS = ("layer 1", "layer 2")
@@ -80,45 +80,34 @@ def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
 
 
 @dataclass(frozen=True)
-class MmaPool(Conv2d):
+class MmaPool(TensorLayer):
     """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
 
-    parts: 2 where cells and weights are sums of two halves (FP32 accuracy), 1 where they are rounded to one. warps: of a block;
-    resident: blocks of a multiprocessor, all of which the grid fills; blocks: of the grid, where it is to be another one. takes:
-    the layer. The filter's symbol is no constant one, but is filled as if it were.
+    takes: the layer. blocks: of the grid; None for as many as are resident on the device's multiprocessors.
     """
 
     takes: str = ""
     pool: int = 2
-    parts: int = 2
-    warps: int = 8
-    resident: int = 1
     blocks: int | None = None
 
     def options(self, shape: ConvShape) -> list[str]:
         known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
         named = self.constant_names()
-        return [f"-I{kernels.path(self.name).parent}", *(f"-D{name}={known[name]}" for name in known if name in named)]
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={known[name]}" for name in known if name in named)]
 
-    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
-        return 32 * self.warps, 1, 1
+    def constant_names(self) -> tuple[str, ...]:
+        return Conv2d.constant_names(self)
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         return self.blocks or min(shape.B, self.resident * device.select().multiprocessors), 1, 1
 
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
-        weights, spare = (512 * len(self.fragments) * self.parts, 128) if shape.C > 1 else (0, 0)  # else in registers
-        return weights + 4 * cells + 2 * self.parts * cells + spare
+        weights = 512 * len(self._places()) * self.parts if shape.C > 1 else 0  # else in registers
+        return weights + 4 * cells + 2 * self.parts * cells
 
     def compile(self, shape: ConvShape) -> layer.Compiled:
         return _CompiledOnce(self, shape)
-
-    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
-        return y, x, np.int32(shape.B)
-
-    def constant_bytes(self, shape: ConvShape) -> int:
-        return 0
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         wanted = layer.shape_of(self.takes, shape.B)
@@ -126,25 +115,23 @@ class MmaPool(Conv2d):
             raise LayerError(f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}")
         super().require(shape, device)
 
-    @property
-    def fragments(self) -> np.ndarray:
-        """Which weight each half of A is: index into the flat filter, or -1 for 0; (step and shift, part, lane, 8 halves)."""
-        return _windows_of_pairs(self.parts) if self.takes == "layer 2" else _windows_of_quads(self.parts)
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return weights, float16, shape (parts, M, C, K, K), as (steps and shifts, parts, 32 lanes, 8 halves) of A."""
+        weights = np.pad(parts.reshape(len(parts), -1), ((0, 0), (0, 1)))  # the last one: what -1 takes
+        return weights[:, self._places()].swapaxes(0, 1)
 
-    def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the bytes of the symbol ``filter``: halves in the order of A's registers, and 1 / scale in the last 16 bytes.
-
-        The weights are scaled by a power of two, so that the largest is near 1,000 and the lower halves of small ones do not
-        fall below half's range: exact, and taken back after the sum.
-        """
-        scale = 2.0 ** (9 - math.floor(math.log2(np.abs(filter).max() or 1.0)))
-        scaled = np.append(filter.ravel().astype(np.float64) * scale, 0.0).astype(np.float32)  # the last one: what -1 takes
-        high = scaled.astype(np.float16)
-        parts = np.stack((high, (scaled - high.astype(np.float32)).astype(np.float16)))[: self.parts]
-        which = self.fragments
-        halves = np.stack([part[which[:, number]] for number, part in enumerate(parts)], axis=1)
-        tail = np.array([1 / scale, 0, 0, 0], np.float32)
-        return np.frombuffer(np.ascontiguousarray(halves).tobytes() + tail.tobytes(), np.uint32)
+    def _places(self) -> np.ndarray:
+        """Which weight each half of A is: index into the flat filter, or -1 for 0; (steps and shifts, 32, 8)."""
+        steps = 4 if self.takes == "layer 1" else 28
+        step, lane, register, half = np.ogrid[:steps, :32, :4, :2]
+        group, column = lane // 4, 2 * (lane % 4) + half
+        if self.takes == "layer 1":  # row g of A is map g % 4 shifted by g // 4 columns, row g + 8 the same and by a row
+            p, q, first = 2 * step + register // 2 - register % 2, column - group // 4, group % 4
+        else:  # row g is map g, row g + 8 map g + 8; 14 steps, not shifted and shifted, take two of 14 rows of two channels each
+            place = 2 * (step // 2 % 7) + register // 2
+            p, q, first = place % 7, column - step % 2, (group + 8 * (register % 2)) * 4 + step // 14 * 2 + place // 7
+        inside = (p >= 0) & (p < 7) & (q >= 0) & (q < 7)
+        return np.where(inside, 49 * first + 7 * p + q, -1).reshape(steps, 32, 8)
 
 
 class _CompiledOnce(layer.Compiled):
@@ -153,29 +140,6 @@ class _CompiledOnce(layer.Compiled):
     def _load(self, name: str, options: list[str]) -> tuple[Any, Any]:
         module = _module(name, options)
         return module, module.get_function(name)
-
-
-def _windows_of_quads(parts: int) -> np.ndarray:
-    """lenet_mma_1: row g of A is map g % 4 shifted by g // 4 columns, row g + 8 the same and by a row."""
-    step, lane, register, half = np.ogrid[:4, :32, :4, :2]
-    group, column = lane // 4, 2 * (lane % 4) + half
-    p, q = 2 * step + register // 2 - register % 2, column - group // 4
-    return _indices(p, q, (group % 4) * 49, parts)
-
-
-def _windows_of_pairs(parts: int) -> np.ndarray:
-    """lenet_mma_2: row g of A is map g, row g + 8 map g + 8; each step takes two of the 14 rows of two channels."""
-    step, lane, register, half = np.ogrid[:28, :32, :4, :2]  # 14 steps, in each of them no shift and one
-    place = 2 * (step // 2 % 7) + register // 2
-    channel, p = step // 14 * 2 + place // 7, place % 7
-    q = 2 * (lane % 4) + half - step % 2
-    return _indices(p, q, ((lane // 4 + 8 * (register % 2)) * 4 + channel) * 49, parts)
-
-
-def _indices(p: np.ndarray, q: np.ndarray, first: np.ndarray, parts: int) -> np.ndarray:
-    inside = (p >= 0) & (p < 7) & (q >= 0) & (q < 7)
-    which = np.where(inside, first + 7 * p + q, -1)
-    return np.repeat(which.reshape(len(which), 1, 32, 8), parts, axis=1)
 
 
 POOLED: tuple[Conv2d, ...] = (
@@ -226,12 +190,13 @@ class Network:
     layers: for either convolution a kernel of `layer.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
     uint8, (batch, 28, 28), and is resized on the device; else float32, (batch, 1, 86, 86), as datasets.network_input makes.
 
-    `input` and `answer` are device addresses, `stages` what `launch` enqueues, in order. Raises LayerError for a batch that
+    `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by name, and `stages` what `launch`
+    enqueues, in order. Raises LayerError for a batch that
     does not fit the device's memory (it says which would), and what `layer.compile` raises.
     """
 
     def __init__(self, weights: Weights, batch: int, layers: Sequence[str | Conv2d] = FUSED, *, pixels: bool = False):
-        self.device = device.select()
+        device.select()
         import pycuda.driver as cuda
 
         if isinstance(layers, str) or len(layers) != 2:
@@ -239,8 +204,9 @@ class Network:
         self._cuda, self.weights, self.batch, self.pixels = cuda, weights, batch, pixels
         self.shapes = tuple(layer.shape_of(name, batch) for name in LAYERS)
         self.layers = tuple(map(_chosen, layers, POOLS))
+        self.sizes = self._sizes()
         _require_memory(self, cuda.mem_get_info()[0])
-        self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in _sizes(self).items()}
+        self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in self.sizes.items()}
         self._compiled = [layer.compile(spec, shape) for spec, shape in zip(self.layers, self.shapes, strict=True)]
         for name, array in _constants(weights).items():
             cuda.memcpy_htod(self._buffers[name], array)
@@ -323,7 +289,7 @@ class Network:
             if name == "classes":
                 self._cuda.memset_d8(array, 255, self.batch)
             elif name not in _constants(self.weights) and name != ("pixels" if self.pixels else "x"):
-                self._cuda.memset_d32(array, checking.POISON, _sizes(self)[name] // 4)
+                self._cuda.memset_d32(array, checking.POISON, self.sizes[name] // 4)
 
     def free(self) -> None:
         """Free the device's arrays."""
@@ -338,6 +304,15 @@ class Network:
 
     def __exit__(self, *_: Any) -> None:
         self.free()
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = {name: array.nbytes for name, array in _constants(self.weights).items()}
+        sizes |= {"pixels": self.batch * SIDE * SIDE} if self.pixels else {}
+        sizes["x"] = 4 * math.prod(self.shapes[0].x_shape)
+        for number, (spec, shape) in enumerate(zip(self.layers, self.shapes, strict=True), 1):
+            if not is_pooled(spec):
+                sizes[f"conv {number}"] = 4 * shape.outputs
+        return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in self.made().items()}
 
     def _stages(self) -> Iterator[Stage]:
         if self.pixels:
@@ -431,19 +406,8 @@ def _constants(weights: Weights) -> dict[str, np.ndarray]:
     }
 
 
-def _sizes(net: Network) -> dict[str, int]:
-    """Bytes of every array on the device, by name."""
-    sizes = {name: array.nbytes for name, array in _constants(net.weights).items()}
-    sizes |= {"pixels": net.batch * SIDE * SIDE} if net.pixels else {}
-    sizes["x"] = 4 * math.prod(net.shapes[0].x_shape)
-    for number, (spec, shape) in enumerate(zip(net.layers, net.shapes, strict=True), 1):
-        if not is_pooled(spec):
-            sizes[f"conv {number}"] = 4 * shape.outputs
-    return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in net.made().items()}
-
-
 def _require_memory(net: Network, free: int) -> None:
-    needed = sum(_sizes(net).values()) + sum(map(Conv2d.scratch, net.layers, net.shapes))
+    needed = sum(net.sizes.values()) + sum(map(Conv2d.scratch, net.layers, net.shapes))
     if needed > layer.SPARE * free:
         images = max(1, int(net.batch * layer.SPARE * free / needed))
         raise LayerError(
@@ -586,12 +550,6 @@ class Checker:
         self._stage_by_stage(self._plain, "the plain network")
         self.classes = self._plain.read("classes")
         self.tolerances = self._tolerances()
-
-    def inputs(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (x, filter) of a layer of LAYERS, as `layer.inputs` does; layer 2's x as the plain network made it."""
-        if name == LAYERS[0]:
-            return self.cells, self.weights.conv1
-        return self._plain.read("pool 1"), self.weights.conv2
 
     def ready(self, net: Network | Pipeline) -> Network | Pipeline:
         """Return ``net`` with the images loaded."""

@@ -7,12 +7,13 @@ Every network is checked before it is timed (`lenet.Checker`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, layer, lenet, timing
+from helpers import checking, timing
 from helpers.datasets import Images, Weights
 from helpers.lenet import LAYERS, Checker, Network, Pipeline
 
@@ -29,21 +30,16 @@ def measure(
     """Yield all rows for a record. host: the form that is timed from host memory; others: networks to count right answers of, too.
 
     Series: "accuracy" (network, form, images, right), and, each with a batch: "stage" (form, stage, kernel) and "whole" (form),
-    from floats on the device on, but for the stage "resize"; "host" and "copy" (`host_times`); "layer" (`layer_time`).
+    from floats on the device on, but for the stage "resize"; "layer" (`layer_times`); "host" and "copy" (`host_times`).
     """
     for trained in (weights, *others):
         for form, layers in forms.items():
             yield from right_answers(trained, images, form, layers, batches)
-    first_form = next(iter(forms.values()))
     for batch in batches:
         with Checker(weights, images.pixels[:batch]) as checker:
             for form, layers in forms.items():
                 yield from stage_times(checker, form, layers)
             yield from host_times(checker, host, forms[host])
-            data = [checker.inputs(name) for name in LAYERS]
-        for name, kernel, (x, filter) in zip(LAYERS, first_form, data, strict=True):
-            if not lenet.is_pooled(kernel):
-                yield layer_time(name, kernel, x, filter)
 
 
 def right_answers(weights: Weights, images: Images, form: str, layers: Sequence[Any], batches: Sequence[int]) -> list[Row]:
@@ -56,7 +52,7 @@ def right_answers(weights: Weights, images: Images, form: str, layers: Sequence[
 
 
 def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[Row]:
-    """Yield the op time of each stage, and of all of them in a row from floats on."""
+    """Yield the op time of each stage, and of all of them in a row from floats on; and the layer times."""
     for pixels in (True, False):
         with Network(checker.weights, checker.batch, layers, pixels=pixels) as net:
             verdict = checker.check(checker.ready(net), form)
@@ -68,6 +64,22 @@ def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[
             if not pixels:
                 timed = timing.time_gpu(net.launch, verdict=verdict, name=form, budget_s=BUDGET_S)
                 yield {"series": "whole", **told, "timing": timed}
+                for row in layer_times(net, verdict):
+                    yield row | told
+
+
+def layer_times(net: Network, verdict: checking.Verdict) -> Iterator[Row]:
+    """Yield the time of either convolution with both copies, as the reports have it: pinned cells in, what its kernel makes out."""
+    import pycuda.driver as cuda
+
+    convolutions = [stage for stage in net.stages if stage.name.startswith("conv")]
+    for name, stage, x in zip(LAYERS, convolutions, ("x", "pool 1"), strict=True):
+        y = stage.name.replace("conv + ", "")  # "conv 1", or "pool 1" where it pools its own outputs
+        cells, made = (cuda.pagelocked_empty(net.sizes[array], np.uint8) for array in (x, y))
+        cuda.memcpy_dtoh(cells, net.address(x))
+        call = functools.partial(_there_and_back, stage.launch, made, net.address(y), cells, net.address(x))
+        timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=BUDGET_S)
+        yield {"series": "layer", "layer": name, "kernel": stage.kernel, "timing": timed}
 
 
 def host_times(checker: Checker, form: str, layers: Sequence[Any], streams: int = 2) -> Iterator[Row]:
@@ -87,23 +99,46 @@ def host_times(checker: Checker, form: str, layers: Sequence[Any], streams: int 
                     yield {"series": series, **told, "timing": timed}
 
 
-def layer_time(name: str, kernel: Any, x: np.ndarray, filter: np.ndarray) -> Row:
-    """Return the layer time of a kernel of layer.CONV2D, as the reports have it: pinned x in, the kernel, pinned y out."""
+def _there_and_back(launch: Callable[[Any], None], made: np.ndarray, y: int, cells: np.ndarray, x: int) -> None:
     import pycuda.driver as cuda
 
-    shape = layer.shape_for(x, filter)
-    run = layer.compile(kernel, shape)
-    cells, y = (cuda.pagelocked_empty(size, np.float32) for size in (shape.x_shape, shape.y_shape))
-    cells[:] = x
-    with layer.Problem(shape, x, filter) as problem:
+    cuda.memcpy_htod_async(x, cells)
+    launch(None)
+    cuda.memcpy_dtoh_async(made, y)
 
-        def call() -> None:
-            cuda.memcpy_htod_async(problem.x, cells)
-            run.launch(problem.y, problem.x, problem.filter)
-            cuda.memcpy_dtoh_async(y, problem.y)
 
-        call()
-        verdict = problem.check(run.spec.name)
-        timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=BUDGET_S)
-    run.free()
-    return {"series": "layer", "layer": name, "kernel": run.spec.name, "batch": len(x), "timing": timed}
+# --------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
+    """Return the times (ms) of all forms and batches and the accuracy of the network ``name`` as text, and the reports' below.
+
+    rows: of a record that `measure` made. reported: rows of the course reports; of each report its fastest optimization at the
+    largest batch counts, by the sum of both op times. host: the best way from pinned memory that was measured; of a report, its
+    whole program. A number that nobody measured is "-".
+    """
+    heads = ("op 1", "op 2", "rest", "device", "layer 1", "layer 2", "host")
+    lines = [f"{'':39}{'images':>8}" + "".join(f"{head:>9}" for head in heads) + f"{'accuracy':>10}"]
+    times = [row for row in rows if row["series"] != "accuracy"]
+    for right in (row for row in rows if row["series"] == "accuracy" and row["network"] == name):
+        form, batch = right["form"], right["images"]
+        mine = [row for row in times if (row.get("form"), row["batch"]) == (form, batch) and row.get("stage") != "resize"]
+        ms = {series: [row["median_ms"] for row in mine if row["series"] == series] for series in ("whole", "layer", "host")}
+        ops = [row["median_ms"] for row in mine if row["series"] == "stage" and row["stage"].startswith("conv")]
+        rest = sum(row["median_ms"] for row in mine if row["series"] == "stage") - sum(ops)
+        told = (*ops, rest, *ms["whole"], *(ms["layer"] or (None, None)), min(ms["host"], default=None))
+        lines.append(_line(f"ours, {form}", batch, told, right["right"] / batch))
+    for report in dict.fromkeys(row["report"] for row in reported):
+        of_report = [row for row in reported if row["report"] == report]
+        largest = max(row["batch"] for row in of_report)
+        best = min((row for row in of_report if row["batch"] == largest), key=lambda row: row["op1_ms"] + row["op2_ms"])
+        for row in (row for row in of_report if row["optimization"] == best["optimization"]):
+            told = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
+            lines.append(_line(f"report {report}, its fastest: {row['optimization']}", row["batch"], told, row["accuracy"]))
+    return "\n".join(lines)
+
+
+def _line(name: str, batch: int, told: Sequence[float | None], accuracy: float) -> str:
+    numbers = "".join(f"{'-':>9}" if n is None else f"{n:9,.{3 if n < 1000 else 0}f}" for n in told)
+    return f"{name:39}{batch:8,}{numbers}{accuracy:10.4f}"

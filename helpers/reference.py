@@ -5,15 +5,16 @@
 compiler that the simulator uses, and each is checked against the oracle before it is handed out.
 """
 
-
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,8 +23,6 @@ from helpers.simulator import toolchain
 
 CPU_SOURCES = Path(__file__).parent / "cpu"
 UNROLLED = (2, 4, 8)
-
-_CHECKED_CASES = ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))  # (n, filter width)
 
 
 class BaselineError(RuntimeError):
@@ -109,16 +108,20 @@ def _require_shapes(N: np.ndarray, filter: np.ndarray) -> None:
     limits.require_filter(filter.size)
 
 
-def _require_float32(name: str, array: np.ndarray) -> None:
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name} is a {type(array).__name__}; expected a NumPy array of float32")
-    if array.dtype != np.float32:
-        raise TypeError(f"{name} is {array.dtype}; the CPU baselines take float32: pass {name}.astype(numpy.float32)")
-    if not array.flags.c_contiguous:
-        raise ValueError(
-            f"{name} is a view with strides {array.strides}, but C++ expects its values side by side in memory: "
-            f"pass numpy.ascontiguousarray({name})"
-        )
+def _require_float32(**arrays: np.ndarray) -> None:
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} is a {type(array).__name__}; expected a NumPy array of float32")
+        if array.dtype != np.float32:
+            raise TypeError(f"{name} is {array.dtype}; the CPU baselines take float32: pass {name}.astype(numpy.float32)")
+        if not array.flags.c_contiguous:
+            raise ValueError(
+                f"{name} is a view with strides {array.strides}, but C++ expects its values side by side in memory: "
+                f"pass numpy.ascontiguousarray({name})"
+            )
+
+
+# ---- CPU programs ----
 
 
 @dataclass(frozen=True)
@@ -129,24 +132,80 @@ class Baseline:
     description: str
     compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
+    # Shapes of N and filter at which `require_correct` compares: short, ragged, and longer than what a loop takes at a time.
+    checked: ClassVar[Sequence[tuple]] = tuple(
+        ((n,), (width,)) for n, width in ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))
+    )
+
     def call(self, N: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """P, float32, shape (n,), of N and filter: float32, C-contiguous, shapes (n,) and (width,), width odd.
 
         Give `out` (float32, shape (n,)) when timing: the first touch of fresh memory can cost more than the sums.
         Raises TypeError for another dtype; ValueError for a strided view, an empty array, an even width, a wrong `out`.
         """
-        _require_float32("N", N)
-        _require_float32("filter", filter)
+        _require_float32(N=N, filter=filter)
         _require_shapes(N, filter)
+        return self._into(out, N.shape, N=N, filter=filter)
+
+    def want(self, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
+        """What the oracle says."""
+        return conv1d(N, filter)
+
+    @staticmethod
+    def sizes(N: np.ndarray, filter: np.ndarray) -> tuple[int, ...]:
+        """The numbers that the C++ takes after the arrays."""
+        return N.size, filter.size
+
+    def _into(self, out: np.ndarray | None, shape: tuple[int, ...], **arrays: np.ndarray) -> np.ndarray:
         if out is None:
-            out = np.empty_like(N)
-        _require_float32("out", out)
-        if out.shape != N.shape:
-            raise ValueError(f"out has shape {out.shape}; expected {N.shape}, one output per cell of N")
-        if np.may_share_memory(N, out):
-            raise ValueError("out shares memory with N: outputs would overwrite cells that later outputs read")
-        self.compute(N, filter, out)
+            out = np.empty(shape, np.float32)
+        _require_float32(out=out)
+        if out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}; expected {shape}, a cell for each output")
+        for name, array in arrays.items():
+            if np.may_share_memory(array, out):
+                raise ValueError(f"out shares memory with {name}: outputs would overwrite what later outputs read")
+        self.compute(*arrays.values(), out)
         return out
+
+
+@dataclass(frozen=True)
+class LayerBaseline(Baseline):
+    """A named CPU program for a convolution layer. The name stands in every figure that uses it."""
+
+    # Rows narrower and wider than a vector, and ragged.
+    checked: ClassVar[Sequence[tuple]] = (
+        ((1, 1, 1, 1), (1, 1, 1, 1)), ((2, 3, 9, 12), (5, 3, 4, 4)), ((1, 2, 8, 22), (7, 2, 7, 7)), ((3, 1, 11, 49), (4, 1, 3, 3)),
+    )  # fmt: skip
+
+    def call(self, x: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """y, float32, shape (B, M, H - K + 1, W - K + 1), of x (B, C, H, W) and filter (M, C, K, K): see `conv2d`.
+
+        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of fresh memory can cost
+        more than the sums. Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not fit.
+        """
+        _require_float32(x=x, filter=filter)
+        return self._into(out, _layer_shape(x, filter), x=x, filter=filter)
+
+    def want(self, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
+        """What the oracle says."""
+        return conv2d(x, filter)
+
+    @staticmethod
+    def sizes(x: np.ndarray, filter: np.ndarray) -> tuple[int, ...]:
+        """The numbers that the C++ takes after the arrays."""
+        images, channels, rows, columns = x.shape
+        return images, channels, len(filter), rows, columns, filter.shape[2]
+
+
+def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]:
+    """The shape of y. Raises ValueError where x and filter have another rank or do not fit."""
+    if x.ndim != 4 or filter.ndim != 4 or filter.shape[2] != filter.shape[3]:
+        raise ValueError(f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, K)")
+    if x.shape[1] != filter.shape[1]:
+        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many")
+    images, channels, rows, columns = x.shape
+    return limits.ConvShape(images, channels, len(filter), rows, columns, filter.shape[2]).y_shape
 
 
 def cpu_baselines() -> dict[str, Baseline]:
@@ -159,29 +218,89 @@ def cpu_baselines() -> dict[str, Baseline]:
     return dict(_cpu_baselines(toolchain.find_compiler()))
 
 
+def conv2d_baselines() -> dict[str, LayerBaseline]:
+    """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
+
+    Compiled and checked against `conv2d` as `cpu_baselines` are, and with the same errors.
+    """
+    return dict(_conv2d_baselines(toolchain.find_compiler()))
+
+
+_PLAINLY = "one output after the other, one multiply-add after the other"
+
+
 @functools.cache
 def _cpu_baselines(compiler: toolchain.Compiler) -> dict[str, Baseline]:
+    described = {
+        "one_core": _PLAINLY,
+        **{f"unrolled_{u}": f"{u} taps at a time, {u} partial sums" for u in UNROLLED},
+        "swapped": "one tap over 2,048 neighbouring outputs, so that it vectorises",
+        "all_cores": "as with the loops swapped, the outputs shared among all cores",
+    }
+    in_numpy = Baseline("NumPy", "numpy.correlate in float32, on one core", _numpy_conv1d)
+    return _compiled(compiler, "conv1d", in_numpy, described)
+
+
+@functools.cache
+def _conv2d_baselines(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
+    described = {
+        "one_core": _PLAINLY,
+        "swapped": "one tap over 16 outputs of 4 output maps, in vector registers",
+        "all_cores": "as with the loops swapped, the images shared among all cores",
+    }
+    words = "one matrix product for each image, by the BLAS that NumPy was built with"
+    return _compiled(compiler, "conv2d", LayerBaseline("NumPy", words, _numpy_conv2d), described)
+
+
+def _compiled(compiler: toolchain.Compiler, source: str, in_numpy: Baseline, described: dict[str, str]) -> dict[str, Baseline]:
+    """``in_numpy`` and, of its kind, the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp: all found right."""
     openmp = toolchain.supports_openmp()
-    library = load_cpp("conv1d", cpu_source("conv1d"), toolchain.OPENMP_FLAGS if openmp else ())
+    library = load_cpp(source, cpu_source(source), toolchain.OPENMP_FLAGS if openmp else ())
     cores = library.use_cores(usable_cores())
     if openmp:
-        all_cores = f"C++, {cores} core{'s' if cores > 1 else ''} (OpenMP)"
+        all_cores = f"{cores} core{'s' if cores > 1 else ''} (OpenMP)"
     else:
-        all_cores = "C++, one core (no OpenMP)"
+        all_cores = "one core (no OpenMP)"
         print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
-    named = {
-        "one_core": ("C++, one core", "one output after the other, one multiply-add after the other"),
-        **{f"unrolled_{u}": (f"C++, one core, unrolled by {u}", f"{u} taps at a time, {u} partial sums") for u in UNROLLED},
-        "swapped": ("C++, one core, loops swapped", "one tap over 2,048 neighbouring outputs, so that it vectorises"),
-        "all_cores": (all_cores, "as with the loops swapped, the outputs shared among all cores"),
-    }
-    numpy_words = "numpy.correlate in float32, on one core"
-    found = {"numpy": Baseline("NumPy", numpy_words, _numpy_conv1d)}
-    for key, (name, words) in named.items():
-        found[key] = Baseline(name, words, _bind(library, f"conv1d_{key}"))
+    names = {"one_core": "one core", "swapped": "one core, loops swapped", "all_cores": all_cores}
+    names |= {f"unrolled_{u}": f"one core, unrolled by {u}" for u in UNROLLED}
+    found = {"numpy": in_numpy}
+    for key, words in described.items():
+        compute = _bind(library, f"{source}_{key}", in_numpy.sizes)
+        found[key] = dataclasses.replace(in_numpy, name=f"C++, {names[key]}", description=words, compute=compute)
     for baseline in found.values():
         require_correct(baseline)
     return found
+
+
+def require_correct(baseline: Baseline) -> None:
+    """Compares a baseline with its oracle at ragged shapes; raises BaselineError at the first difference."""
+    random = np.random.default_rng(0)
+    for shapes in baseline.checked:
+        cells, filter = (random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
+        want = baseline.want(cells, filter)
+        scale = baseline.want(np.abs(cells), np.abs(filter))  # the size of the terms: rounding errors grow with it
+        terms = filter.size if filter.ndim == 1 else filter[0].size
+        error = np.abs(baseline.call(cells, filter, np.full(want.shape, np.nan, np.float32)) - want)
+        wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # written so that NaN counts as wrong
+        if wrong.any():
+            place = [int(i) for i in np.argwhere(wrong)[0]]
+            raise BaselineError(
+                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {want.size} outputs "
+                f"differ for cells {cells.shape} and filter {filter.shape}, the first at {place}"
+            )
+
+
+def _numpy_conv1d(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+    out[:] = np.correlate(np.pad(N, filter.size // 2), filter, mode="valid")
+
+
+def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+    weights = filter.reshape(len(filter), -1)
+    for image, outputs in zip(x, out, strict=True):
+        windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))  # (C, out_h, out_w, K, K)
+        columns = windows.transpose(0, 3, 4, 1, 2).reshape(weights.shape[1], -1)
+        np.matmul(weights, columns, out=outputs.reshape(len(weights), -1))
 
 
 def usable_cores() -> int:
@@ -206,142 +325,6 @@ def _container_cores(folder: Path, cores: int) -> int:
         except OSError:
             return cores
     return int(quota) // int(period) if quota.strip() not in ("max", "-1") else cores
-
-
-def _numpy_conv1d(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
-    out[:] = np.correlate(np.pad(N, filter.size // 2), filter, mode="valid")
-
-
-def require_correct(baseline: Baseline) -> None:
-    """Compares a baseline with the oracle at ragged sizes; raises BaselineError at the first difference."""
-    random = np.random.default_rng(0)
-    for n, width in _CHECKED_CASES:
-        N, filter = (random.uniform(-1, 1, size).astype(np.float32) for size in (n, width))
-        want = conv1d(N, filter)
-        scale = conv1d(np.abs(N), np.abs(filter))  # the size of the terms: rounding errors grow with it
-        error = np.abs(baseline.call(N, filter) - want)
-        wrong = ~(error <= 1e-6 * (width + 1) * scale)  # written so that NaN counts as wrong
-        if wrong.any():
-            i = int(np.flatnonzero(wrong)[0])
-            raise BaselineError(
-                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {n} outputs "
-                f"differ for a filter of {width}, the first at index {i}"
-            )
-
-
-# ---- a convolution layer on the CPU ----
-
-# (images, channels, output maps, rows, columns, filter width): rows narrower and wider than a vector, and ragged
-_CHECKED_LAYERS = ((1, 1, 1, 1, 1, 1), (2, 3, 5, 9, 12, 4), (1, 2, 7, 8, 22, 7), (3, 1, 4, 11, 49, 3))
-
-
-@dataclass(frozen=True)
-class LayerBaseline:
-    """A named CPU program for a convolution layer. The name stands in every figure that uses it."""
-
-    name: str
-    description: str
-    compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-
-    def call(self, x: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """y, float32, shape (B, M, H - K + 1, W - K + 1), of x (B, C, H, W) and filter (M, C, K, K): see `conv2d`.
-
-        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of fresh memory can cost
-        more than the sums. Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not fit.
-        """
-        _require_float32("x", x)
-        _require_float32("filter", filter)
-        shape = _layer_shape(x, filter)
-        if out is None:
-            out = np.empty(shape, np.float32)
-        _require_float32("out", out)
-        if out.shape != shape:
-            raise ValueError(f"out has shape {out.shape}; expected {shape}, one output for each place of the filter")
-        if np.may_share_memory(x, out) or np.may_share_memory(filter, out):
-            raise ValueError("out shares memory with x or filter: outputs would overwrite what later outputs read")
-        self.compute(x, filter, out)
-        return out
-
-
-def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]:
-    """The shape of y. Raises ValueError where x and filter have another rank or do not fit."""
-    if x.ndim != 4 or filter.ndim != 4 or filter.shape[2] != filter.shape[3]:
-        raise ValueError(f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, K)")
-    if x.shape[1] != filter.shape[1]:
-        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many")
-    images, channels, rows, columns = x.shape
-    return limits.ConvShape(images, channels, len(filter), rows, columns, filter.shape[2]).y_shape
-
-
-def conv2d_baselines() -> dict[str, LayerBaseline]:
-    """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
-
-    Compiled and checked against `conv2d` as `cpu_baselines` are, and with the same errors.
-    """
-    return dict(_conv2d_baselines(toolchain.find_compiler()))
-
-
-@functools.cache
-def _conv2d_baselines(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
-    openmp = toolchain.supports_openmp()
-    library = load_cpp("conv2d", cpu_source("conv2d"), toolchain.OPENMP_FLAGS if openmp else ())
-    cores = library.use_cores(usable_cores())
-    if openmp:
-        all_cores = f"C++, {cores} core{'s' if cores > 1 else ''} (OpenMP)"
-    else:
-        all_cores = "C++, one core (no OpenMP)"
-        print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
-    named = {
-        "one_core": ("C++, one core", "one output after the other, one multiply-add after the other"),
-        "swapped": ("C++, one core, loops swapped", "one tap over 16 outputs of 4 output maps, in vector registers"),
-        "all_cores": (all_cores, "as with the loops swapped, the images shared among all cores"),
-    }
-    numpy_words = "one matrix product for each image, by the BLAS that NumPy was built with"
-    found = {"numpy": LayerBaseline("NumPy", numpy_words, _numpy_conv2d)}
-    for key, (name, words) in named.items():
-        found[key] = LayerBaseline(name, words, _bind_layer(library, f"conv2d_{key}"))
-    for baseline in found.values():
-        require_correct_layer(baseline)
-    return found
-
-
-def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
-    weights = filter.reshape(len(filter), -1)
-    for image, outputs in zip(x, out, strict=True):
-        windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))  # (C, out_h, out_w, K, K)
-        columns = windows.transpose(0, 3, 4, 1, 2).reshape(weights.shape[1], -1)
-        np.matmul(weights, columns, out=outputs.reshape(len(weights), -1))
-
-
-def _bind_layer(library: ctypes.CDLL, symbol: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
-    function = getattr(library, symbol)
-    function.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 6
-    function.restype = None
-
-    def compute(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
-        images, channels, rows, columns = x.shape
-        sizes = images, channels, len(filter), rows, columns, filter.shape[2]
-        function(out.ctypes.data, x.ctypes.data, filter.ctypes.data, *sizes)
-
-    return compute
-
-
-def require_correct_layer(baseline: LayerBaseline) -> None:
-    """Compares a baseline with `conv2d` at ragged shapes; raises BaselineError at the first difference."""
-    random = np.random.default_rng(0)
-    for images, channels, maps, rows, columns, width in _CHECKED_LAYERS:
-        x = random.uniform(-1, 1, (images, channels, rows, columns)).astype(np.float32)
-        filter = random.uniform(-1, 1, (maps, channels, width, width)).astype(np.float32)
-        want = conv2d(x, filter)
-        scale = conv2d(np.abs(x), np.abs(filter))  # the size of the terms: rounding errors grow with it
-        error = np.abs(baseline.call(x, filter, np.full(want.shape, np.nan, np.float32)) - want)
-        wrong = ~(error <= 2.0**-24 * (filter[0].size + 1) * scale)  # written so that NaN counts as wrong
-        if wrong.any():
-            place = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise BaselineError(
-                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {want.size} outputs "
-                f"differ for x {x.shape} and filter {filter.shape}, the first at y{list(place)}"
-            )
 
 
 # ---- C++ on the CPU ----
@@ -372,17 +355,17 @@ def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = Fals
     library = load_cpp("yours", text)
     if not hasattr(library, function):
         raise LookupError(f'the C++ text defines no function {function!r}; expected extern "C" void {function}(...)')
-    compute = _bind(library, function)
+    compute = _bind(library, function, Baseline.sizes)
     return Baseline(function, "C++ given as text", _with_guards(compute) if guarded else compute)
 
 
-def _bind(library: ctypes.CDLL, symbol: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+def _bind(library: ctypes.CDLL, symbol: str, sizes: Callable[..., tuple[int, ...]]) -> Callable[..., None]:
     function = getattr(library, symbol)
-    function.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 2
     function.restype = None
 
-    def compute(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
-        function(out.ctypes.data, N.ctypes.data, filter.ctypes.data, N.size, filter.size)
+    def compute(cells: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
+        arrays = (ctypes.c_void_p(array.ctypes.data) for array in (out, cells, filter))
+        function(*arrays, *map(ctypes.c_longlong, sizes(cells, filter)))
 
     return compute
 

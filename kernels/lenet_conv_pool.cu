@@ -1,6 +1,6 @@
 // lenet_conv_pool.cu -- convolution, ReLU and max-pool in one launch: the sums never leave the multiprocessor
 //
-// Computes   y = max-pool POOL of max(0, x * filter), valid, not flipped; windows over the lower or right edge are cut
+// Computes   y = max-pool POOL of max(0, x * filter), valid, not flipped; windows over the lower or right edge are cut; NaN stays
 // Idea       conv2d_register_tiled's patches, but a patch hands on its largest sums. Of floats that are not negative the larger
 //            one has the larger bits, and the others are negative ints: a maximum of ints from 0 is ReLU and pool at once.
 // Arrays     x: float32, (B, CHANNELS, HEIGHT, WIDTH), aligned to 16 bytes; y: float32, (B, OUTPUT_MAPS, POOLED_H, POOLED_W)

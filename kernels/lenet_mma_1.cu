@@ -7,7 +7,7 @@
 // Arrays     x: float32, (B, 1, 86, 86), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 4, 40, 40), aligned to 8; no alias.
 //            filter: halves in the order of A's registers, times a power of two, whose inverse comes last
 // Launch     block = 32 * WARPS; grid = any: block i takes images i, i + gridDim.x, ...; the next one arrives during the sums
-// Sizes      any B. NaN counts as 0, as in fmaxf.
+// Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: FOURS * 16 + PARTS * PAIRS * 4 bytes
 // Constants  PARTS (1: FP16 operands, FP32 sums; 2: FP32 accuracy), WARPS, RESIDENT (blocks of a multiprocessor) by -D (below)
 // Reference  helpers.network.max_pool of helpers.network.relu of helpers.reference.conv2d
@@ -59,9 +59,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_1(floa
             float* to = y + (((size_t)b * MAPS + g % MAPS) * (OUT / 2) + row) * (OUT / 2) + 2 * q;
             #pragma unroll
             for (int n = 0; n < TILES; ++n) {
-                const float one = fmaxf(fmaxf(sum[n][0], sum[n][2]), 0.0f), two = fmaxf(fmaxf(sum[n][1], sum[n][3]), 0.0f);
-                const float left = fmaxf(one, __shfl_xor_sync(~0u, one, 16)), right = fmaxf(two, __shfl_xor_sync(~0u, two, 16));
-                if (g < MAPS) *reinterpret_cast<float2*>(to + 8 * n) = make_float2(left * unscale, right * unscale);
+                // As in lenet_conv_pool a maximum of ints from 0 is the ReLU, too; fmaxf would lose a NaN.
+                const int one = max(0, max(__float_as_int(sum[n][0]), __float_as_int(sum[n][2])));
+                const int two = max(0, max(__float_as_int(sum[n][1]), __float_as_int(sum[n][3])));
+                const int left = max(one, __shfl_xor_sync(~0u, one, 16)), right = max(two, __shfl_xor_sync(~0u, two, 16));
+                const float2 made = make_float2(__int_as_float(left) * unscale, __int_as_float(right) * unscale);
+                if (g < MAPS) *reinterpret_cast<float2*>(to + 8 * n) = made;
             }
         }
     }

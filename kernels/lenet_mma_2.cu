@@ -6,8 +6,8 @@
 // Arrays     x: float32, (B, 4, 40, 40), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 16, 9, 9); must not alias.
 //            filter: halves in the order of A's registers, times a power of two, whose inverse comes last
 // Launch     block = 32 * 9: a warp for each row of windows; grid = any: block i takes images i, i + gridDim.x, ...
-// Sizes      any B. NaN counts as 0, as in fmaxf.
-// Memory     shared, dynamic: FRAGMENTS * 512 + FOURS * 16 + (PARTS * HALVES + 32) * 4 bytes
+// Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
+// Memory     shared, dynamic: FRAGMENTS * 512 + FOURS * 16 + PARTS * HALVES * 4 bytes
 // Constants  PARTS (1: FP16 operands, FP32 sums; 2: FP32 accuracy), RESIDENT (blocks of a multiprocessor) by -D (defaults below)
 // Reference  helpers.network.max_pool of helpers.network.relu of helpers.reference.conv2d
 #ifndef PARTS
@@ -29,7 +29,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2(floa
     Pair* cells = reinterpret_cast<Pair*>(arriving + FOURS);                  // this one, in halves: [part][channel][row][pair]
     const int t = threadIdx.x, lane = t % 32, warp = t / 32, g = lane / 4, q = lane % 4;
     for (int s = t; s < FRAGMENTS * 32; s += THREADS) weights[s] = filter[s];
-    if (t < 32) cells[PARTS * HALVES + t] = 0;   // the last pairs of a row look beyond it: their eighth cell meets a weight of 0
     const float unscale = __uint_as_float(filter[FRAGMENTS * 32].x);
     const float4* from = reinterpret_cast<const float4*>(x);
     Copy<float4, FOURS, THREADS> copy;
@@ -40,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2(floa
         split_cells<FOURS, THREADS>(cells, HALVES, arriving);
         __syncthreads();   // sums need cells that others split; what arrives next overwrites what they read
         if (b + gridDim.x < B) copy.begin(arriving, from + (size_t)(b + gridDim.x) * FOURS);
-        float most[TILES][2] = {};   // the ReLU; [tile][map g or g + 8], of window 4 tile + q
+        int most[TILES][2] = {};   // bits of the largest; from 0: the ReLU. [tile][map g or g + 8], of window 4 tile + q
         #pragma unroll 1
         for (int row = 4 * warp; row < min(4 * warp + 4, OUT); row += 2) {   // Compute: two rows of outputs
             float total[TILES][2][2][4] = {};   // [tile][row][shift]
@@ -66,12 +65,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2(floa
             }
             #pragma unroll
             for (int i = 0; i < TILES * 16; ++i) {   // Pool: pairs 2q, 2q + 1 are a window; the last tile has one pair only
-                float& largest = most[i / 16][i % 4 / 2];
-                if (i < 32 || i % 2 == 0) largest = fmaxf(largest, total[i / 16][i / 8 % 2][i / 4 % 2][i % 4]);
+                int& largest = most[i / 16][i % 4 / 2];
+                if (i < 32 || i % 2 == 0) largest = max(largest, __float_as_int(total[i / 16][i / 8 % 2][i / 4 % 2][i % 4]));
             }
         }
         float* to = y + (((size_t)b * M + g) * WINDOWS + warp) * WINDOWS + q;
         for (int i = 0; i < TILES * 2; ++i)   // Store
-            if (i < 4 || q == 0) to[i % 2 * 8 * WINDOWS * WINDOWS + i / 2 * 4] = most[i / 2][i % 2] * unscale;
+            if (i < 4 || q == 0) to[i % 2 * 8 * WINDOWS * WINDOWS + i / 2 * 4] = __int_as_float(most[i / 2][i % 2]) * unscale;
     }
 }

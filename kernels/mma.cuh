@@ -78,6 +78,12 @@ __device__ __forceinline__ void multiply(float (&sum)[4], const uint4& a, Pair l
 #endif
 }
 
+// A product of FP32 numbers is three products of halves, the smaller first: what rounding left of the cells with the weights'
+// larger halves, the cells' larger halves with what it left of the weights, the larger halves.
+constexpr int PRODUCTS = PARTS == 2 ? 3 : 1;
+__host__ __device__ constexpr int rest_of_cells(int product) { return PARTS == 2 && product == 0; }
+__host__ __device__ constexpr int rest_of_weights(int product) { return PARTS == 2 && product == 1; }
+
 // COUNT vectors, copied from global to shared memory by THREADS threads; between begin and end they are on their way.
 template <class Vector, int COUNT, int THREADS> struct Copy {
     static constexpr int ROUNDS = (COUNT + THREADS - 1) / THREADS;
@@ -120,4 +126,48 @@ template <int COUNT, int THREADS> __device__ __forceinline__ void split_cells(Pa
         const int s = k * THREADS + threadIdx.x;
         if (s < COUNT) store_halves(halves + 2 * s, PARTS == 2 ? halves + part + 2 * s : nullptr, arrived[s]);
     }
+}
+// The same for all threads of a block, between barriers: `arrived` may be filled again. Halves stay where they are, and the two
+// buffers change places.
+template <int COUNT, int THREADS> __device__ __forceinline__ void take_cells(Pair*& cells, int part, Four*& arrived)
+{
+#if HALF_IO
+    Pair* const taken = reinterpret_cast<Pair*>(arrived);
+    arrived = reinterpret_cast<Four*>(cells), cells = taken;
+#else
+    split_cells<COUNT, THREADS>(cells, part, arrived);
+    __syncthreads();   // threads read what others split
+#endif
+}
+
+// Outputs of a block, gathered in shared memory, leave for y in the background; each call is made by all threads:
+//   outputs_are_made, a barrier, outputs_leave ... outputs_have_left, a barrier: their memory may be written again.
+#if INLINE_PTX && __CUDA_ARCH__ >= 900
+#define BULK_COPIES 1
+#else
+#define BULK_COPIES 0
+#endif
+__device__ __forceinline__ void outputs_are_made()   // what this thread wrote is seen by the copy engine
+{
+#if BULK_COPIES
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+template <int THREADS> __device__ __forceinline__ void outputs_leave(Cell* to, const Cell* from, int count)   // whole 16 bytes
+{
+#if BULK_COPIES
+    if (threadIdx.x > 0) return;
+    const unsigned there = (unsigned)__cvta_generic_to_shared(from), bytes = count * sizeof(Cell);
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(there), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.commit_group;");
+#else
+    for (int i = threadIdx.x; i < count * (int)sizeof(Cell) / 16; i += THREADS)
+        reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+#endif
+}
+__device__ __forceinline__ void outputs_have_left()
+{
+#if BULK_COPIES
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
 }

@@ -14,6 +14,15 @@ settings.register_profile("labs", deadline=None)
 settings.load_profile("labs")
 
 
+@pytest.fixture
+def gpu() -> device.Device:
+    """The selected GPU; a test that asks for it is skipped without one."""
+    selected = device.select()
+    if selected.kind != "gpu":
+        pytest.skip(f"no GPU: {selected.why}")
+    return selected
+
+
 def pytest_collection_modifyitems(config, items):
     marked = [item for item in items if item.get_closest_marker("gpu")]
     reason = why_not_gpu(config.option.markexpr) if marked else None

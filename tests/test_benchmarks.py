@@ -260,14 +260,6 @@ def test_arguments():
 # With a real clock
 
 
-@pytest.fixture
-def gpu():
-    selected = device.select()
-    if selected.kind != "gpu":
-        pytest.skip(f"no GPU: {selected.why}")
-    return selected
-
-
 @pytest.mark.gpu
 def test_conv1d_on_a_gpu(gpu):
     rows = Conv1dBenchmark((10**6,), (3,), budget_s=0.02).measure()

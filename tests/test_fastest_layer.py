@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from helpers import checking, kernels, layer, precision, reference, simulator
-from helpers.layer import FASTEST, LayerError, mma_pairs, mma_quads
+from helpers.layer import FASTEST, LayerError, mma_halves, mma_pairs, mma_quads
 from helpers.limits import ConvShape
 from tests.test_mutants import MMA, require_named
 
-PAIRS, QUADS = FASTEST
+PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)
 # (B, C, M, H, W, K): one task a warp and several; an odd channel; maps that fill no group, and several groups; tasks side by side.
 PAIRS_SHAPES = ((1, 1, 1, 8, 8, 7), (3, 2, 16, 10, 40, 7), (2, 3, 5, 10, 14, 5), (5, 1, 17, 6, 52, 3), (1, 4, 16, 40, 40, 7))
 QUADS_SHAPES = ((1, 1, 1, 8, 8, 7), (3, 1, 4, 12, 86, 7), (2, 1, 6, 10, 14, 5), (5, 1, 9, 6, 100, 3), (1, 1, 12, 28, 28, 7))
 CASES = [
-    *(pytest.param(mma_pairs(parts), sizes, id=f"pairs-{parts}-{sizes}") for parts in (1, 2) for sizes in PAIRS_SHAPES),
+    *(pytest.param(spec, sizes, id=f"{spec.name}-{sizes}") for spec in (PAIRS, HALVES) for sizes in PAIRS_SHAPES),
     *(pytest.param(mma_quads(parts), sizes, id=f"quads-{parts}-{sizes}") for parts in (1, 2) for sizes in QUADS_SHAPES),
 ]
 
@@ -45,9 +45,10 @@ def test_table(spec, sizes):
     layer.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
 
 
-@pytest.mark.parametrize("spec", [mma_pairs(1, half_io=True), mma_quads(1, half_io=True)], ids=NAMES)
+@pytest.mark.parametrize("spec", [mma_halves(half_io=True), mma_quads(1, half_io=True)], ids=lambda spec: spec.name)
 def test_halves_in_and_out(spec):
-    shape = ConvShape(3, 1, 5, 10, 14, 5)
+    shape = ConvShape(3, 1, 5, 12, 20, 5)
+    spec = replace(spec, warps=2, blocks=2, resident=1)
     x, filter = problem(shape)
     y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
     (findings,) = spec.simulate(
@@ -58,21 +59,21 @@ def test_halves_in_and_out(spec):
     checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=spec.precision.sum_atol(x, filter), name=spec.name)
 
 
-@pytest.mark.parametrize("make", [mma_pairs, mma_quads], ids=NAMES)
+@pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 300.0])
-def test_small_and_large_weights_are_as_exact(make, size):
+def test_small_and_large_weights_are_as_exact(spec, size):
     shape = ConvShape(1, 1, 4, 10, 14, 7)
     x, filter = problem(shape, size)
-    y, want = run(replace(make(2), warps=2), x, filter), reference.conv2d(x, filter)
+    y, want = run(replace(spec, warps=2), x, filter), reference.conv2d(x, filter)
     assert np.abs(y - want).max() <= 1e-6 * np.abs(want).max()
 
 
-@pytest.mark.parametrize("make", [mma_pairs, mma_quads], ids=NAMES)
-def test_one_part_does_not_pass_for_float32(make):
+@pytest.mark.parametrize("spec", [HALVES, mma_quads(1)], ids=lambda spec: spec.name)
+def test_one_part_does_not_pass_for_float32(spec):
     shape = ConvShape(1, 1, 4, 10, 14, 7)
     x, filter = problem(shape)
-    y = run(replace(make(1), warps=2), x, filter)
-    layer.check(y, x, filter, precision=make(1).precision)
+    y = run(replace(spec, warps=2), x, filter)
+    layer.check(y, x, filter, precision=spec.precision)
     with pytest.raises(checking.CheckError):
         layer.check(y, x, filter)
 
@@ -99,7 +100,7 @@ def test_the_arrangement_holds_each_weight_of_each_shift_once(spec):
 
 def test_a_fragment_by_hand():
     filter = np.arange(1, 1 + 16 * 2 * 7 * 7, dtype=np.float32).reshape(16, 2, 7, 7)
-    packed = replace(PAIRS, parts=1).arrange(filter)
+    packed = HALVES.arrange(filter)
     scale = layer.power_of_two(filter)
     found = packed[:-16].view(np.float16).reshape(7, 2, 32, 4, 2) / np.float16(scale)  # step, shift, lane, register, half
     lane = 4 * 3 + 1  # g = 3, q = 1: maps 3 and 11, columns 2 and 3
@@ -114,14 +115,16 @@ def test_a_fragment_by_hand():
 
 REFUSED = [
     (PAIRS, {"K": 4}, r"takes K = 3, 5 or 7 and even rows and columns.*conv2d_register_tiled takes any shape"),
-    (QUADS, {"K": 9}, "takes K = 3, 5 or 7"),
+    (QUADS, {"K": 9, "C": 1}, "takes K = 3, 5 or 7"),
     (PAIRS, {"H": 21}, "even rows and columns"),
     (QUADS, {"W": 21, "C": 1}, "even rows and columns"),
     (QUADS, {"C": 2}, "takes one channel, not 2: take conv2d_mma_pairs; conv2d_register_tiled takes any shape"),
     (PAIRS, {"H": 200, "W": 200}, r"bytes of shared memory.*has 232,448\. conv2d_register_tiled takes any shape"),
     (PAIRS, {"stride": 2}, "moves the filter cell by cell"),
-    (mma_pairs(2, half_io=True), {}, "1 where x is half"),
-    (mma_pairs(3), {}, "has parts = 1 or 2"),
+    (HALVES, {"C": 5}, "weights of 4 channels in registers, not of 5; conv2d_register_tiled takes any shape"),
+    (mma_halves(half_io=True), {"M": 1, "H": 16}, "pieces of whole vectors of 8, not of 140 outputs"),
+    (mma_quads(2, half_io=True), {"C": 1}, "1 where x is half"),
+    (mma_quads(3), {"C": 1}, "has parts = 1 or 2"),
     (replace(PAIRS, warps=33), {}, "has 1,056 threads"),
 ]
 
@@ -136,7 +139,9 @@ def test_what_they_do_not_take_is_refused_and_the_portable_kernel_named(spec, si
 def test_the_network_s_layers_are_taken():
     for spec, name in ((QUADS, "layer 1"), (PAIRS, "layer 2"), (QUADS, "layer E1")):
         spec.require(layer.shape_of(name, 100_000))
-    assert PAIRS.shared(layer.shape_of("layer 2", 1)) == 14 * 2 * 2 * 512 + 25600 + 2 * 12800 + 128 + 9 * 2560
+    assert PAIRS.shared(layer.shape_of("layer 2", 1)) == 14 * 2 * 2 * 512 + 25600 + 2 * 12800 + 128 + 4 * 16 * 34 * 34
+    assert QUADS.bands(layer.shape_of("layer 1", 1)) == 2  # so that two blocks share a multiprocessor's memory
+    assert mma_quads(1, half_io=True).bands(layer.shape_of("layer 1", 1)) == 1
     assert PAIRS.grid(layer.shape_of("layer 2", 100)) == (100, 1, 1)
     assert QUADS.grid(layer.shape_of("layer 1", 10_000)) == (264, 1, 1)
 
@@ -150,18 +155,17 @@ def test_the_device_s_calls_give_the_same(monkeypatch, spec):
 
 
 def test_stores_write_whole_sectors():
-    """34 columns of a row are 136 bytes: they share sectors with their neighbours, and with nobody where two rows lie together."""
+    """34 columns of a row are 136 bytes, no whole sectors; an image's outputs as one piece are."""
     x, filter = problem(layer.shape_of("layer 2", 1))
-    _, (seen,) = layer.simulate(mma_pairs(1), x, filter)
-    whole = 4 * 16 * 34 * 34 / 32
-    assert whole <= seen.global_store_sectors <= 1.25 * whole
+    _, (seen,) = layer.simulate(HALVES, x, filter)
+    assert seen.global_store_sectors == 4 * 16 * 34 * 34 / 32
     assert seen.findings == ()
 
 
-COMPILED = [("sm_75", spec, "layer 1") for spec in FASTEST] + [
-    ("sm_90", make(parts, half_io), name)
-    for make, name in ((mma_pairs, "layer 2"), (mma_quads, "layer 1"))
-    for parts, half_io in ((2, False), (1, False), (1, True))
+COMPILED = [
+    *(("sm_75", spec, "layer 1") for spec in FASTEST),
+    *(("sm_90", spec, "layer 2") for spec in (PAIRS, HALVES, mma_halves(half_io=True))),
+    *(("sm_90", spec, "layer 1") for spec in (QUADS, mma_quads(1), mma_quads(1, half_io=True))),
 ]
 
 
@@ -177,7 +181,7 @@ def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_
     if arch == "sm_90":
         assert registers * 32 * spec.warps * spec.resident <= 65536
         assert spilled <= 128
-        assert bool(spilled) == (spec.name == PAIRS.name and spec.parts == 2)
+        assert bool(spilled) == (spec.name == HALVES.name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -187,16 +191,16 @@ def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_
 @pytest.mark.parametrize("mutant", MMA, ids=lambda mutant: mutant.name)
 def test_mutants_are_rejected(mutant):
     spec = next(replace(spec, warps=2, blocks=1, resident=1) for spec in FASTEST if spec.name == mutant.original)
-    x, filter = problem(ConvShape(2, 1 if spec.quads else 2, 5, 10, 14, 5))
+    x, filter = problem(ConvShape(2, 1 if spec.name == QUADS.name else 2, 16, 10, 14, 5))
     y, (findings,) = layer.simulate(spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)})
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
     assert not findings, findings[0]
     with pytest.raises(checking.CheckError) as error:
-        layer.check(y, x, filter, mutant.name)
+        layer.check(y, x, filter, mutant.name, precision=spec.precision)
     assert error.value.diagnosis.kind == mutant.kind, error.value
 
 
 def test_each_kernel_has_four_mutants():
-    assert [sum(mutant.original == name for mutant in MMA) for name in NAMES] == [4, 4]
+    assert [sum(mutant.original == name for mutant in MMA) for name in NAMES] == [4, 4, 4]

@@ -558,14 +558,6 @@ def test_weights_for_a_layer_outside_the_network_are_refused(synthetic):
 # On a GPU
 
 
-@pytest.fixture
-def gpu():
-    selected = device.select()
-    if selected.kind != "gpu":
-        pytest.skip(f"no GPU: {selected.why}")
-    return selected
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
 def test_problems_on_a_gpu(gpu, spec):

@@ -1,6 +1,7 @@
 """The network on the device: its kernels one by one, the whole, and the check that must see what is wrong with one."""
 
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, datasets, device, kernels, layer, lenet, lenet_times, network, reference, simulator, timing
+from helpers import checking, datasets, device, kernels, layer, lenet, lenet_times, network, reference, results, simulator, timing
 from helpers.layer import LayerError
 from helpers.lenet import ConvPool
 from helpers.limits import ConvShape
@@ -251,6 +252,19 @@ def test_one_half_is_less_exact_and_is_seen(name):
         checking.check(y, want, rtol=0, atol=layer.conv2d_atol(x, filter))
 
 
+@pytest.mark.parametrize("name", lenet.LAYERS)
+def test_cells_need_not_be_whole_numbers(name):
+    """Pixels are, and have no lower half."""
+    x, filter = problem(layer.shape_of(name, 1))
+    assert not check_pooled(mma(name), x, filter)
+    y, _ = pooled(mma(name), x, filter)
+    want = want_pooled(x, filter, mma(name).pool)
+    assert np.abs(y - want).max() <= 1e-6 * want.max()
+    without = kernels.source(mma(name).name).replace("if (PARTS == 2) multiply", "if (PARTS == 3) multiply")
+    with pytest.raises(checking.CheckError):
+        check_pooled(mma(name), x, filter, without)
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 3e4])
 def test_small_and_large_weights_are_scaled(scale):
     x, filter = real("layer 1")
@@ -260,12 +274,29 @@ def test_small_and_large_weights_are_scaled(scale):
     assert np.abs(y - want).max() <= 1e-6 * want.max()
 
 
-def test_every_weight_is_in_its_fragments():
-    quads, pairs = mma("layer 1").fragments, mma("layer 2").fragments
-    assert quads.shape == (4, 2, 32, 8) and pairs.shape == (28, 2, 32, 8)
-    assert (np.bincount(quads[quads >= 0]) == 2 * 4).all()  # in both parts, for the four outputs of a quad
-    assert (np.bincount(pairs[pairs >= 0]) == 2 * 2).all()  # for the two outputs of a pair
-    assert quads.max() == 4 * 49 - 1 and pairs.max() == 16 * 4 * 49 - 1
+@pytest.mark.parametrize(("name", "steps", "outputs"), [("layer 1", 4, 4), ("layer 2", 28, 2)])
+def test_every_weight_is_in_its_fragments(name, steps, outputs):
+    shape = layer.shape_of(name, 1)
+    numbers = np.arange(1, 1 + math.prod(shape.filter_shape), dtype=np.uint16).reshape(shape.filter_shape)
+    parts = np.stack([numbers, numbers + 10_000]).view(np.float16)  # bits that tell where each half comes from
+    found = np.ascontiguousarray(mma(name).fragments(parts)).view(np.uint16)
+    assert found.shape == (steps, 2, 32, 8)
+    for part, first in enumerate((0, 10_000)):
+        counted = np.bincount(found[:, part][found[:, part] > 0] - first, minlength=1)
+        assert (counted[1:] == outputs).all() and len(counted) == 1 + numbers.size  # for each output of a quad, or a pair
+
+
+@pytest.mark.parametrize("kernel", ["lenet_mma_1", "lenet_mma_2", "lenet_conv_pool"])
+def test_a_fused_kernel_passes_nan_on(kernel):
+    number = int(kernel[-1]) if kernel[-1].isdigit() else 1
+    x, filter = real(lenet.LAYERS[number - 1], 2)
+    x[1, 0, 20, 21] = np.nan
+    spec = lenet.pooled_named(kernel, lenet.POOLS[number - 1])
+    y, found = pooled(spec, x, filter)
+    want = want_pooled(x, filter, spec.pool)
+    assert np.isnan(y)[np.isnan(want)].all() and np.isnan(want).any() and not np.isnan(y[0]).any() and not found
+    with pytest.raises(checking.CheckError, match="NaN"):
+        checking.check(y, want_pooled(np.nan_to_num(x), filter, spec.pool), rtol=0, atol=1e30)
 
 
 def test_mma_pool_takes_its_layer_only():
@@ -372,6 +403,41 @@ def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
     if device.select().kind == "simulator":
         with pytest.raises(timing.NoClockError):
             next(lenet_times.stage_times(checker, "fused", lenet.FUSED))
+
+
+def test_rows_of_a_record(monkeypatch):
+    monkeypatch.setattr(lenet_times, "PARTS", (1, 2))
+    monkeypatch.setattr(timing, "time_gpu", lambda launch, **how: launch(None))
+    monkeypatch.setattr(timing, "time_end_to_end", lambda call, **how: call() is not None)
+    forms = {name: FORMS[name] for name in ("apart", "mixed")}
+    rows = list(lenet_times.measure(WEIGHTS, datasets.synthetic_images("test", 2), forms, (2,), host="mixed"))
+    stages = [(row["form"], row["stage"]) for row in rows if row["series"] == "stage" and row["form"] == "mixed"]
+    assert stages == [("mixed", stage) for stage in ("resize", "conv 1", "pool 1", "conv + pool 2", "dense")]
+    layers = [(row["form"], row["layer"], row["kernel"], row["batch"]) for row in rows if row["series"] == "layer"]
+    assert layers == [(form, name, kernel, 2) for form in forms for name, kernel in zip(lenet.LAYERS, forms[form], strict=True)]
+    assert [row["series"] for row in rows if row["series"] in ("host", "copy")] == ["host", "copy"] * 4
+    assert {row["megabytes"] for row in rows if row["series"] == "host"} == {2 * 4 * 86**2 / 1e6, 2 * 28**2 / 1e6}
+
+
+def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
+    stages = {"resize": 9.0, "conv 1": 0.5, "pool 1": 0.25, "conv + pool 2": 1.5, "dense": 0.125}
+    told = {"form": "mixed", "batch": 100}
+    rows = [
+        {"series": "accuracy", "network": "N", "form": "mixed", "images": 100, "right": 93},
+        {"series": "accuracy", "network": "another", "form": "mixed", "images": 100, "right": 1},
+        *({"series": "stage", "stage": stage, "median_ms": t, **told} for stage, t in stages.items()),
+        {"series": "whole", "median_ms": 2.25, **told},
+        *({"series": "host", "median_ms": t, **told} for t in (8.0, 7.0)),
+    ]
+    layers = [
+        {"series": "layer", "layer": name, "median_ms": t, **told} for name, t in zip(lenet.LAYERS, (24.0, 19.0), strict=True)
+    ]
+    reported = [r for r in results.reported("course_reports") if r["report"] == "C" and r["optimization"] != "streams"]
+    lines = lenet_times.table(rows + layers, "N", reported).splitlines()
+    assert lines[1].split() == ["ours,", "mixed", "100", "0.500", "1.500", "0.375", "2.250", "24.000", "19.000", "7.000", "0.9300"]
+    assert lenet_times.table(rows, "N", reported).splitlines()[1].split()[-4:] == ["-", "-", "7.000", "0.9300"]
+    assert len(lines) == 5 and all("its fastest: sweep (tile 20)" in line and line.count(" - ") == 4 for line in lines[2:])
+    assert len({len(line) for line in lines}) == 1
 
 
 @pytest.mark.gpu

@@ -172,6 +172,16 @@ def test_halves_that_do_not_fit_are_refused(monkeypatch):
         layer.compile(spec, shape)
 
 
+def test_to_half_is_compiled_once(monkeypatch):
+    """PyCUDA runs nvcc's preprocessor at every compilation of a source with #include, cached or not."""
+    monkeypatch.setenv("LAB_DEVICE", "simulator")
+    shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
+    one, other = (layer.compile(kernel, shape) for kernel in ("conv2d_half", "conv2d_half2"))
+    assert one._to_half is other._to_half
+    one.free()
+    other.free()
+
+
 def test_a_conversion_is_exactly_numpy_s():
     from helpers import kernels, simulator
 

@@ -403,10 +403,21 @@ def test_a_departure_from_the_form_is_found(change, message):
     assert any(error.startswith(message) for error in form_errors(new_notebook(cells=cells)))
 
 
-def test_there_are_labs():
-    numbers = [path.stem[:2] for path in LABS]
-    assert all(number.isdecimal() for number in numbers)
-    assert len(set(numbers)) == len(numbers) >= 5
+def misnumbered(names: list[str]) -> list[str]:
+    """Labs whose number does not follow the one before: names as "NN_words", in order; the first is 00."""
+    return [name for number, name in enumerate(names) if not name.startswith(f"{number:02}_")]
+
+
+def test_a_gap_in_the_numbers_is_found():
+    assert misnumbered(["00_start", "01_next", "02_last"]) == []
+    assert misnumbered(["00_start", "02_last"]) == ["02_last"]
+    assert misnumbered(["01_start"]) == ["01_start"]
+    assert misnumbered(["00_start", "01_next", "01_other"]) == ["01_other"]
+    assert misnumbered(["00_start", "1_next", "notes"]) == ["1_next", "notes"]
+
+
+def test_labs_are_numbered_without_gaps():
+    assert LABS and misnumbered([path.stem for path in LABS]) == []
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)

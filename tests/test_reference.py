@@ -1,6 +1,5 @@
 """The oracle against hand-worked cases and laws; the CPU baselines against the oracle, wrong ones first."""
 
-
 import os
 
 import numpy as np
@@ -85,10 +84,6 @@ def test_bad_input_to_the_oracle_is_explained(N, filter, message):
 # ---- the baselines ----
 
 
-def wrong(compute):
-    return reference.Baseline("wrong on purpose", "", compute)
-
-
 WRONG = {
     "flipped": lambda N, f, out: np.copyto(out, reference.conv1d(N, f[::-1])),
     "wraps around": lambda N, f, out: np.copyto(out, reference.conv1d(np.pad(N, 99, "wrap"), f)[99:-99]),
@@ -99,16 +94,6 @@ WRONG = {
     "nothing written": lambda N, f, out: out.fill(np.nan),
     "filter as float16": lambda N, f, out: np.copyto(out, reference.conv1d(N, f.astype(np.float16))),
 }
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_baseline_may_not_be_used(name):
-    with pytest.raises(reference.BaselineError, match=r"wrong on purpose.*may not be timed"):
-        reference.require_correct(wrong(WRONG[name]))
-
-
-def test_a_right_baseline_may_be_used():
-    reference.require_correct(wrong(lambda N, f, out: np.copyto(out, reference.conv1d(N, f))))
 
 
 def test_keys_and_names(baselines):
@@ -259,10 +244,6 @@ def layer_arrays(images, channels, maps, rows, columns, width, seed=0):
     return [random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
 
 
-def wrong_layer(compute):
-    return reference.LayerBaseline("wrong on purpose", "", compute)
-
-
 WRONG_LAYERS = {
     "flipped": lambda x, f, out: np.copyto(out, reference.conv2d(x, f[:, :, ::-1, ::-1])),
     "transposed filter": lambda x, f, out: np.copyto(out, reference.conv2d(x, f.swapaxes(2, 3))),
@@ -275,14 +256,21 @@ WRONG_LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_LAYERS)
-def test_a_wrong_layer_baseline_may_not_be_used(name):
+@pytest.mark.parametrize(
+    ("kind", "compute"),
+    [
+        *(pytest.param(reference.Baseline, compute, id=name) for name, compute in WRONG.items()),
+        *(pytest.param(reference.LayerBaseline, compute, id=f"layer, {name}") for name, compute in WRONG_LAYERS.items()),
+    ],
+)
+def test_a_wrong_baseline_may_not_be_used(kind, compute):
     with pytest.raises(reference.BaselineError, match=r"wrong on purpose.*may not be timed"):
-        reference.require_correct_layer(wrong_layer(WRONG_LAYERS[name]))
+        reference.require_correct(kind("wrong on purpose", "", compute))
 
 
-def test_a_right_layer_baseline_may_be_used():
-    reference.require_correct_layer(wrong_layer(lambda x, f, out: np.copyto(out, reference.conv2d(x, f))))
+@pytest.mark.parametrize(("kind", "oracle"), [(reference.Baseline, reference.conv1d), (reference.LayerBaseline, reference.conv2d)])
+def test_a_right_baseline_may_be_used(kind, oracle):
+    reference.require_correct(kind("right", "", lambda cells, filter, out: np.copyto(out, oracle(cells, filter))))
 
 
 def test_keys_and_names_of_the_layer_baselines():

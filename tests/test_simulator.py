@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,147 @@ def test_two_modules_of_one_source_have_constants_of_their_own():
         module.close()
     runtime.memory.free(address)
     assert results == [1, 2]
+
+
+# ---- every store is seen, whichever compiler built the kernel ----
+
+
+@pytest.fixture(params=["g++", "clang++"])
+def compiler(request, monkeypatch):
+    if shutil.which(request.param) is None:
+        pytest.skip(f"there is no {request.param} here")
+    monkeypatch.setenv("CXX", request.param)
+
+
+def seen(compiler, before: str, store: str, load: str, element: str = "float", threads: int = 32) -> None:
+    """A block of one warp stores an element a thread into shared memory (and y), another thread reads it: nothing is found."""
+    in_shared = kernel(
+        f"__shared__ {element} s[32];\nint t = threadIdx.x;\n{element}* to = s;\n{store}\n__syncthreads();\n"
+        f"{element} v = s[31 - t];\ny[t] = {load};",
+        before=before,
+    )
+    y, x, n = arrays(threads)
+    assert simulator.check(in_shared, "k", y, x, n, **ONE_WARP) == ()
+    np.testing.assert_array_equal(y, 31 - x)
+    in_global = kernel(f"int t = threadIdx.x;\n{store}", f"{element}* to, const float* x", before)
+    size = {"float": 4, "__half": 2, "float1": 4, "Two": 8, "Six": 24}[element]
+    assert simulator.check(in_global, "k", np.zeros(32 * size, np.uint8), x, **ONE_WARP) == ()
+
+
+HALF = "#include <cuda_fp16.h>\n"
+STRUCTS = "struct Two { float a, b; };\nstruct Six { float a[6]; };\n"
+
+
+@pytest.mark.parametrize("inlined", ["", "__noinline__ "])
+@pytest.mark.parametrize(
+    ("element", "made", "load"),
+    [
+        ("__half", "__float2half(v)", "__half2float(v)"),
+        ("float1", "make_float1(v)", "v.x"),
+        ("Two", "Two{v, v}", "v.b"),
+        ("Six", "Six{v, v, v, v, v, v}", "v.a[5]"),
+    ],
+)
+def test_a_store_of_what_a_function_returns_is_seen(compiler, inlined, element, made, load):
+    function = f"{HALF}{STRUCTS}__device__ {inlined}{element} made(float v) {{ return {made}; }}"
+    seen(compiler, function, "to[t] = made(x[t]);", load, element)
+
+
+@pytest.mark.parametrize(
+    ("element", "given"), [("__half", "__float2half(4)"), ("Two", "Two{1, 2}"), ("Six", "Six{1, 2, 3, 4, 5, 6}")]
+)
+def test_structs_are_given_and_returned_by_value(compiler, element, given):
+    before = f"{HALF}{STRUCTS}__device__ __noinline__ {element} same({element} given) {{ {element} own = given;\nreturn own; }}"
+    body = f"{element} own = same(given), made = same({given});\ny[threadIdx.x] = memcmp(&own, &made, sizeof own) ? -1 : factor;"
+    source = kernel(body, f"float* y, {element} given, float factor", before)
+    bytes_given = {"__half": np.float16(4), "Two": np.float32([1, 2]), "Six": np.float32([1, 2, 3, 4, 5, 6])}[element]
+    module = runtime.load(source)
+    address = runtime.memory.allocate(128)
+    packed = bytearray(address.to_bytes(8, "little") + bytes_given.tobytes())
+    packed += bytes(-len(packed) % 4) + np.float32(7).tobytes()
+    report = runtime.launch(module.kernels["k"], bytes(packed), (1,), (32,))
+    y = np.empty(32, np.float32)
+    runtime.memory.read(y, address, 128)
+    runtime.memory.free(address)
+    module.close()
+    assert report.findings == () and (y == 7).all()
+
+
+def test_copies_and_fills_of_a_large_struct_are_seen(compiler):
+    seen(compiler, STRUCTS, "to[t] = Six{};\nto[t].a[5] = x[t];\nSix all = to[t];\nto[t] = all;", "v.a[5] + v.a[0]", "Six")
+    body = "__shared__ Six s[32], other[32];\nint t = threadIdx.x;\nother[t] = s[t];\ny[t] = other[t].a[0];"
+    y, x, n = arrays(32)
+    assert {f.kind for f in simulator.check(kernel(body, before=STRUCTS), "k", y, x, n, **ONE_WARP)} == {"uninitialised"}
+
+
+@pytest.mark.parametrize("std", ["", "std::"])
+def test_memcpy_and_memset_are_seen(compiler, std):
+    store = f"{std}memset(to + t, 0, 4);\nfloat one = x[t];\n{std}memcpy(to + t, &one, 4);\n{std}memmove(to + t, to + t, 4);"
+    seen(compiler, "", store, "v")
+    y, x, _ = arrays(32)
+    source = kernel(f"{std}memcpy(y + 1 + threadIdx.x, x + threadIdx.x, 4);", "float* y, const float* x")
+    finding = only(simulator.check(source, "k", y, x, **ONE_WARP))
+    assert (finding.kind, finding.array, finding.index, finding.line) == ("out-of-bounds", "y", 32, 3)
+
+
+def test_a_loop_that_fills_or_copies_is_one_of_single_stores(compiler):
+    fills = "for (int j = 0; j < 200; ++j) y[threadIdx.x * 200 + j] = 0;\nfor (int j = 0; j < n; ++j) y[threadIdx.x * 200 + j] = 0;"
+    copies = "for (int j = 0; j < n; ++j) y[threadIdx.x * 200 + j] = x[threadIdx.x * 200 + j];"
+    y, x = np.zeros(6400, np.float32), np.zeros(6400, np.float32)
+    found = simulator.profile(kernel(f"{fills}\n{copies}"), "k", y, x, np.int32(200), **ONE_WARP)
+    assert (found.global_store_requests, found.global_load_requests, found.global_store_sectors) == (600, 200, 600 * 32)
+    assert found.findings == ()
+
+
+# ---- what would end the process, and Python with it, ends the launch ----
+
+
+def fault(body: str, before: str = "") -> simulator.Finding:
+    y, x, n = arrays(32)
+    return only(simulator.check(kernel(body, before=before), "k", y, x, n, **ONE_WARP))
+
+
+@pytest.mark.parametrize("operation", ["/", "%"])
+def test_a_division_of_integers_by_zero_is_a_finding(compiler, operation):
+    finding = fault(f"int t = threadIdx.x;\ny[t] = t {operation} (5 - int(x[t]));")
+    assert (finding.kind, finding.thread, finding.line) == ("fault", (5, 0, 0), 4)
+    assert "divides an integer by zero" in finding.message and "A GPU goes on" in finding.cause
+
+
+@pytest.mark.parametrize("inlined", ["", "__noinline__ "])
+def test_a_function_that_ends_without_return_is_a_finding(compiler, inlined):
+    finding = fault("y[threadIdx.x] = half_of(x[threadIdx.x]);", f"__device__ {inlined}float half_of(float v)\n{{ v /= 2; }}")
+    assert (finding.kind, finding.line) == ("fault", 1)
+    assert "without the `return`" in finding.message
+
+
+def test_a_read_past_a_local_array_does_not_end_the_process(compiler):
+    body = "float4 a[2] = {};\ny[threadIdx.x] = reinterpret_cast<float*>(a)[threadIdx.x % 4 + 7];"
+    found = simulator.check(kernel(body), "k", *arrays(32), **ONE_WARP)
+    assert [f.kind for f in found] in ([], ["fault"])  # clang looks where the array ends, g++ does not
+
+
+def test_a_fault_ends_a_launch_of_several_workers_too(three_cores):
+    source = kernel(INDEX + "y[i] = i / (int(x[i]) - 99 * 256);", "float* y, const float* x")
+    x = np.arange(512 * 256, dtype=np.float32)
+    for _ in range(3):
+        finding = only(simulator.check(source, "k", np.zeros_like(x), x, grid=(512,), block=(256,)))
+        assert (finding.kind, finding.block, finding.thread) == ("fault", (99, 0, 0), (0, 0, 0))
+
+
+FAULTS_ELSEWHERE = """
+import faulthandler, ctypes, numpy as np
+faulthandler.enable()
+from helpers import simulator
+source = 'extern "C" __global__ void k(float* y) { y[threadIdx.x] = 1; }'
+simulator.check(source, "k", np.zeros(32, np.float32), grid=(1,), block=(32,))
+ctypes.string_at(0)
+"""
+
+
+def test_a_fault_that_is_not_a_kernels_goes_to_who_was_asked_before():
+    done = subprocess.run([sys.executable, "-c", FAULTS_ELSEWHERE], check=False, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGSEGV and "Fatal Python error: Segmentation fault" in done.stderr
 
 
 # ---- CUDA C++ ----

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -22,19 +23,25 @@ _ENGINE_FLAGS = ("-O2", "-Wall", "-pthread", f"-I{NATIVE}")
 # that a GPU's would not (joining them into vectors or memset) is switched off.
 _KERNEL_FLAGS = (
     "-std=c++17", "-O2", "-g", "-fPIC", "-w", "-ffp-contract=off", "-fno-strict-aliasing",
-    "-fsanitize=thread", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
+    "-fsanitize=thread", "-fsanitize=bounds", "-fsanitize=return", "-fsanitize-coverage=trace-pc",
     "-fno-tree-vectorize", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer",
 )  # fmt: skip
 _ONLY_GCC = (
     "-fno-tree-loop-distribute-patterns", "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
     "-fno-ipa-icf", "-fno-gnu-unique", "-fdisable-rtl-loop2_unroll", "--param=tsan-instrument-func-entry-exit=0",
+    # What a function returns is copied to where it goes, by a store that is seen: the call's own store has no instrumentation.
+    "-fno-elide-constructors",
     # Where each local variable is at each instruction: never asked for, and most of the time of compiling an unrolled loop.
     "-fno-var-tracking",
 )  # fmt: skip
 _ONLY_CLANG = (
     "-gdwarf-4", "-fno-slp-vectorize", "-mllvm", "-tsan-instrument-func-entry-exit=0",
-    "-mllvm", "-tsan-instrument-memintrinsics=0", "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-finite-loops",
+    "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-finite-loops",
+    # Loops that fill or copy stay loops of stores, as on a GPU.
+    "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove",
 )  # fmt: skip
+# clang before version 15 leaves the copy of a large struct to memcpy, where later ones call __tsan_memcpy: the engine has both.
+_LINK_CLANG = tuple(f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset"))
 
 # Options of nvcc that change speed or messages, never what a kernel means.
 _NO_MEANING_HERE = re.compile(
@@ -73,7 +80,7 @@ def compile_program(source: str, options: tuple[str, ...] = (), file: str = "ker
     beside = _included(source, paths)
     for name, text in beside.items():
         _refuse_in_header(name, text, macros, paths)
-    key = toolchain.content_key(translation.text, *paths, *beside.values(), *_kernel_flags(), _headers())
+    key = toolchain.content_key(translation.text, *paths, *beside.values(), *_kernel_flags(), *_link_flags(), _headers())
     library = toolchain.cache_directory() / f"kernel-{key}.so"
     notes = library.with_suffix(".json")
     if not (library.exists() and notes.exists()):
@@ -171,15 +178,18 @@ def _build(translation: Translation, paths: tuple[str, ...], library: Path, note
         includes = ["-include", str(INCLUDE / "halo_cuda.h"), f"-I{INCLUDE}"]
         toolchain.run_compiler([*_kernel_flags(), *includes, *paths, "-c", "kernel.cpp", "-o", "kernel.o"], folder)
         # Linked without the sanitizers: the engine, loaded before, defines what they would.
-        toolchain.run_compiler(["-shared", "kernel.o", "-o", "kernel.so"], folder)
+        toolchain.run_compiler(["-shared", "kernel.o", *_link_flags(), "-o", "kernel.so"], folder)
         (folder / "kernel.json").write_text(json.dumps(debug_info.read(folder / "kernel.so").to_dict()))
         os.replace(folder / "kernel.json", notes)
         os.replace(folder / "kernel.so", library)
 
 
-@cache
 def _kernel_flags() -> tuple[str, ...]:
     return _KERNEL_FLAGS + (_ONLY_GCC if toolchain.find_compiler().kind == "gcc" else _ONLY_CLANG)
+
+
+def _link_flags() -> tuple[str, ...]:
+    return _LINK_CLANG if toolchain.find_compiler().kind == "clang" and sys.platform == "linux" else ()
 
 
 @cache

@@ -12,12 +12,13 @@ from pathlib import Path
 # By the number that the engine gives (findings.h): the kind that a reader sees.
 _KINDS = (
     "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway", "out-of-bounds", "out-of-bounds",
-    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier",
+    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier", "fault",
 )  # fmt: skip
 (
     _OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY, _ROW_OVERRUN,
     _INACTIVE_LANE, _MASK_WITHOUT_SELF, _MASK_MISMATCH, _MASK_EXITED, _WARP_DEADLOCK, _ASSERTION, _CALLERS,
-) = range(16)  # fmt: skip
+    _FAULT,
+) = range(17)  # fmt: skip
 _WARNINGS = (_EXITED, _MASK_EXITED)
 _UNKNOWN = 2**32 - 1  # Place::unknown
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
@@ -29,7 +30,7 @@ class Finding:
     """One thing that is wrong with a launch, the first time it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask", "assert", "unwritten", "resources",
-    "leak", "unsynchronised" or "runaway"; severity: "error" or "warning";
+    "leak", "unsynchronised", "fault" or "runaway"; severity: "error" or "warning";
     message: one sentence on what happened; cause: one sentence on what usually leads to it; line: of `file`, 0 if unknown;
     thread, block: (x, y, z); array, index: what was touched (index: int, or one int an axis; None where it does not apply);
     other_line: the line of the access or barrier that this one collides with; count: how often the same instruction did it.
@@ -177,7 +178,7 @@ class _Describer:
             _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway, _READ_ONLY: self.read_only,
             _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane, _MASK_WITHOUT_SELF: self.mask_without_self,
             _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited, _WARP_DEADLOCK: self.warp_deadlock,
-            _ASSERTION: self.assertion, _CALLERS: self.callers,
+            _ASSERTION: self.assertion, _CALLERS: self.callers, _FAULT: self.fault,
         }  # fmt: skip
         index, name, message, cause = writers[self.raw.kind]()
         lines = [n for n in (self.other_line, self.line) if n]
@@ -420,6 +421,10 @@ class _Describer:
         message = f"{self.who(self.raw.here)} found this to be false: {self.raw.text.decode()}"
         cause = "The launch ends here, as on a GPU: what the kernel takes for granted does not hold for this thread."
         return None, None, message, cause
+
+    def fault(self):
+        cause = "C++ leaves open what happens then. A GPU goes on with some value or other; here the launch ends."
+        return None, None, f"{self.who(self.raw.here)} {self.raw.text.decode()}", cause
 
     def _mask(self) -> str:
         return f"{self.raw.size:#010x}"

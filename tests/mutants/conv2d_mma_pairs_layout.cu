@@ -5,12 +5,12 @@
 // Message    check: scattered
 
 #include "mma.cuh"
-constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, THREADS = 32 * WARPS;
-constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, PLANE_PAIRS = (CHANNELS + 1) / 2;   // in Pairs; an odd channel meets zeros
-constexpr int FOURS = CHANNELS * PLANE / 2, ARRIVING = (FOURS + 1) / 2 * 2, HALVES = PLANE_PAIRS * 2 * PLANE;
-constexpr int TILES = OUT_W > 32 ? 3 : (OUT_W + 15) / 16, ACROSS = (OUT_W + 16 * TILES - 1) / (16 * TILES);   // tiles: 8 pairs
-constexpr int COLUMNS = ACROSS == 1 ? OUT_W : 16 * TILES, PITCH = (COLUMNS + 7) / 16 * 16 + 8, TWOS = COLUMNS / 2;   // of a task
-constexpr int WEIGHTS = PLANE_PAIRS * K * 2 * PARTS * 32, SPARE = 32, GROUPS = (OUTPUT_MAPS + 15) / 16;
+static_assert(PARTS == 2 && !HALF_IO, "conv2d_mma_halves is the kernel for halves");
+constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, THREADS = 32 * WARPS, MAP = OUT_H * OUT_W;
+constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, CHANNEL_PAIRS = (CHANNELS + 1) / 2;   // in Pairs; an odd channel meets zeros
+constexpr int FOURS = CHANNELS * PLANE / 2, ARRIVING = FOURS, HALVES = (CHANNEL_PAIRS * 2 * PLANE + 3) / 4 * 4, SPARE = 32;
+constexpr int ACROSS = OUT_W / 2, COLUMNS = OUT_H / 2 * ACROSS, TILES = 2;   // COLUMNS: of B, for all pairs; TILES: of a task
+constexpr int WEIGHTS = CHANNEL_PAIRS * K * 2 * PARTS * 32, GROUPS = (OUTPUT_MAPS + 15) / 16;
 __device__ uint4 filter[GROUPS * WEIGHTS + 1];   // [map / 16][two channels][two of their rows][shift][part][lane], and 1 / scale
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) conv2d_mma_pairs_layout(Cell* y, const Cell* __restrict__ x, int B)
 {
@@ -18,55 +18,53 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) conv2d_mma_pairs
     uint4* weights = reinterpret_cast<uint4*>(memory);
     Four* arriving = reinterpret_cast<Four*>(weights + WEIGHTS);   // the next image, as it is
     Pair* cells = reinterpret_cast<Pair*>(arriving + ARRIVING);    // this one: [part][channel][row][pair], read beyond a row's end
-    float* staged = reinterpret_cast<float*>(cells + PARTS * HALVES + SPARE) + threadIdx.x / 32 * 16 * PITCH;   // [map][row]
+    Cell* made = reinterpret_cast<Cell*>(cells + PARTS * HALVES + SPARE);   // [map][row][column]
     const int t = threadIdx.x, lane = t % 32, g = lane % 8, q = lane / 8, map = blockIdx.y * 16;
     for (int s = t; s < WEIGHTS; s += THREADS) weights[s] = filter[blockIdx.y * WEIGHTS + s];
     for (int s = t; s < PARTS * HALVES + SPARE; s += THREADS) cells[s] = 0;
+    const float u = __uint_as_float(filter[GROUPS * WEIGHTS].x);
     Copy<Four, FOURS, THREADS> copy;
     copy.begin(arriving, reinterpret_cast<const Four*>(x) + (size_t)blockIdx.x * FOURS);
     for (int b = blockIdx.x; b < B; b += gridDim.x) {
         copy.end(arriving);
-        __syncthreads();   // the image is there; nobody reads the cells of the one before
-        split_cells<FOURS, THREADS>(cells, HALVES, arriving);
-        __syncthreads();
+        outputs_have_left();
+        __syncthreads();   // the image is there; nobody reads the cells of the one before, and its outputs have left
+        take_cells<FOURS, THREADS>(cells, HALVES, arriving);
         if (b + gridDim.x < B) copy.begin(arriving, reinterpret_cast<const Four*>(x) + (size_t)(b + gridDim.x) * FOURS);
-        for (int task = t / 32; task < OUT_H / 2 * ACROSS; task += WARPS) {   // two rows of outputs
-            const int row = task / ACROSS * 2, left = task % ACROSS * 16 * TILES;
-            const Pair* at = cells + row * ROW + left / 2 + g + q;
+        for (int first = t / 32 * 8 * TILES; first < COLUMNS; first += WARPS * 8 * TILES) {
+            const Pair* at[TILES];
+            for (int n = 0; n < TILES; ++n) {
+                const int column = min(first + n * 8 + g, COLUMNS - 1);   // spare columns repeat the last one
+                at[n] = cells + column / ACROSS * 2 * ROW + column % ACROSS + q;
+            }
             float total[TILES][2][2][4] = {};   // [tile][row][shift]
             #pragma unroll 1
-            for (const uint4* a = weights + lane; a < weights + WEIGHTS; a += K * 2 * PARTS * 32, at += 2 * PLANE) {   // 2 channels
-                float apart[TILES][2][2][4] = {};   // tensor cores cut off where FP32 rounds: they get short sums to add up
-                auto& sum = PARTS == 2 ? apart : total;
+            for (const uint4* a = weights + lane; a < weights + WEIGHTS; a += K * 2 * PARTS * 32) {   // two channels
+                float sum[TILES][2][2][4] = {};   // tensor cores cut off where FP32 rounds: they get short sums to add up
                 #pragma unroll
-                for (int i = 0; i < K * TILES * 4; ++i) {   // rows r, r + 1 of two channels' 2 K; tile n, row j, shift s
-                    const int r = i / (TILES * 4) * 2, n = i / 4 % TILES, j = i / 2 % 2, s = i % 2;
-                    const Pair* low = at + n * 8 + (j + r % K) * ROW + r / K * PLANE;
-                    const Pair* high = at + n * 8 + (j + (r + 1) % K) * ROW + (r + 1) / K * PLANE;
-                    const uint4* factor = a + (r + s) * PARTS * 32;
-                    if (PARTS == 2) multiply(sum[n][j][s], factor[0], low[HALVES], high[HALVES]);
-                    if (PARTS == 2) multiply(sum[n][j][s], factor[32], *low, *high);
-                    multiply(sum[n][j][s], factor[0], *low, *high);
+                for (int i = 0; i < K * PRODUCTS * TILES * 4; ++i) {   // products that follow each other are of different sums
+                    const int step = i / (PRODUCTS * TILES * 4), product = i / (TILES * 4) % PRODUCTS, n = i / 4 % TILES;
+                    const int r = 2 * step, j = i / 2 % 2, s = i % 2;   // rows r, r + 1 of both channels' 2 K; row j of y, shift s
+                    const int low = (j + r % K) * ROW + r / K * PLANE, high = (j + (r + 1) % K) * ROW + (r + 1) / K * PLANE;
+                    const Pair* from = at[n] + rest_of_cells(product) * HALVES;
+                    multiply(sum[n][j][s], a[((r + s) * PARTS + rest_of_weights(product)) * 32], from[low], from[high]);
                 }
-                for (int i = 0; i < TILES * 16 && PARTS == 2; ++i) (&total[0][0][0][0])[i] += (&apart[0][0][0][0])[i];
+                for (int i = 0; i < TILES * 16; ++i) (&total[0][0][0][0])[i] += (&sum[0][0][0][0])[i];
+                for (int n = 0; n < TILES; ++n) at[n] += 2 * PLANE;
             }
             #pragma unroll
-            for (int half = 0; half < 2; ++half) {   // maps g, then g + 8: staged, so that whole sectors are written
-                __syncwarp();
-                const float u = __uint_as_float(filter[GROUPS * WEIGHTS].x);
-                for (int i = 0; i < TILES * 2; ++i) {
-                    const float* d = total[i / 2][i % 2][0] + 2 * half;   // four on: of the other shift
-                    float4* to = reinterpret_cast<float4*>(staged + (2 * g + i % 2) * PITCH + i / 2 * 16 + q * 4);
-                    if (i / 2 * 16 + q * 4 < COLUMNS) *to = make_float4(d[0] * u, d[4] * u, d[1] * u, d[5] * u);
-                }
-                __syncwarp();
-                for (int i = lane; i < TWOS * 16; i += 32) {
-                    const int m = map + half * 8 + i / TWOS / 2, h = row + i / TWOS % 2, w = i % TWOS * 2;
-                    Cell* to = y + (((size_t)b * OUTPUT_MAPS + m) * OUT_H + h) * OUT_W + left + w;
-                    if ((OUTPUT_MAPS % 16 == 0 || m < OUTPUT_MAPS) && (ACROSS == 1 || left + w < OUT_W))
-                        store_outputs<2>(to, staged + i / TWOS * PITCH + w);
-                }
+            for (int i = 0; i < TILES * 8; ++i) {   // two neighbouring pairs, of two rows, of maps g and g + 8
+                const int n = i / 8, j = i / 2 % 2, half = i % 2, second = (i / 4 + q / 2) % 2;   // the order: banks differ
+                const float (&shift)[2][4] = total[n][j];
+                __align__(8) const float two[2] = {(second ? shift[0][2 * half + 1] : shift[0][2 * half]) * u,
+                                                   (second ? shift[1][2 * half + 1] : shift[1][2 * half]) * u};
+                const int column = first + n * 8 + 2 * q + second, h = column / ACROSS * 2 + j, w = column % ACROSS * 2;
+                if (column < COLUMNS) store_outputs<2>(made + (g + half * 8) * MAP + h * OUT_W + w, two);
             }
         }
+        outputs_are_made();
+        __syncthreads();   // the block's outputs are in shared memory
+        outputs_leave<THREADS>(y + ((size_t)b * OUTPUT_MAPS + map) * MAP, made, min(16, OUTPUT_MAPS - map) * MAP);
     }
+    outputs_have_left();
 }

@@ -51,9 +51,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_1_no_w
             float* to = y + (((size_t)b * MAPS + g % MAPS) * (OUT / 2) + row) * (OUT / 2) + 2 * q;
             #pragma unroll
             for (int n = 0; n < TILES; ++n) {
-                const float one = fmaxf(fmaxf(sum[n][0], sum[n][2]), 0.0f), two = fmaxf(fmaxf(sum[n][1], sum[n][3]), 0.0f);
-                const float left = fmaxf(one, __shfl_xor_sync(~0u, one, 16)), right = fmaxf(two, __shfl_xor_sync(~0u, two, 16));
-                if (g < MAPS) *reinterpret_cast<float2*>(to + 8 * n) = make_float2(left * unscale, right * unscale);
+                // As in lenet_conv_pool a maximum of ints from 0 is the ReLU, too; fmaxf would lose a NaN.
+                const int one = max(0, max(__float_as_int(sum[n][0]), __float_as_int(sum[n][2])));
+                const int two = max(0, max(__float_as_int(sum[n][1]), __float_as_int(sum[n][3])));
+                const int left = max(one, __shfl_xor_sync(~0u, one, 16)), right = max(two, __shfl_xor_sync(~0u, two, 16));
+                const float2 made = make_float2(__int_as_float(left) * unscale, __int_as_float(right) * unscale);
+                if (g < MAPS) *reinterpret_cast<float2*>(to + 8 * n) = made;
             }
         }
     }

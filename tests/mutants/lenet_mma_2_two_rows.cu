@@ -23,7 +23,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2_two_
     Pair* cells = reinterpret_cast<Pair*>(arriving + FOURS);                  // this one, in halves: [part][channel][row][pair]
     const int t = threadIdx.x, lane = t % 32, warp = t / 32, g = lane / 4, q = lane % 4;
     for (int s = t; s < FRAGMENTS * 32; s += THREADS) weights[s] = filter[s];
-    if (t < 32) cells[PARTS * HALVES + t] = 0;   // the last pairs of a row look beyond it: their eighth cell meets a weight of 0
     const float unscale = __uint_as_float(filter[FRAGMENTS * 32].x);
     const float4* from = reinterpret_cast<const float4*>(x);
     Copy<float4, FOURS, THREADS> copy;
@@ -34,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2_two_
         split_cells<FOURS, THREADS>(cells, HALVES, arriving);
         __syncthreads();   // sums need cells that others split; what arrives next overwrites what they read
         if (b + gridDim.x < B) copy.begin(arriving, from + (size_t)(b + gridDim.x) * FOURS);
-        float most[TILES][2] = {};   // the ReLU; [tile][map g or g + 8], of window 4 tile + q
+        int most[TILES][2] = {};   // bits of the largest; from 0: the ReLU. [tile][map g or g + 8], of window 4 tile + q
         #pragma unroll 1
         for (int row = 4 * warp; row < min(4 * warp + 2, OUT); row += 2) {   // Compute: two rows of outputs
             float total[TILES][2][2][4] = {};   // [tile][row][shift]
@@ -60,12 +59,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2_two_
             }
             #pragma unroll
             for (int i = 0; i < TILES * 16; ++i) {   // Pool: pairs 2q, 2q + 1 are a window; the last tile has one pair only
-                float& largest = most[i / 16][i % 4 / 2];
-                if (i < 32 || i % 2 == 0) largest = fmaxf(largest, total[i / 16][i / 8 % 2][i / 4 % 2][i % 4]);
+                int& largest = most[i / 16][i % 4 / 2];
+                if (i < 32 || i % 2 == 0) largest = max(largest, __float_as_int(total[i / 16][i / 8 % 2][i / 4 % 2][i % 4]));
             }
         }
         float* to = y + (((size_t)b * M + g) * WINDOWS + warp) * WINDOWS + q;
         for (int i = 0; i < TILES * 2; ++i)   // Store
-            if (i < 4 || q == 0) to[i % 2 * 8 * WINDOWS * WINDOWS + i / 2 * 4] = most[i / 2][i % 2] * unscale;
+            if (i < 4 || q == 0) to[i % 2 * 8 * WINDOWS * WINDOWS + i / 2 * 4] = __int_as_float(most[i / 2][i % 2]) * unscale;
     }
 }

@@ -324,7 +324,8 @@ __attribute__((noinline)) void read_of_nothing(Worker& w, const Region& region, 
 template <Access access>
 inline __attribute__((always_inline)) void observe_access(Worker& w, void* pointer, std::size_t size, std::uintptr_t pc, bool must_align) {
     auto address = reinterpret_cast<std::uintptr_t>(pointer);
-    Recent& recent = w.recent[(pc >> 1) & (w.recent.size() - 1)];
+    // A copy loads and stores at one place in the code: each has an array of its own.
+    Recent& recent = w.recent[((pc >> 1) ^ (access == STORE)) & (w.recent.size() - 1)];
     std::uintptr_t offset = address - recent.start;
     if (UNLIKELY(offset >= recent.bytes || size > recent.bytes - offset)) find_array(w, recent, address, size, pc, access);
     Region& region = *recent.region;
@@ -356,6 +357,14 @@ inline __attribute__((always_inline)) void on_access(void* pointer, std::size_t 
 
 template <Access access> void on_range(void* pointer, std::size_t size, std::uintptr_t pc) {
     if (size > 0) on_access<access>(pointer, size, pc, false);
+}
+void* on_copy(void* to, const void* from, std::size_t size, std::uintptr_t pc) {
+    on_range<LOAD>(const_cast<void*>(from), size, pc), on_range<STORE>(to, size, pc);
+    return std::memmove(to, from, size);
+}
+void* on_fill(void* to, int value, std::size_t size, std::uintptr_t pc) {
+    on_range<STORE>(to, size, pc);
+    return std::memset(to, value, size);
 }
 
 // ---- the scheduler ----
@@ -634,18 +643,55 @@ void prepare_threads(Worker& w) {
             }
 }
 
-// A loop that does nothing has no instrumented instruction, so no hook can end it: a signal does, when it finds the thread in the
-// kernel's own code. Nothing is held there, and the launch is over, so the handler need not return.
-void on_stop_signal(int, siginfo_t*, void* context) {
+// Where a signal found the thread, when that is in the kernel's own code; else 0.
+std::uintptr_t place_in_kernel(void* context) {
 #if defined(__x86_64__)
     auto pc = static_cast<std::uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #else
     auto pc = static_cast<std::uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.pc);
 #endif
-    Worker* w = current;
     Dl_info where;
-    if (w == nullptr || !dladdr(reinterpret_cast<void*>(pc), &where)) return;
-    if (reinterpret_cast<std::uintptr_t>(where.dli_fbase) == w->library_base) stop_here(*w, pc + 1);
+    if (current == nullptr || !dladdr(reinterpret_cast<void*>(pc), &where)) return 0;
+    return reinterpret_cast<std::uintptr_t>(where.dli_fbase) == current->library_base ? pc : 0;
+}
+
+// A loop that does nothing has no instrumented instruction, so no hook can end it: a signal does, when it finds the thread in the
+// kernel's own code. Nothing is held there, and the launch is over, so the handler need not return.
+void on_stop_signal(int, siginfo_t*, void* context) {
+    if (std::uintptr_t pc = place_in_kernel(context)) stop_here(*current, pc + 1);
+}
+
+// What a processor cannot do must not end the process, and Python with it. Compilers make such code of what C++ leaves undefined.
+constexpr std::array<std::pair<int, const char*>, 4> faults{{
+    {SIGFPE, "divides an integer by zero"},
+    {SIGILL, "reaches code that cannot go on: an index past a local array, or a division by a constant zero"},
+    {SIGSEGV, "uses an address that cannot be used, as a vector in a local array that is not aligned for it"},
+    {SIGBUS, "uses an address that cannot be used, as a vector in a local array that is not aligned for it"},
+}};
+std::array<struct sigaction, faults.size()> before_us{};
+
+void on_fault(int signal, siginfo_t*, void* context) {
+    for (std::size_t i = 0; i < faults.size(); ++i) {
+        if (faults[i].first != signal) continue;
+        std::uintptr_t pc = place_in_kernel(context);
+        if (pc == 0) {    // not the kernel's: it happens again, to whoever was asked before
+            sigaction(signal, &before_us[i], nullptr);
+            return;
+        }
+        Finding finding;
+        finding.kind = FAULT;
+        finding.here = here(*current, pc + 1, LOAD);
+        std::strncpy(finding.text, faults[i].second, sizeof finding.text - 1);
+        abort_launch(*current, finding);
+    }
+}
+
+void install(int signal, void (*handler)(int, siginfo_t*, void*), int flags, struct sigaction* before) {
+    struct sigaction action {}, now {};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | flags;
+    sigaction(signal, &action, &now);
+    if (before != nullptr && now.sa_sigaction != handler) *before = now;
 }
 
 // Block numbers are never used twice, so that what earlier launches left in the race cells says nothing.
@@ -889,10 +935,8 @@ void halo_forget(std::uintptr_t address) {
 
 int halo_start(const Launch* launch) {
     if (!worker.fibers.open()) return -1;
-    struct sigaction action {};
-    action.sa_sigaction = on_stop_signal;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigaction(SIGURG, &action, nullptr);    // ignored by default, so nobody misses it
+    install(SIGURG, on_stop_signal, SA_RESTART, nullptr);    // ignored by default, so nobody misses it
+    for (std::size_t i = 0; i < faults.size(); ++i) install(faults[i].first, on_fault, SA_NODEFER, &before_us[i]);
     worker.launch = *launch;
     worker.findings.clear();
     stop_requested = false;
@@ -1067,15 +1111,14 @@ void __tsan_read_range(void* p, std::size_t n) { on_range<LOAD>(p, n, CALLER); }
 void __tsan_write_range(void* p, std::size_t n) { on_range<STORE>(p, n, CALLER); }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
-void* __tsan_memcpy(void* to, const void* from, std::size_t n) {
-    on_range<LOAD>(const_cast<void*>(from), n, CALLER), on_range<STORE>(to, n, CALLER);
-    return std::memcpy(to, from, n);
-}
-void* __tsan_memmove(void* to, const void* from, std::size_t n) {
-    on_range<LOAD>(const_cast<void*>(from), n, CALLER), on_range<STORE>(to, n, CALLER);
-    return std::memmove(to, from, n);
-}
-void* __tsan_memset(void* to, int value, std::size_t n) { return on_range<STORE>(to, n, CALLER), std::memset(to, value, n); }
+void* __tsan_memcpy(void* to, const void* from, std::size_t n) { return on_copy(to, from, n, CALLER); }
+void* __tsan_memmove(void* to, const void* from, std::size_t n) { return on_copy(to, from, n, CALLER); }
+void* __tsan_memset(void* to, int value, std::size_t n) { return on_fill(to, value, n, CALLER); }
+#ifdef __linux__    // what kernels built by clang before version 15 call (program.py)
+void* __wrap_memcpy(void* to, const void* from, std::size_t n) { return on_copy(to, from, n, CALLER); }
+void* __wrap_memmove(void* to, const void* from, std::size_t n) { return on_copy(to, from, n, CALLER); }
+void* __wrap_memset(void* to, int value, std::size_t n) { return on_fill(to, value, n, CALLER); }
+#endif
 
 void __sanitizer_cov_trace_pc() {
     Worker* w = current;
@@ -1089,8 +1132,9 @@ void __sanitizer_cov_trace_pc() {
 
 // An index past a declared extent, even where the array goes on (a row of a two-dimensional array).
 struct TypeDescriptor { std::uint16_t kind, info; char name[1]; };
+struct SourcePlace { const char* file; std::uint32_t line, column; };
 struct IndexOutOfBounds {
-    struct { const char* file; std::uint32_t line, column; } where;
+    SourcePlace where;
     const TypeDescriptor* array;
     const TypeDescriptor* index;
 };
@@ -1107,5 +1151,16 @@ void __ubsan_handle_out_of_bounds(IndexOutOfBounds* data, std::uintptr_t index) 
     std::strncpy(finding.text, data->array->name, sizeof finding.text - 1);
     abort_launch(*w, finding);
 }
+// A function ends without the `return` that it needs: what follows it in memory would run.
+void __ubsan_handle_missing_return(SourcePlace* where) {
+    if (current == nullptr) std::abort();
+    Finding finding;
+    finding.kind = FAULT;
+    finding.here = here(*current, CALLER, LOAD);
+    finding.here.line = where->line;
+    std::strncpy(finding.text, "ends a function without the `return` that its type asks for", sizeof finding.text - 1);
+    abort_launch(*current, finding);
+}
+void __ubsan_handle_missing_return_abort(SourcePlace* where) { __ubsan_handle_missing_return(where); }
 void __ubsan_handle_out_of_bounds_abort(IndexOutOfBounds* data, std::uintptr_t index) { __ubsan_handle_out_of_bounds(data, index); }
 }

@@ -7,7 +7,7 @@
 enum Kind : std::uint32_t {
     OUT_OF_BOUNDS = 0, MISALIGNED = 1, RACE = 2, UNINITIALISED = 3, BARRIER_DIVERGENCE = 4, BARRIER_EXITED = 5,
     RUNAWAY = 6, READ_ONLY = 7, ROW_OVERRUN = 8, INACTIVE_LANE = 9, MASK_WITHOUT_SELF = 10, MASK_MISMATCH = 11, MASK_EXITED = 12,
-    WARP_DEADLOCK = 13, ASSERTION = 14, BARRIER_CALLERS = 15
+    WARP_DEADLOCK = 13, ASSERTION = 14, BARRIER_CALLERS = 15, FAULT = 16
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 
@@ -25,7 +25,7 @@ struct Finding {
     std::uint64_t size = 0;                // bytes accessed; a mask (warp operations)
     std::uint64_t count = 1;               // how often it happened
     Place here, other;
-    char text[128] = {0};                  // type of the indexed array (ROW_OVERRUN), the expression (ASSERTION)
+    char text[128] = {0};                  // type of the indexed array (ROW_OVERRUN), the expression (ASSERTION), what happened (FAULT)
 };
 
 // One finding per kind and instruction: the first one in program order, with a count.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -44,6 +45,9 @@ void halo_syncthreads(std::uint32_t line);
 int halo_syncthreads_reduce(int operation, int predicate, std::uint32_t line);    // 0: count, 1: all, 2: any
 int halo_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void halo_assert_fail(const char* expression, const char* file, unsigned line);
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes);    // seen by the engine, as are the next two
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes);
+void* __tsan_memset(void* to, int value, std::size_t bytes);
 }
 
 #include "halo_vectors.h"
@@ -67,8 +71,11 @@ constexpr int warpSize = 32;
 #define __syncthreads_and(predicate) halo_syncthreads_reduce(1, (predicate) != 0, __LINE__)
 #define __syncthreads_or(predicate) halo_syncthreads_reduce(2, (predicate) != 0, __LINE__)
 
-namespace std { using ::halo_printf; }    // a kernel may write std::printf
+namespace std { using ::halo_printf, ::__tsan_memcpy, ::__tsan_memmove, ::__tsan_memset; }    // a kernel may write std::printf
 #define printf halo_printf
+#define memcpy __tsan_memcpy    // g++ has no instrumentation for the call
+#define memmove __tsan_memmove
+#define memset __tsan_memset
 #define __trap() halo_assert_fail("__trap()", __FILE__, __LINE__)
 #include "assert.h"
 
@@ -82,6 +89,7 @@ template <class T> constexpr std::uint32_t size_of_element() {
 template <class... A> struct Signature {
     static constexpr std::size_t count = sizeof...(A);
     Parameter parameters[count + 1] = {};
+    std::size_t bytes = 0;
     constexpr Signature() {
         constexpr Parameter types[] = {{sizeof(A), alignof(A), std::is_pointer_v<A>, halo::is_floating<A>,
                                         std::is_const_v<std::remove_pointer_t<A>>, size_of_element<A>()}..., {}};
@@ -93,12 +101,16 @@ template <class... A> struct Signature {
             parameters[i].offset = static_cast<std::uint32_t>(offset);
             offset += types[i].size;
         }
+        bytes = offset;
     }
 };
+// Given from a copy on the thread's own stack: what copies a struct may be instrumented, and knows no array at `buffer`.
 template <class... A, std::size_t... I>
 __attribute__((no_sanitize("thread"), no_sanitize_coverage)) void call(void (*kernel)(A...), const char* buffer, std::index_sequence<I...>) {
     constexpr Signature<A...> signature;
-    kernel(*reinterpret_cast<const std::remove_cv_t<A>*>(buffer + signature.parameters[I].offset)...);
+    alignas(64) char own[signature.bytes + 1];
+    __builtin_memcpy(own, buffer, signature.bytes);
+    kernel(*reinterpret_cast<const std::remove_cv_t<A>*>(own + signature.parameters[I].offset)...);
 }
 template <class... A>
 __attribute__((no_sanitize("thread"), no_sanitize_coverage)) void call(void (*kernel)(A...), const char* buffer) {
