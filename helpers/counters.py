@@ -457,7 +457,7 @@ _PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes,
 LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
 
 # Not comparable: on a GPU these are inline PTX (mma.cuh), and the simulator runs another program, their portable form.
-NOT_COMPARED = frozenset({"conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
+NOT_COMPARED = frozenset({"conv2d_mma_halves", "conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
 
 
 def matching(pattern: str) -> tuple[Launch, ...]:

@@ -658,10 +658,11 @@ class TensorLayer(Conv2d):
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         return min(shape.B, self.blocks * self.resident), _ceil(shape.M, self.tile[2]), 1
 
-    def staged(self, halves: int, fours: int, spare: int) -> int:
-        """Return the bytes of shared memory for the cells of an image (``halves`` words a part), and of the one that arrives."""
-        arriving = 4 * (halves + spare) if self.half_io else 32 * _ceil(fours, 2)
-        return arriving + 4 * (self.parts * halves + spare)
+    def staged(self, pairs: int, cells: int) -> int:
+        """Return the bytes of shared memory for an image, ``pairs`` words a part, and for the next one's ``cells``, as they are."""
+        halves = 128 * _ceil(pairs, 32)
+        arriving = halves + 128 if self.half_io else 128 * _ceil(cells, 32)
+        return arriving + self.parts * halves + 128
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x, np.int32(shape.B)
@@ -727,7 +728,7 @@ class Quads(TensorLayer):
         """Return the bytes of dynamic shared memory of a launch, of outputs in so many bands."""
         plane, band = shape.H * shape.W // 2, shape.out_h * shape.out_w // bands
         pitch = 128 * _ceil((2 if self.half_io else 4) * band + 64, 128) - 64
-        return self.staged(4 * _ceil(plane, 4), plane // 2, spare=16) + 4 * pitch
+        return self.staged(plane, 2 * plane) + 4 * pitch
 
     def shared(self, shape: ConvShape) -> int:
         return self.shared_of(shape, self.bands(shape))
@@ -760,7 +761,7 @@ class Pairs(TensorLayer):
     def shared(self, shape: ConvShape) -> int:
         plane = shape.H * shape.W // 2
         weights = 512 * len(_steps(shape)) * 2 * 2 if self.parts == 2 else 0
-        cells = self.staged(4 * _ceil(2 * _ceil(shape.C, 2) * plane, 4), shape.C * plane // 2, spare=32)
+        cells = self.staged(2 * _ceil(shape.C, 2) * plane, 2 * shape.C * plane)
         return weights + cells + 16 * shape.out_h * shape.out_w * (2 if self.half_io else 4)
 
     def piece(self, shape: ConvShape) -> int:
@@ -803,8 +804,8 @@ def mma_halves(half_io: bool = False) -> TensorLayer:
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_quads, for a layer of one channel."""
     how = {"precision": SCALED_HALF} if parts == 1 else {}
-    blocks = {"warps": 4, "resident": 4} if parts == 1 and not half_io else {"warps": 8, "resident": 2}  # as measured best
-    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io, **blocks, **how)
+    more = {"parts": parts, "half_io": half_io, "warps": 8, "resident": 2}
+    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", **more, **how)
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)

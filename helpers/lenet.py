@@ -103,7 +103,7 @@ class MmaPool(TensorLayer):
 
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
-        weights = 512 * len(self._places()) * self.parts if shape.C > 1 else 0  # else in registers
+        weights = 512 * 28 * self.parts if shape.C > 1 else 0  # else in registers
         return weights + 4 * cells + 2 * self.parts * cells
 
     def compile(self, shape: ConvShape) -> layer.Compiled:
@@ -116,22 +116,8 @@ class MmaPool(TensorLayer):
         super().require(shape, device)
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as (steps and shifts, parts, 32 lanes, 8 halves) of A."""
-        weights = np.pad(parts.reshape(len(parts), -1), ((0, 0), (0, 1)))  # the last one: what -1 takes
-        return weights[:, self._places()].swapaxes(0, 1)
-
-    def _places(self) -> np.ndarray:
-        """Which weight each half of A is: index into the flat filter, or -1 for 0; (steps and shifts, 32, 8)."""
-        steps = 4 if self.takes == "layer 1" else 28
-        step, lane, register, half = np.ogrid[:steps, :32, :4, :2]
-        group, column = lane // 4, 2 * (lane % 4) + half
-        if self.takes == "layer 1":  # row g of A is map g % 4 shifted by g // 4 columns, row g + 8 the same and by a row
-            p, q, first = 2 * step + register // 2 - register % 2, column - group // 4, group % 4
-        else:  # row g is map g, row g + 8 map g + 8; 14 steps, not shifted and shifted, take two of 14 rows of two channels each
-            place = 2 * (step // 2 % 7) + register // 2
-            p, q, first = place % 7, column - step % 2, (group + 8 * (register % 2)) * 4 + step // 14 * 2 + place // 7
-        inside = (p >= 0) & (p < 7) & (q >= 0) & (q < 7)
-        return np.where(inside, 49 * first + 7 * p + q, -1).reshape(steps, 32, 8)
+        """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
+        return (layer.mma_quads() if self.takes == "layer 1" else layer.mma_pairs()).fragments(parts)
 
 
 class _CompiledOnce(layer.Compiled):
@@ -145,7 +131,7 @@ class _CompiledOnce(layer.Compiled):
 POOLED: tuple[Conv2d, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
     MmaPool("lenet_mma_1", filter_in="constant", takes="layer 1", pool=2, warps=8, resident=2),
-    MmaPool("lenet_mma_2", filter_in="constant", takes="layer 2", pool=4, warps=9, resident=1),
+    MmaPool("lenet_mma_2", filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
 )
 
 

@@ -140,7 +140,8 @@ template <int COUNT, int THREADS> __device__ __forceinline__ void take_cells(Pai
 #endif
 }
 
-// Outputs of a block, gathered in shared memory, leave for y in the background; each call is made by all threads:
+// Outputs of a block, gathered in shared memory, leave for y in the background. Pieces lie alike in their sectors of 32 bytes here
+// and there: else each is written as two. Each call is made by all threads:
 //   outputs_are_made, a barrier, outputs_leave ... outputs_have_left, a barrier: their memory may be written again.
 #if INLINE_PTX && __CUDA_ARCH__ >= 900
 #define BULK_COPIES 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from helpers import checking, kernels, layer, precision, reference, simulator
-from helpers.layer import FASTEST, LayerError, mma_halves, mma_pairs, mma_quads
+from helpers.layer import FASTEST, LayerError, mma_halves, mma_quads
 from helpers.limits import ConvShape
 from tests.test_mutants import MMA, require_named
 

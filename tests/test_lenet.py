@@ -260,7 +260,7 @@ def test_cells_need_not_be_whole_numbers(name):
     y, _ = pooled(mma(name), x, filter)
     want = want_pooled(x, filter, mma(name).pool)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
-    without = kernels.source(mma(name).name).replace("if (PARTS == 2) multiply", "if (PARTS == 3) multiply")
+    without = kernels.source(mma(name).name).replace(" multiply(sum", " if (!rest_of_cells(product)) multiply(sum")
     with pytest.raises(checking.CheckError):
         check_pooled(mma(name), x, filter, without)
 
@@ -279,8 +279,7 @@ def test_every_weight_is_in_its_fragments(name, steps, outputs):
     shape = layer.shape_of(name, 1)
     numbers = np.arange(1, 1 + math.prod(shape.filter_shape), dtype=np.uint16).reshape(shape.filter_shape)
     parts = np.stack([numbers, numbers + 10_000]).view(np.float16)  # bits that tell where each half comes from
-    found = np.ascontiguousarray(mma(name).fragments(parts)).view(np.uint16)
-    assert found.shape == (steps, 2, 32, 8)
+    found = np.ascontiguousarray(mma(name).fragments(parts)).view(np.uint16).reshape(steps, 2, 32, 8)
     for part, first in enumerate((0, 10_000)):
         counted = np.bincount(found[:, part][found[:, part] > 0] - first, minlength=1)
         assert (counted[1:] == outputs).all() and len(counted) == 1 + numbers.size  # for each output of a quad, or a pair

@@ -8,8 +8,8 @@
 static_assert(PARTS == 1, "conv2d_mma_pairs is the kernel for FP32 accuracy");
 constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, THREADS = 32 * WARPS, MAP = OUT_H * OUT_W;
 constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, CHANNEL_PAIRS = (CHANNELS + 1) / 2;   // in Pairs; an odd channel meets zeros
-constexpr int FOURS = CHANNELS * PLANE / 2, HALVES = (CHANNEL_PAIRS * 2 * PLANE + 3) / 4 * 4, SPARE = 32;
-constexpr int ARRIVING = HALF_IO ? (HALVES + SPARE) / 2 : (FOURS + 1) / 2 * 2, STEPS = CHANNEL_PAIRS * K;
+constexpr int FOURS = CHANNELS * PLANE / 2, HALVES = (CHANNEL_PAIRS * 2 * PLANE + 31) / 32 * 32, SPARE = 32;
+constexpr int ARRIVING = HALF_IO ? (HALVES + SPARE) / 2 : (FOURS + 7) / 8 * 8, STEPS = CHANNEL_PAIRS * K;
 constexpr int ACROSS = OUT_W / 2, COLUMNS = OUT_H / 2 * ACROSS, WEIGHTS = STEPS * 2 * 32, GROUPS = (OUTPUT_MAPS + 15) / 16;
 __device__ uint4 filter[GROUPS * WEIGHTS + 1];   // [map / 16][two channels][two of their rows][shift][lane], and 1 / scale
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) conv2d_mma_halves_overhang(Cell* y, const Cell* __restrict__ x, int B)

@@ -6,8 +6,8 @@
 
 #include "mma.cuh"
 constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, THREADS = 32 * WARPS, STEPS = (K + 1) / 2;
-constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, FOURS = PLANE / 2, SPARE = 16;          // ROW, PLANE: in Pairs
-constexpr int HALVES = (PLANE + 3) / 4 * 4, ARRIVING = HALF_IO ? (HALVES + SPARE) / 2 : (FOURS + 1) / 2 * 2;
+constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, FOURS = PLANE / 2, SPARE = 32;          // ROW, PLANE: in Pairs
+constexpr int HALVES = (PLANE + 31) / 32 * 32, ARRIVING = HALF_IO ? (HALVES + SPARE) / 2 : (FOURS + 7) / 8 * 8;   // whole 128 bytes
 constexpr int GROUPS = (OUTPUT_MAPS + 3) / 4, WEIGHTS = STEPS * PARTS * 32, ACROSS = (OUT_W + 15) / 16;   // tiles of 8 quads
 constexpr int divisor(int n, int most) { return n % most ? divisor(n, most - 1) : most; }
 constexpr int BAND_H = OUT_H / BANDS, DOWN = divisor(BAND_H / 2, 5), WIDE = OUT_W % 4 ? 2 : 4;   // DOWN: quads of a task
