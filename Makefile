@@ -69,7 +69,7 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    compute-sanitizer --tool $$tool --error-exitcode 1 \
-	        $(PYTHON) -m pytest -m gpu -k sanitize tests/test_kernels.py || exit 1; \
+	        $(PYTHON) -m pytest -m gpu -k sanitize tests || exit 1; \
 	done
 
 ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark

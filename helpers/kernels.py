@@ -59,6 +59,19 @@ def source(name: str) -> str:
     return path(name).read_text(encoding="utf-8")
 
 
+def changed(name: str, *changes: tuple[str, str]) -> str:
+    """Return the source of kernel ``name`` with each (old, new) text exchanged: to break it, or to take a step back.
+
+    Raises ValueError for a text that the source does not hold: nothing would be changed.
+    """
+    text = source(name)
+    for old, new in changes:
+        if old not in text:
+            raise ValueError(f"{name}.cu does not hold {old!r}: there is nothing to change")
+        text = text.replace(old, new)
+    return text
+
+
 def header(name: str) -> dict[str, str]:
     """Return the header of kernel ``name``: "Summary" and one entry for each of HEADER_FIELDS that it has.
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, cudnn_yardstick, datasets, device, kernels, layer, limits, network, timing
+from helpers import checking, cudnn_yardstick, datasets, device, kernels, layer, lenet, lenet_times, limits, network, timing
 from helpers.layer import Conv2d, LayerError, Problem
 from helpers.limits import ConvShape
 
@@ -178,103 +177,31 @@ def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, 
 # --------------------------------------------------------------------------------------------------------------------
 # Accuracy of the whole network
 
-_POOL_SOURCE = """
-// out: the largest of each width x width window of `in`, or 0; windows are cut at the lower and right edge. NaN is passed on.
-extern "C" __global__ void relu_pool(float* out, const float* in, int rows, int columns, int width, long long cells)
-{
-    const int across = (columns + width - 1) / width, down = (rows + width - 1) / width;
-    const long long step = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < cells; i += step) {
-        const int left = i % across * width, top = i / across % down * width;
-        const float* map = in + i / across / down * rows * columns;
-        float largest = 0.0f;
-        for (int r = top; r < min(top + width, rows); ++r)
-            for (int c = left; c < min(left + width, columns); ++c) {
-                const float cell = map[r * columns + c];
-                if (cell > largest || cell != cell) largest = cell;
-            }
-        out[i] = largest;
-    }
-}
-"""
-
-
-class DeviceNetwork:
-    """The LeNet with both convolutions, ReLU and pooling on the device, and the two dense layers in NumPy.
-
-    x: float32, (images, 1, 86, 86), `datasets.network_input`. It makes what `network.forward` does, for many kernels and
-    for any number of the first images, with x brought to the device once.
-    """
-
-    def __init__(self, x: np.ndarray):
-        import pycuda.driver as cuda
-        from pycuda.compiler import SourceModule
-
-        self._cuda, self._module = cuda, SourceModule(_POOL_SOURCE, no_extern_c=True)
-        self._relu_pool, self._counter = self._module.get_function("relu_pool"), checking.DeviceCounter()
-        first, second = (layer.shape_of(name, len(x)) for name in ("layer 1", "layer 2"))
-        cells = {"x1": x.size, "y1": first.outputs, "x2": math.prod(second.x_shape), "y2": second.outputs}
-        pooled = second.B * second.M * math.prod(-(-n // network.POOL2) for n in (second.out_h, second.out_w))
-        cells |= {"pooled": pooled, "filter1": math.prod(first.filter_shape), "filter2": math.prod(second.filter_shape)}
-        self._arrays = {name: cuda.mem_alloc(4 * count) for name, count in cells.items()}
-        cuda.memcpy_htod(self._at("x1"), x)
-
-    def _at(self, name: str) -> int:
-        return int(self._arrays[name])
-
-    def logits(self, spec: Conv2d, weights: datasets.Weights, count: int) -> np.ndarray:
-        """The ten outputs of each of the first ``count`` images, float32, with ``spec`` in both convolutions."""
-        self._layer("1", "x2", spec, layer.shape_of("layer 1", count), weights.conv1, network.POOL1)
-        cells = self._layer("2", "pooled", spec, layer.shape_of("layer 2", count), weights.conv2, network.POOL2)
-        features = np.empty((count, cells // count), np.float32)
-        self._cuda.memcpy_dtoh(features, self._at("pooled"))
-        hidden = network.relu(network.dense(features, weights.fc3, weights.fc3_bias))
-        return network.dense(hidden, weights.fc4, weights.fc4_bias)
-
-    def _layer(self, number: str, into: str, spec: Conv2d, shape: ConvShape, filter: np.ndarray, width: int) -> int:
-        """Convolve x<number> to y<number>, ReLU and pool it into ``into``; return how many cells that has."""
-        y, at = self._at(f"y{number}"), self._at(f"filter{number}")
-        self._cuda.memcpy_htod(at, np.ascontiguousarray(filter))
-        run = layer.compile(sized(spec, shape, self._cuda.mem_get_info()[0]), shape)
-        try:
-            self._counter.poison(y, shape.outputs)
-            run.launch(y, self._at(f"x{number}"), at)
-            cells = shape.B * shape.M * -(-shape.out_h // width) * -(-shape.out_w // width)
-            sizes = (*map(np.int32, (shape.out_h, shape.out_w, width)), np.int64(cells))
-            blocks = min(4096, -(-cells // 256))
-            self._relu_pool(np.uintp(self._at(into)), np.uintp(y), *sizes, block=(256, 1, 1), grid=(blocks, 1))
-            self._cuda.Context.synchronize()
-        finally:
-            run.free()
-        return cells
-
-    def free(self) -> None:
-        """Free the device's arrays."""
-        for array in self._arrays.values():
-            array.free()
-        self._arrays = {}
-
 
 def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
     """Rows of the accuracy with every kernel: {"series": "accuracy", "with": kernel, "network", "images", "right"}.
 
     Raises AccuracyError where a kernel gets another number of images right than is known of the weights, and what
-    `datasets.fashion_mnist` and the weights' readers raise.
+    `lenet_times.right_answers`, `datasets.fashion_mnist` and the weights' readers raise.
     """
     images = datasets.fashion_mnist("test", max(batches))
-    on_device = DeviceNetwork(datasets.network_input(images.pixels))
-    try:
-        for weights, known in _networks(images):
-            print(f"accuracy of {weights.name} on {images.source}", flush=True)
-            for spec in layer.CONV2D:
-                told = {"series": ACCURACY, "with": spec.name, "kernel": spec.sources[0], "network": weights.name}
-                for count in batches:
-                    classes = network.classify(on_device.logits(spec, weights, count))
-                    found = network.accuracy(classes, images.labels[:count])
-                    _require_known(spec.name, weights.name, found, known.get(count))
-                    yield {**told, "images": count, "right": found.right, "data": images.source, "timing": None}
-    finally:
-        on_device.free()
+    for weights, known in _networks(images):
+        print(f"accuracy of {weights.name} on {images.source}", flush=True)
+        for spec in layer.CONV2D:
+            told = {"series": ACCURACY, "with": spec.name, "kernel": spec.sources[0], "network": weights.name}
+            for row in lenet_times.right_answers(weights, images, spec.name, _both_layers(spec, max(batches)), batches):
+                found = network.Accuracy(row["right"], row["images"])
+                _require_known(spec.name, weights.name, found, known.get(found.count))
+                yield {**told, "images": found.count, "right": found.right, "data": images.source, "timing": None}
+
+
+def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
+    """The record for either convolution of a network: the scratch of both takes half of the free memory at most."""
+    device.select()
+    import pycuda.driver as cuda
+
+    free = cuda.mem_get_info()[0]
+    return [sized(spec, layer.shape_of(name, batch), free // 2) for name in lenet.LAYERS]
 
 
 def _networks(images: datasets.Images) -> list[tuple[datasets.Weights, dict[int, int]]]:

@@ -393,7 +393,7 @@ def _constants(weights: Weights) -> dict[str, np.ndarray]:
 
 
 def _require_memory(net: Network, free: int) -> None:
-    needed = sum(net.sizes.values()) + sum(map(Conv2d.scratch, net.layers, net.shapes))
+    needed = sum(net.sizes.values()) + sum(spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True))
     if needed > layer.SPARE * free:
         images = max(1, int(net.batch * layer.SPARE * free / needed))
         raise LayerError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from helpers import checking, timing
 from helpers.datasets import Images, Weights
-from helpers.lenet import LAYERS, Checker, Network, Pipeline
+from helpers.lenet import CLASSES, LAYERS, Checker, Network, Pipeline
 
 BUDGET_S = 0.15  # of one timing
 PARTS = (1, 10)  # chunks of a batch from host memory
@@ -43,10 +43,17 @@ def measure(
 
 
 def right_answers(weights: Weights, images: Images, form: str, layers: Sequence[Any], batches: Sequence[int]) -> list[Row]:
-    """Return how many of the first images are classified right, for each number of ``batches``."""
+    """Return how many of the first images are classified right, for each number of ``batches``.
+
+    Raises ValueError for an image that has no class, because of a NaN: a kernel may have left outputs out.
+    """
     most = max(batches)
     with Network(weights, min(1_000, most), layers, pixels=True) as net:
-        good = net.classify(images.pixels[:most]) == images.labels[:most]
+        net.poison()
+        classes = net.classify(images.pixels[:most])
+    if broken := int((classes >= CLASSES).sum()):
+        raise ValueError(f"{form}: {broken:,} of {most:,} images have NaN among their outputs: they have no class")
+    good = classes == images.labels[:most]
     told = {"series": "accuracy", "network": weights.name, "form": form, "timing": None}
     return [{**told, "images": n, "right": int(good[:n].sum())} for n in batches]
 

@@ -17,11 +17,10 @@
 #include "mma.cuh"
 static_assert(PARTS == 2 && !HALF_IO, "conv2d_mma_halves is the kernel for halves");
 constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, THREADS = 32 * WARPS, MAP = OUT_H * OUT_W;
-constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, CHANNEL_PAIRS = (CHANNELS + 1) / 2;   // in Pairs; an odd channel meets zeros
-constexpr int FOURS = CHANNELS * PLANE / 2, ARRIVING = (FOURS + 7) / 8 * 8, SPARE = 32;
-constexpr int HALVES = (CHANNEL_PAIRS * 2 * PLANE + 31) / 32 * 32;   // as ARRIVING, whole 128 bytes: pieces are aligned to sectors
+constexpr int ROW = WIDTH / 2, PLANE = HEIGHT * ROW, PLANES = (CHANNELS + 1) / 2 * 2;   // in Pairs; an odd channel meets zeros
+constexpr int FOURS = CHANNELS * PLANE / 2, ARRIVING = (FOURS + 7) / 8 * 8, SPARE = 32, HALVES = (PLANES * PLANE + 31) / 32 * 32;
 constexpr int ACROSS = OUT_W / 2, COLUMNS = OUT_H / 2 * ACROSS, TILES = 2;   // COLUMNS: of B, for all pairs; TILES: of a task
-constexpr int WEIGHTS = CHANNEL_PAIRS * K * 2 * PARTS * 32, GROUPS = (OUTPUT_MAPS + 15) / 16;
+constexpr int WEIGHTS = PLANES * K * PARTS * 32, GROUPS = (OUTPUT_MAPS + 15) / 16;
 __device__ uint4 filter[GROUPS * WEIGHTS + 1];   // [map / 16][two channels][two of their rows][shift][part][lane], and 1 / scale
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) conv2d_mma_pairs(Cell* y, const Cell* __restrict__ x, int B)
 {

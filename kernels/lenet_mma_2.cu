@@ -67,10 +67,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) lenet_mma_2(floa
                 for (int i = 0; i < TILES * 16; ++i) (&total[0][0][0][0])[i] += (&sum[0][0][0][0])[i];
             }
             #pragma unroll
-            for (int i = 0; i < TILES * 16; ++i) {   // Pool: of a lane's sums all of a map are of one window
-                int& largest = most[i / 16][i % 4 / 2];
-                largest = max(largest, __float_as_int((&total[0][0][0][0])[i]));
-            }
+            for (int i = 0; i < TILES * 16; ++i)   // Pool: of a lane's sums all of a map are of one window
+                most[i / 16][i % 4 / 2] = max(most[i / 16][i % 4 / 2], __float_as_int((&total[0][0][0][0])[i]));
             for (int n = 0; n < TILES; ++n) at[n] += next[n];
         }
         for (int i = 0; i < TILES * 2; ++i) {   // Store

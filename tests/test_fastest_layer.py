@@ -162,6 +162,15 @@ def test_stores_write_whole_sectors():
     assert seen.findings == ()
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", [*FASTEST, mma_quads(1)], ids=lambda spec: f"{spec.name}-{spec.parts}")
+def test_sanitize_tensor_cores(spec):
+    """For compute-sanitizer: blocks take several images, some maps are left over."""
+    x, filter = problem(ConvShape(7, 1, 5, 16, 40, 7))
+    y = layer.convolve(replace(spec, blocks=2, resident=1), x, filter)
+    layer.check(y, x, filter, spec.name, precision=spec.precision)
+
+
 COMPILED = [
     *(("sm_75", spec, "layer 1") for spec in FASTEST),
     *(("sm_90", spec, "layer 2") for spec in (PAIRS, HALVES, mma_halves(half_io=True))),

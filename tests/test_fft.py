@@ -204,6 +204,17 @@ def test_tiles(run, case):
     require_layer(run.conv2d(spec, x, filter), spec, x, filter)
 
 
+@pytest.mark.gpu
+def test_sanitize_fourier_kernels():
+    """For compute-sanitizer: all three kernels, the last segment and the last tiles partial."""
+    on_gpu, spec, tiled = OnGpu(), OverlapAdd(8), Tiles(*LAYERS[6][:2])
+    require_transform(on_gpu.transform(signals(64)), signals(64), None)
+    N, filter = cells_and_filter(1_001, 31)
+    require_segments(on_gpu.conv1d(spec, N, filter), spec, N, filter)
+    x, filter = image_and_filter(*LAYERS[6][2:])
+    require_layer(on_gpu.conv2d(tiled, x, filter), tiled, x, filter)
+
+
 def test_an_example_by_hand(run):
     """P[0] = 10 * 1 + 100 * 2 and so on; four cells 1, 2, 3, 4 go to 10, -2, -2 + 2i, -2 - 2i in bit-reversed order."""
     P = run.conv1d(OverlapAdd(3, 1), np.array([1, 2, 3, 4, 5], np.float32), np.array([1, 10, 100], np.float32))

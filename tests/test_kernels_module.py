@@ -197,3 +197,10 @@ def test_impossible_grids_are_refused(arguments, words):
 def test_fractions_are_no_sizes():
     with pytest.raises(TypeError):
         kernels.grid_for(1000 / 256, 256)
+
+
+def test_a_changed_source_holds_the_change_or_is_refused():
+    text = kernels.changed("axpy_basic", ("axpy_basic", "axpy_other"))
+    assert text == kernels.source("axpy_basic").replace("axpy_basic", "axpy_other")
+    with pytest.raises(ValueError, match=r"axpy_basic\.cu does not hold 'no such text': there is nothing to change"):
+        kernels.changed("axpy_basic", ("no such text", ""))

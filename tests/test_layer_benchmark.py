@@ -6,8 +6,8 @@ import types
 import numpy as np
 import pytest
 
-from helpers import benchmarks, checking, datasets, device, layer, layer_benchmark, network, results, timing
-from helpers.layer_benchmark import ACCURACY, COPY, AccuracyError, DeviceNetwork, LayerBenchmark
+from helpers import benchmarks, checking, datasets, device, kernels, layer, layer_benchmark, lenet, network, results, timing
+from helpers.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
 SMALL = "layer E2"
@@ -32,6 +32,13 @@ def two_ms(launch, *, verdict, name, budget_s):
 
 def only(monkeypatch, *names):
     monkeypatch.setattr(layer, "CONV2D", tuple(layer.conv2d_named(name) for name in names))
+
+
+def mutated(monkeypatch, name, right, wrong):
+    """Let the kernel ``name`` be another one."""
+    original = kernels.source
+    assert right in original(name)
+    monkeypatch.setattr(kernels, "source", lambda of: original(of).replace(right, wrong) if of == name else original(of))
 
 
 def times(*batches):
@@ -62,13 +69,7 @@ def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch
 
 def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
     only(monkeypatch, "conv2d_basic", "conv2d_restrict")
-    original, taps = layer.kernels.source, "(c * K + p) * K + q]"
-
-    def source(name):
-        return original(name).replace(taps, "(c * K + p) * K + K - 1 - q]") if name == "conv2d_restrict" else original(name)
-
-    assert taps in original("conv2d_restrict")
-    monkeypatch.setattr(layer.kernels, "source", source)
+    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
     with pytest.raises(checking.CheckError, match="FAIL conv2d_restrict"):
         times(2)
 
@@ -120,26 +121,67 @@ def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeyp
 # ------------------------------------------------------------------------------------------------------------ accuracy
 
 
-def test_the_network_on_the_device_is_the_network(cuda):
-    images, weights = datasets.synthetic_images("test", 3), datasets.lenet_weights()
-    x = datasets.network_input(images.pixels)
+@pytest.fixture
+def agreed(cuda, monkeypatch):
+    """Two images whose labels are what NumPy's network says of them: of these it is known that both are classified right."""
+    weights, images = datasets.lenet_weights(), datasets.synthetic_images("test", 2)
+    images = dataclasses.replace(images, labels=network.predict(images.pixels, weights))
+    monkeypatch.setattr(datasets, "fashion_mnist", lambda split, count=None: images)
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {1: 1, 2: 2})])
+
+
+def test_with_every_kernel_the_network_is_the_network(cuda, agreed):
     free = cuda.mem_get_info()[0]
-    made = DeviceNetwork(x)
-    for count, name in ((3, "conv2d_basic"), (2, "conv2d_register_tiled")):
-        got = made.logits(layer.conv2d_named(name), weights, count)
-        want = network.forward(x[:count].astype(np.float64), weights)
-        checking.check(got, want, rtol=0.0, atol=1e-4 * np.abs(want).max(), name=name)
-    made.free()
+    rows = list(layer_benchmark.accuracies((1, 2)))
     assert cuda.mem_get_info()[0] == free
+    assert [(row["with"], row["images"], row["right"]) for row in rows] == [
+        (spec.name, count, count) for spec in layer.CONV2D for count in (1, 2)
+    ]
+    assert set(rows[0]) == {"series", "with", "kernel", "network", "images", "right", "data", "timing"}
+    assert {row["kernel"] for row in rows} == {spec.sources[0] for spec in layer.CONV2D}
+    assert all(row["series"] == ACCURACY and row["timing"] is None for row in rows)
 
 
-def test_outputs_that_a_kernel_leaves_are_no_class(cuda, monkeypatch):
-    images, spec = datasets.synthetic_images("test", 1), layer.conv2d_named("conv2d_basic")
-    made = DeviceNetwork(datasets.network_input(images.pixels))
-    monkeypatch.setattr(layer.Compiled, "launch", lambda self, y, x, filter, stream=None: None)
-    with pytest.raises(ValueError, match="1 of 1 images have NaN"):
-        network.classify(made.logits(spec, datasets.lenet_weights(), 1))
-    made.free()
+def test_a_wrong_kernel_gets_another_count_than_is_known(agreed, monkeypatch):
+    only(monkeypatch, "conv2d_basic", "conv2d_restrict")
+    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
+    with pytest.raises(AccuracyError, match=r"with conv2d_restrict in both .* [01] of the first [12] images right; .* it is [12]"):
+        list(layer_benchmark.accuracies((1, 2)))
+
+
+def test_outputs_that_a_kernel_leaves_are_no_class(cuda, agreed, monkeypatch):
+    only(monkeypatch, "conv2d_restrict")
+    alloc = cuda.mem_alloc
+
+    def with_zeros(size):  # as with what another kernel has left there, nothing in the memory itself tells
+        array = alloc(size)
+        cuda.memset_d8(array, 0, size)
+        return array
+
+    monkeypatch.setattr(cuda, "mem_alloc", with_zeros)
+    mutated(monkeypatch, "conv2d_restrict", "h < out_h && w", "h < out_h - 1 && w")
+    with pytest.raises(ValueError, match="conv2d_restrict: 2 of 2 images have NaN"):
+        list(layer_benchmark.accuracies((2,)))
+
+
+def test_the_scratch_of_both_layers_takes_half_of_the_free_memory_at_most(cuda, agreed, monkeypatch):
+    only(monkeypatch, "im2col_gemm")
+    (whole,) = layer.CONV2D
+    one = [whole.scratch(layer.shape_of(name, 1)) for name in lenet.LAYERS]
+    monkeypatch.setattr(cuda, "mem_get_info", lambda: (8 * max(one), 10**12))
+    asked, compile = [], layer.compile
+    monkeypatch.setattr(layer, "compile", lambda spec, shape: asked.append(spec.scratch(shape)) or compile(spec, shape))
+    assert [spec.images for spec in layer_benchmark._both_layers(whole, 100)] == [8 * max(one) // 4 // each for each in one]
+    monkeypatch.setattr(cuda, "mem_get_info", lambda: (4 * max(one), 10**12))
+    assert [row["right"] for row in layer_benchmark.accuracies((1, 2))] == [1, 2]
+    assert asked == one
+
+
+def test_a_network_counts_the_scratch_of_its_layers(cuda, monkeypatch):
+    scratch = [layer.conv2d_named("im2col_gemm").scratch(layer.shape_of(name, 4)) for name in lenet.LAYERS]
+    monkeypatch.setattr(cuda, "mem_get_info", lambda: (sum(scratch), 10**12))
+    with pytest.raises(layer.LayerError, match=r"4 images need .* take a batch of [23],"):
+        lenet.Network(datasets.lenet_weights(), 4, ("im2col_gemm", "im2col_gemm"))
 
 
 def test_accuracies_are_counted_for_every_kernel(cuda, monkeypatch):
@@ -179,6 +221,22 @@ def test_what_is_known_of_the_networks(monkeypatch, capsys):
     for row in results.reported("course_reports"):
         if row["report"] != "E" and row["optimization"] == "constant memory":
             assert layer_benchmark.KNOWN_RIGHT[row["batch"]] == round(row["accuracy"] * row["batch"])
+
+
+@pytest.mark.gpu
+def test_every_kernel_gets_the_known_counts_and_a_wrong_one_does_not(monkeypatch):
+    images = datasets.fashion_mnist("test", 1_000)
+    if images.synthetic:
+        pytest.skip("needs Fashion-MNIST")
+    layer_benchmark.compile_ahead(layer.shape_of(name, 1_000) for name in lenet.LAYERS)
+    rows = list(layer_benchmark.accuracies((100, 1_000)))
+    known = {weights.name: of_weights for weights, of_weights in layer_benchmark._networks(images)}
+    assert {(row["network"], row["with"]) for row in rows} == {(name, spec.name) for name in known for spec in layer.CONV2D}
+    assert all(row["right"] == known[row["network"]][row["images"]] for row in rows)
+    only(monkeypatch, "conv2d_restrict")
+    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
+    with pytest.raises(AccuracyError, match="with conv2d_restrict in both convolutions"):
+        list(layer_benchmark.accuracies((100, 1_000)))
 
 
 # ----------------------------------------------------------------------------------------------------- record and table

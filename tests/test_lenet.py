@@ -451,6 +451,16 @@ def test_counts_of_right_answers_are_the_references(layers):
     assert {count: int(good[: int(count)].sum()) for count in known} == known
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("layers", [FORMS["apart"], lenet.FUSED, lenet.TENSOR_CORES], ids=str)
+def test_sanitize_networks(layers):
+    """For compute-sanitizer: every kernel of the network, with few images."""
+    images = datasets.fashion_mnist("test", 9)
+    with lenet.Network(WEIGHTS, 9, layers, pixels=True) as net:
+        found = net.classify(images.pixels)
+    assert found.tolist() == network.classify(network.forward(datasets.network_input(images.pixels), WEIGHTS)).tolist()
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Mutants
 
