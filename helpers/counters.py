@@ -522,12 +522,14 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
     ncu = shutil.which("ncu")
     if ncu is None:
         raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
-    _build_all(launches)  # here, because ncu would follow the compiler's processes as well
+    binaries = _build_all(launches)  # here, because ncu would follow the compiler's processes as well
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as folder:
+        for number, binary in enumerate(binaries.values()):
+            (Path(folder) / f"{number}.cubin").write_bytes(binary)
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, "-m", "helpers.counters", "--launch", f"--only={only}"]
+        program = [sys.executable, "-m", "helpers.counters", f"--launch={folder}", f"--only={only}"]
         command = [ncu, *options, "--metrics", ",".join(metrics), *program]
         environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
         done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
@@ -572,12 +574,12 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
 
 
 def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
-    """Compile each source with each set of options once, several at a time; PyCUDA keeps the results on disk."""
+    """Compile each source with each set of options of `_binaries` once, several at a time."""
     import pycuda.compiler
     import pycuda.driver as cuda
 
     arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    wanted = list(dict.fromkeys((launch.path, launch.options) for launch in launches))
+    wanted = _binaries(launches)
 
     def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
         return pycuda.compiler.compile(item[0].read_text(), options=list(item[1]), no_extern_c=True, arch=arch)
@@ -586,12 +588,17 @@ def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]],
         return dict(zip(wanted, pool.map(build, wanted), strict=True))
 
 
-def launch_all(launches: Sequence[Launch]) -> None:
-    """Launch each `READINGS` times on the GPU; ncu runs this in a process of its own."""
+def _binaries(launches: Sequence[Launch]) -> list[tuple[Path, tuple[str, ...]]]:
+    """Sources and their options, each pair once."""
+    return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
+
+
+def launch_all(launches: Sequence[Launch], folder: Path) -> None:
+    """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 
-    binaries = _build_all(launches)
+    binaries = {item: (folder / f"{number}.cubin").read_bytes() for number, item in enumerate(_binaries(launches))}
     for number, launch in enumerate(launches):
         if number % 20 == 0:
             print(f"launch {number + 1} of {len(launches)}", flush=True)
@@ -798,7 +805,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="REGEX", default="", help="the launches whose label this is found in")
     parser.add_argument("--merge", metavar="RECORD", help="keep what this record has of the other launches")
     parser.add_argument("--explain", metavar="RECORD", help="write the simulator's side of this record anew; no GPU is needed")
-    parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)  # what runs under ncu
+    parser.add_argument("--launch", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)  # what runs under ncu
     return parser
 
 
@@ -808,7 +815,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         launches = matching(asked.only)
         if asked.launch:
-            launch_all(launches)
+            launch_all(launches, asked.launch)
             return 0
         if asked.explain:
             return _report(explain(asked.explain), launches, recorded)
