@@ -60,7 +60,8 @@ jupyter: $(ENVIRONMENT) ## open JupyterLab on labs/
 	$(PYTHON) -m jupyterlab labs
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
-# each launches every kernel once, at sizes that leave a partial block.
+# each launches every kernel once, at sizes that leave a partial block. initcheck does not see what a bulk copy writes, and reports
+# every output of the kernels that use one; the test itself checks that all are written.
 gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
@@ -68,8 +69,9 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	$(PYTHON) -m helpers.sanitizer run --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
+	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \
 	    compute-sanitizer --tool $$tool --error-exitcode 1 \
-	        $(PYTHON) -m pytest -m gpu -k sanitize tests || exit 1; \
+	        $(PYTHON) -m pytest -m gpu -k "$$only" tests || exit 1; \
 	done
 
 ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark

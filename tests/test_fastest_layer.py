@@ -164,7 +164,7 @@ def test_stores_write_whole_sectors():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", [*FASTEST, mma_quads(1)], ids=lambda spec: f"{spec.name}-{spec.parts}")
-def test_sanitize_tensor_cores(spec):
+def test_sanitize_bulk_copies(spec):
     """For compute-sanitizer: blocks take several images, some maps are left over."""
     x, filter = problem(ConvShape(7, 1, 5, 16, 40, 7))
     y = layer.convolve(replace(spec, blocks=2, resident=1), x, filter)
