@@ -65,7 +65,7 @@ class Measurement:
 class Record:
     """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
 
-    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its .cu file. ``software``
+    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its .cu file and its headers. ``software``
     maps names to versions (None where a thing was not used).
     """
 
@@ -282,7 +282,10 @@ def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
 
 
 def _sha256(kernel: str) -> str:
-    return hashlib.sha256(kernels.path(kernel).read_bytes()).hexdigest()
+    """Of the .cu file, and of the headers of kernels/ that it includes."""
+    text = kernels.path(kernel).read_bytes()
+    headers = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
+    return hashlib.sha256(b"".join([text, *((kernels.FOLDER / name.decode()).read_bytes() for name in headers)])).hexdigest()
 
 
 def _software(device: Device) -> dict[str, str | None]:

@@ -76,6 +76,16 @@ def test_a_changed_source_is_noticed(made):
     assert made.changed_sources() == ("conv1d_basic",)
 
 
+def test_a_changed_header_is_noticed(made, folder):
+    header = kernels.path("conv1d_basic").with_name("shared.cuh")
+    header.write_text("// one\n")
+    kernels.path("conv1d_basic").write_text('#include "shared.cuh"   // what it shares\n')
+    made = results.record("conv1d", rows, device=GPU, lab="02_blocks")
+    assert made.changed_sources() == ()
+    header.write_text("// two\n")
+    assert made.changed_sources() == ("conv1d_basic",)
+
+
 def test_an_entry_kernel_names_a_source_too(folder):
     row = {"series": "8 outputs per thread", "kernel": "conv1d_basic", "timing": None}
     assert set(results.record("r", lambda: [row], device=GPU, lab="x").sources) == {"conv1d_basic"}

@@ -18,7 +18,8 @@
 //              words; constants that nvcc makes operands of its instructions cost no request at all on a GPU.
 //   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and every turn moves its sectors once.
 //              Measured for 4-byte additions in one warp; over a thousand random bins the hardware takes 1.5 % more (not understood).
-//              In shared memory as other accesses, additions of one to the same word being joined. Measured. Other operations: assumed.
+//              In shared memory as other accesses, additions of one to the same word being joined. Measured. Other operations: assumed,
+//              though lanes that raise one word (atomicMax) take turns on an H200.
 #pragma once
 #include <algorithm>
 #include <array>
