@@ -44,6 +44,6 @@ extern "C" __global__ void lenet_resize(float* __restrict__ x, const unsigned ch
             const unsigned lower = (UNIT - part[i]) * from[PITCH] + part[i] * from[PITCH + 1];
             made[i] = ((UNIT - below) * upper + below * lower) / (UNIT * UNIT);
         }
-        reinterpret_cast<float2*>(x)[(b * SIDE + h) * (SIDE / 2) + threadIdx.x] = make_float2(made[0], made[1]);
+        *reinterpret_cast<float2*>(x + (b * SIDE + h) * SIDE + 2 * threadIdx.x) = make_float2(made[0], made[1]);
     }
 }

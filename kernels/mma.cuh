@@ -1,7 +1,7 @@
 // mma.cuh -- what the kernels on tensor cores share: a product of fragments, copies in the background, FP32 split into halves
 //
-// The product and the copies have two forms that mean the same: inline PTX, from compute capability 8.0 on (bulk copies: from 9.0
-// on), and plain CUDA, which other GPUs run, and the simulator, which defines HALO_SIMULATOR. -D HALF_IO=1: x and y are halves.
+// The product and the copy have two forms that mean the same: inline PTX, from compute capability 8.0 on, and plain CUDA, which
+// other GPUs run, and the simulator, which defines HALO_SIMULATOR. -D HALF_IO=1: x and y are halves.
 #pragma once
 #include <cuda_fp16.h>
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HALO_SIMULATOR)
@@ -34,7 +34,7 @@ using Four = float4;
 __device__ __forceinline__ float2 two_cells(float2 v) { return v; }
 __device__ __forceinline__ float4 four_cells(float4 v) { return v; }
 #endif
-// n sums, 2 or 4, to where the outputs gather.
+// n outputs, 2 or 4, from shared memory to y.
 template <int n> __device__ __forceinline__ void store_outputs(Cell* to, const float* from)
 {
     if constexpr (n == 4) *reinterpret_cast<Four*>(to) = four_cells(*reinterpret_cast<const float4*>(from));
