@@ -14,6 +14,9 @@ from nbval.plugin import IPyNbCell
 SKIPPED = {"image/png", "image/jpeg"}  # nbval leaves these out of its comparison
 
 
+PROPERTY = "nbval compared"  # of a report, so that it comes from the process that ran the cell: [notebook, whether]
+
+
 class Comparisons:
     def __init__(self):
         self.cells: Counter[str] = Counter()
@@ -23,10 +26,14 @@ class Comparisons:
     def pytest_runtest_call(self, item):
         result = yield
         if isinstance(item, IPyNbCell):
-            notebook = item.path.name
-            self.cells[notebook] += 1
-            self.compared[notebook] += was_compared(item)
+            item.user_properties.append((PROPERTY, [item.path.name, was_compared(item)]))
         return result
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            for notebook, compared in (value for name, value in report.user_properties if name == PROPERTY):
+                self.cells[notebook] += 1
+                self.compared[notebook] += compared
 
     def vacuous(self) -> list[str]:
         return sorted(notebook for notebook in self.cells if not self.compared[notebook])

@@ -428,11 +428,11 @@ def test_lab_keeps_to_the_form(lab):
 # --------------------------------------------------------------------------------------------------- nbval's own count
 
 
-def nbval(folder: Path, *cells) -> subprocess.CompletedProcess:
+def nbval(folder: Path, *cells, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
     nbformat.write(new_notebook(cells=list(cells)), folder / "lab.ipynb")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.nbval_count"]
     return subprocess.run(
-        [*command, "--nbval-lax", "--nbval-current-env", str(folder)],
+        [*command, *options, "--nbval-lax", "--nbval-current-env", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -440,12 +440,17 @@ def nbval(folder: Path, *cells) -> subprocess.CompletedProcess:
     )
 
 
-def test_compared_cells_are_counted(tmp_path):
+IN_PROCESSES = pytest.mark.parametrize("options", [(), ("-n", "2", "--dist", "loadfile")], ids=["in one process", "in several"])
+
+
+@IN_PROCESSES
+def test_compared_cells_are_counted(tmp_path, options):
     done = nbval(
         tmp_path,
         run_cell("print(1 + 1)", "2\n", "nbval-check-output"),
         run_cell("print(1 + 1)", "3\n"),
         run_cell("x = 1", "", "nbval-check-output"),
+        options=options,
     )
     assert done.returncode == 0, done.stdout
     assert "lab.ipynb: 1 of 3 cells that passed" in done.stdout
@@ -456,8 +461,9 @@ def test_a_wrong_stored_output_fails(tmp_path):
     assert done.returncode == 1
 
 
-def test_nothing_compared_fails(tmp_path):
-    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n"))
+@IN_PROCESSES
+def test_nothing_compared_fails(tmp_path, options):
+    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n"), options=options)
     assert "lab.ipynb: 0 of 1 cells that passed" in done.stdout
     assert "nothing was compared" in done.stdout
     assert done.returncode == 1

@@ -299,6 +299,7 @@ def test_ctrl_c_stops_and_says_so(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # else ignored, where the tests run in the background
     )
     pid = _wait_for_text(tmp_path / "pid")
     process.send_signal(signal.SIGINT)

@@ -728,7 +728,15 @@ def test_a_runaway_kernel_is_stopped_by_the_time_limit(body):
     assert finding.kind == "runaway"
 
 
-def test_ctrl_c_stops_a_runaway_kernel_and_the_next_launch_works():
+@pytest.fixture
+def ctrl_c():
+    """SIGINT raises KeyboardInterrupt, also where a shell started the tests in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_stops_a_runaway_kernel_and_the_next_launch_works(ctrl_c):
     source = kernel("for (;;) {}", "float* y")
     y = np.zeros(1, np.float32)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
