@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers import checking, kernels, layer, precision, reference, simulator
 from helpers.layer import FASTEST, LayerError, mma_halves, mma_quads
@@ -43,6 +45,24 @@ def test_table(spec, sizes):
     x, filter = problem(ConvShape(*sizes))
     few = replace(spec, warps=3, blocks=2, resident=1)  # blocks take several images, one by one
     layer.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
+
+
+@st.composite
+def tasks(draw):
+    """A record and a layer that it takes: images left over, maps that fill no group, tiles that overhang."""
+    K, spec = draw(st.sampled_from((3, 5, 7))), draw(st.sampled_from((*FASTEST, mma_quads(1))))
+    H, W = (K + 1 + 2 * draw(st.integers(0, most)) for most in (6, 22))
+    C = 1 if spec.name == QUADS.name else draw(st.integers(1, 4))
+    few = replace(spec, warps=draw(st.integers(1, 4)), blocks=draw(st.integers(1, 2)), resident=1)
+    return few, ConvShape(draw(st.integers(1, 3)), C, draw(st.integers(1, 18)), H, W, K)
+
+
+@settings(max_examples=10)
+@given(task=tasks())
+def test_layers_beyond_the_table(task):
+    spec, shape = task
+    x, filter = problem(shape)
+    layer.check(run(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 @pytest.mark.parametrize("spec", [mma_halves(half_io=True), mma_quads(1, half_io=True)], ids=lambda spec: spec.name)

@@ -299,6 +299,29 @@ def test_every_committed_record_can_be_read_and_was_made_where_it_belongs_from_t
     assert record.name == path.stem and made_where_it_belongs(record) and record.changed_sources() == ()
 
 
+FRONT = ("cuDNN, FP32", "FP32 units", "split halves", "halves", "FP16 in and out")  # columns of the front page's table
+
+
+def front_page_rows(record: results.Record) -> list[str]:
+    """The front page's table of the convolution layer, from the record of lab 21."""
+    ways = {"FP32": FRONT[0]} | {way: way for way in FRONT[1:]}
+    best: dict[tuple[str, str], float] = {}
+    for row in record.rows():
+        if row.get("way") in ways and row["batch"] == 10_000:
+            key = row["layer"], ways[row["way"]]
+            best[key] = min(best.get(key, 1e9), row["median_ms"])
+    return [f"| {name} | " + " | ".join(f"{best[name, way]:.2f} ms" for way in FRONT) + " |" for name in ("layer 1", "layer 2")]
+
+
+def test_the_front_page_shows_what_the_records_hold():
+    text = (results.ROOT / "README.md").read_text()
+    rows = front_page_rows(results.load(results.MEASURED / "21_fastest.json"))
+    assert len(rows) == 2 and all(row in text for row in rows), rows
+    whole = [row for row in results.load(results.MEASURED / "22_lenet.json").rows() if row["series"] == "whole"]
+    fastest = min(row["median_ms"] for row in whole if row["batch"] == 10_000)
+    assert f"10,000 images in {fastest:.2f} ms" in text
+
+
 @pytest.mark.parametrize(
     ("device", "timings", "right"),
     [
