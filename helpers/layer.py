@@ -1004,12 +1004,16 @@ class Compiled:
         if as_it_is and not isinstance(filter, np.ndarray):
             self._cuda.memcpy_dtod_async(symbol, int(filter), size, stream)
             return
+        self._cuda.memcpy_htod(symbol, np.ascontiguousarray(self.spec.arrange(self._on_host(filter))))
+
+    def _on_host(self, filter: Any) -> np.ndarray:
+        """The weights, given as a NumPy array or a device address."""
         weights = filter
         if not isinstance(filter, np.ndarray):
             weights = np.empty(self.shape.filter_shape, np.float32)
             self._cuda.memcpy_dtoh(weights, int(filter))
         checking.require_array(weights, dtype=np.float32, shape=self.shape.filter_shape, name="filter")
-        self._cuda.memcpy_htod(symbol, np.ascontiguousarray(self.spec.arrange(weights)))
+        return weights
 
     def launch(self, y: int, x: int, filter: int, stream: Any = None) -> None:
         """Enqueue the layer on device addresses. A constant filter is uploaded when its address is a new one.
@@ -1097,12 +1101,7 @@ class CompiledHalf(Compiled):
         """Fill the halves of a paired filter from a NumPy array or a device address. Nothing for another."""
         if not self.spec.paired:
             return
-        weights = filter
-        if not isinstance(filter, np.ndarray):
-            weights = np.empty(self.shape.filter_shape, np.float32)
-            self._cuda.memcpy_dtoh(weights, int(filter))
-        checking.require_array(weights, dtype=np.float32, shape=self.shape.filter_shape, name="filter")
-        self._cuda.memcpy_htod(self._filter, self.spec.arrange(weights))
+        self._cuda.memcpy_htod(self._filter, self.spec.arrange(self._on_host(filter)))
 
     def launch(self, y: int, x: int, filter: int, stream: Any = None) -> None:
         """Enqueue the conversion of x and filter, and the layer. A paired filter is arranged when its address is a new one."""
