@@ -629,20 +629,24 @@ def power_of_two(weights: np.ndarray) -> float:
     return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
 
 
+ANY_SHAPE = "conv2d_register_tiled takes any shape"  # what is said where a kernel for some shapes refuses one
+
+
 @dataclass(frozen=True)
 class TensorLayer(Conv2d):
     """A layer by persistent blocks on tensor cores, weights in the order of A's registers.
 
     parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which has FP32's accuracy.
     half_io: x and y are float16 (`simulate` and `Compiled.launch` take them; the functions on host arrays know float32 only).
-    warps: of a block; resident: blocks of a multiprocessor; blocks: of a grid, for 132 multiprocessors.
+    warps: of a block; resident: blocks of a multiprocessor. blocks: of a group of maps; None for as many as are resident on the
+    device.
     """
 
     parts: int = 2
     half_io: bool = False
-    warps: int = 9
-    resident: int = 1
-    blocks: int = 132
+    warps: int = 8
+    resident: int = 2
+    blocks: int | None = None
 
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
@@ -656,7 +660,8 @@ class TensorLayer(Conv2d):
         return 32 * self.warps, 1, 1
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
-        return min(shape.B, self.blocks * self.resident), _ceil(shape.M, self.tile[2]), 1
+        blocks = self.blocks or self.resident * device.select().multiprocessors
+        return min(shape.B, blocks), _ceil(shape.M, self.tile[2]), 1
 
     def staged(self, pairs: int, cells: int) -> int:
         """Return the bytes of shared memory for an image, ``pairs`` words a part, and for the next one's ``cells``, as they are."""
@@ -707,9 +712,6 @@ class TensorLayer(Conv2d):
         launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
         constants = {"filter": self.arrange(filter)}
         return (entry(self.name, y, x, np.int32(shape.B), options=self.options(shape), constants=constants, **launch),)
-
-
-ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
 
 class Quads(TensorLayer):
@@ -797,15 +799,14 @@ def mma_pairs() -> TensorLayer:
 
 def mma_halves(half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_halves, for layers of many maps in halves."""
-    more = {"parts": 1, "half_io": half_io, "warps": 6, "resident": 2}
+    more = {"parts": 1, "half_io": half_io, "warps": 6}
     return Pairs("conv2d_mma_halves", tile=(2, 1, 16), filter_in="constant", precision=SCALED_HALF, **more)
 
 
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_quads, for a layer of one channel."""
     how = {"precision": SCALED_HALF} if parts == 1 else {}
-    more = {"parts": parts, "half_io": half_io, "warps": 8, "resident": 2}
-    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", **more, **how)
+    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io, **how)
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)

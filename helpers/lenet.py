@@ -83,12 +83,11 @@ def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
 class MmaPool(TensorLayer):
     """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
 
-    takes: the layer. blocks: of the grid; None for as many as are resident on the device's multiprocessors.
+    takes: the layer.
     """
 
     takes: str = ""
     pool: int = 2
-    blocks: int | None = None
 
     def options(self, shape: ConvShape) -> list[str]:
         known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
@@ -98,12 +97,9 @@ class MmaPool(TensorLayer):
     def constant_names(self) -> tuple[str, ...]:
         return Conv2d.constant_names(self)
 
-    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
-        return self.blocks or min(shape.B, self.resident * device.select().multiprocessors), 1, 1
-
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
-        weights = 512 * 28 * self.parts if shape.C > 1 else 0  # else in registers
+        weights = 512 * 28 * self.parts if shape.C > 1 else 0  # 28 fragments of A; layer 1 has its four in registers
         return weights + 4 * cells + 2 * self.parts * cells
 
     def compile(self, shape: ConvShape) -> layer.Compiled:
@@ -130,8 +126,8 @@ class _CompiledOnce(layer.Compiled):
 
 POOLED: tuple[Conv2d, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
-    MmaPool("lenet_mma_1", filter_in="constant", takes="layer 1", pool=2, warps=8, resident=2),
-    MmaPool("lenet_mma_2", filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
+    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
+    MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
 )
 
 
