@@ -185,7 +185,7 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
     `lenet_times.right_answers`, `datasets.fashion_mnist` and the weights' readers raise.
     """
     images = datasets.fashion_mnist("test", max(batches))
-    for weights, known in _networks(images):
+    for weights, known in _networks():
         print(f"accuracy of {weights.name} on {images.source}", flush=True)
         for spec in layer.CONV2D:
             told = {"series": ACCURACY, "with": spec.name, "kernel": spec.sources[0], "network": weights.name}
@@ -204,15 +204,15 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
     return [sized(spec, layer.shape_of(name, batch), free // 2) for name in lenet.LAYERS]
 
 
-def _networks(images: datasets.Images) -> list[tuple[datasets.Weights, dict[int, int]]]:
-    """The networks that are here, and how many images each is known to classify right (of stand-in images nothing is known)."""
+def _networks() -> list[tuple[datasets.Weights, dict[int, int]]]:
+    """The networks that are here, and how many images each is known to classify right."""
     trained = {int(count): right for count, right in datasets.lenet_record()["test"]["right"].items()}
     found = [(datasets.lenet_weights(), trained)]
     if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
         found.append((datasets.course_weights(), KNOWN_RIGHT))
     else:
         print(f"{COURSE} is left out: {datasets.WEIGHTS_VARIABLE} does not name its file")
-    return [(weights, {} if images.synthetic else known) for weights, known in found]
+    return found
 
 
 def _require_known(kernel: str, name: str, found: network.Accuracy, known: int | None) -> None:

@@ -159,7 +159,8 @@ def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
     """Return (x, filter) of a layer as `layer.inputs` does; layer 2's x is made on the selected device."""
     weights = datasets.lenet_weights()
     if which == LAYERS[0]:
-        return datasets.network_input(datasets.fashion_mnist("test", batch).pixels), weights.conv1
+        pixels = datasets.images_at_hand(batch).repeated(batch)
+        return datasets.network_input(pixels), weights.conv1
     with lenet.Network(weights, batch) as net:
         net.load(inputs(LAYERS[0], batch)[0])
         net.launch()

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, timing
+from helpers import checking, network, timing
 from helpers.datasets import Images, Weights
 from helpers.lenet import CLASSES, LAYERS, Checker, Network, Pipeline
 
 BUDGET_S = 0.15  # of one timing
+RECORD = "22_lenet"  # in data/measured/: what `measure` yields
 PARTS = (1, 10)  # chunks of a batch from host memory
 
 Row = dict[str, Any]
@@ -34,28 +35,30 @@ def measure(
     """
     for trained in (weights, *others):
         for form, layers in forms.items():
-            yield from right_answers(trained, images, form, layers, batches)
+            yield from right_answers(trained, images, form, layers, batches, RECORD)
     for batch in batches:
-        with Checker(weights, images.pixels[:batch]) as checker:
+        with Checker(weights, images.repeated(batch)) as checker:
             for form, layers in forms.items():
                 yield from stage_times(checker, form, layers)
             yield from host_times(checker, host, forms[host])
 
 
-def right_answers(weights: Weights, images: Images, form: str, layers: Sequence[Any], batches: Sequence[int]) -> list[Row]:
+def right_answers(
+    weights: Weights, images: Images, form: str, layers: Sequence[Any], batches: Sequence[int], record: str | None = None
+) -> list[Row]:
     """Return how many of the first images are classified right, for each number of ``batches``.
 
+    For more images than there are: the rows of data/measured/<record>.json, see `network.right_rows`.
     Raises ValueError for an image that has no class, because of a NaN: a kernel may have left outputs out.
     """
-    most = max(batches)
+    most = min(max(batches), len(images))
     with Network(weights, min(1_000, most), layers, pixels=True) as net:
         net.poison()
         classes = net.classify(images.pixels[:most])
     if broken := int((classes >= CLASSES).sum()):
         raise ValueError(f"{form}: {broken:,} of {most:,} images have NaN among their outputs: they have no class")
     good = classes == images.labels[:most]
-    told = {"series": "accuracy", "network": weights.name, "form": form, "timing": None}
-    return [{**told, "images": n, "right": int(good[:n].sum())} for n in batches]
+    return network.right_rows(good, batches, record, network=weights.name, form=form)
 
 
 def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[Row]:

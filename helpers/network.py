@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from helpers import datasets
+from helpers import datasets, results
 from helpers.datasets import Images, Weights
 
 Convolution = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -163,6 +164,25 @@ def accuracy(classes: np.ndarray, labels: np.ndarray) -> Accuracy:
     return Accuracy(int((classes == labels).sum()), classes.size)
 
 
+def right_rows(
+    good: np.ndarray, counts: Sequence[int], record: str | None = None, *, size: str = "images", **told: Any
+) -> list[dict[str, Any]]:
+    """Return rows for a record: how many of the first images are classified right, for each of ``counts``.
+
+    good: bool, shape (n,): which images are. size: what a row calls the number of images; told: its
+    other entries. For a count beyond n the row comes from data/measured/<record>.json, where that
+    has such a row, and is left out otherwise.
+    """
+    rows: list[dict[str, Any]] = []
+    for count in counts:
+        row = {"series": "accuracy", **told, size: count}
+        if count <= len(good):
+            rows.append({**row, "right": int(good[:count].sum()), "timing": None})
+        elif record is not None:
+            rows += results.recorded(record, **row)
+    return rows
+
+
 def logits(images: Images | np.ndarray, weights: Weights, *, dtype: type = np.float32, conv: Convolution = conv2d) -> np.ndarray:
     """`forward` over any number of images, some at a time, so that memory stays bounded: `dtype`, shape (n, 10).
 
@@ -181,9 +201,13 @@ def predict(images: Images | np.ndarray, weights: Weights, *, dtype: type = np.f
     return classify(logits(images, weights, dtype=dtype, conv=conv))
 
 
-def _print_accuracies(images: Images, weights: Weights) -> None:
+def _print_accuracies(images: Images, weights: Weights, recorded: Mapping[str, int]) -> None:
     print(f"{weights.name} ({weights.source}) on {images.source}")
     for count in ACCURACY_SIZES:
+        if count > len(images):
+            right = recorded.get(str(count))
+            print(f"{count:>7,} images: {'not counted' if right is None else f'{right:,} right (recorded)'}")
+            continue
         begin = time.perf_counter()
         classes = predict(images.pixels[:count], weights)
         print(f"{count:>7,} images: {accuracy(classes, images.labels[:count])}, {time.perf_counter() - begin:.1f} s")
@@ -192,10 +216,11 @@ def _print_accuracies(images: Images, weights: Weights) -> None:
 def main() -> None:
     """Prints the accuracy of the labs' network and, where COURSE_WEIGHTS names it, of the course's."""
     try:
-        images = datasets.fashion_mnist("test")
-        _print_accuracies(images, datasets.lenet_weights())
+        images = datasets.images_at_hand(max(ACCURACY_SIZES))
+        recorded = datasets.lenet_record()["test"]["right"]
+        _print_accuracies(images, datasets.lenet_weights(), recorded)
         if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-            _print_accuracies(images, datasets.course_weights())
+            _print_accuracies(images, datasets.course_weights(), {})
     except datasets.DataError as error:
         raise SystemExit(str(error)) from None
 

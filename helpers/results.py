@@ -200,6 +200,17 @@ def record(
     return made
 
 
+def recorded(name: str, **entries: Any) -> list[dict[str, Any]]:
+    """Return the measurements of data/measured/<name>.json that have these entries, as `measure()` yields them.
+
+    Each says in "recorded_on" which device it was measured on: it is not the one of the record that it joins.
+    """
+    found = load(MEASURED / f"{name}.json")
+    rows = ({"series": m.series, **m.parameters, "timing": m.timing} for m in found.measurements)
+    fitting = (row for row in rows if all(row.get(key) == value for key, value in entries.items()))
+    return [{**row, "recorded_on": found.device.name} for row in fitting]
+
+
 def load(path: Path | str) -> Record:
     """Read a record from a JSON file. Raises RecordError if it is missing, unreadable, cut off, older or newer."""
     path = Path(path)

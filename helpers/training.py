@@ -237,11 +237,9 @@ def run(
     """Measures `settings` and `changes` on held-out images (none where `hold_out` is 0), trains the best on all `images`, writes
     weights and record into `folder`, and returns the record.
 
-    Raises TrainingError without PyTorch, for synthetic images, or where a training diverged; ValueError for a bad hold-out.
+    Raises TrainingError without PyTorch or where a training diverged; ValueError for a bad hold-out.
     """
     torch = require_torch()
-    if images.synthetic or test.synthetic:
-        raise TrainingError(f"the images are {images.source}: set {datasets.FOLDER_VARIABLE} to a folder with the files")
     kept, held_out = split(images, hold_out)
     tried = []
     if held_out is not None:

@@ -24,6 +24,11 @@ def gpu() -> device.Device:
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        needed = [name for marker in item.iter_markers("outside_data") for name in marker.args]
+        unset = [name for name in needed if not os.environ.get(name, "").strip()]
+        if unset:
+            item.add_marker(pytest.mark.skip(reason=f"{' and '.join(unset)} names no data"))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     reason = why_not_gpu(config.option.markexpr) if marked else None
     if reason is not None:

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import http.server
 import math
-import os
 import struct
 import threading
 from fractions import Fraction
@@ -118,21 +117,20 @@ def test_an_idx_file_is_read(content, tmp_path):
     assert np.array_equal(found, PICTURES)
 
 
-# ---- Fashion-MNIST: folder, cache, download, stand-in ----
-
-FOLDER = os.environ.get(datasets.FOLDER_VARIABLE, "").strip()
-needs_files = pytest.mark.skipif(not FOLDER, reason=f"{datasets.FOLDER_VARIABLE} names no folder")
+# ---- Fashion-MNIST: sample, folder, cache, download ----
 
 
 @pytest.fixture
 def published(monkeypatch, tmp_path):
-    """A published data set of 5 test images, a cache folder of its own, and what was fetched so far."""
-    pixels, labels = datasets.synthetic_images("test", 5).pixels, np.array([3, 1, 4, 1, 5], np.uint8)
+    """A published set of 5 test images with a sample of 2, an empty cache folder, and what was fetched so far."""
+    pixels, labels = datasets.fashion_mnist("test", 5).pixels, np.array([3, 1, 4, 1, 5], np.uint8)
     plain = {"t10k-images-idx3-ubyte": idx(pixels), "t10k-labels-idx1-ubyte": idx(labels)}
     packed = {f"{name}.gz": gzip.compress(content, mtime=0) for name, content in plain.items()}
     files = tuple(datasets.IdxFile(name, sha256(packed[f"{name}.gz"]), sha256(plain[name])) for name in plain)
     monkeypatch.setattr(datasets, "FILES", {"test": files})
     monkeypatch.setattr(datasets, "IMAGE_COUNTS", {"train": 60_000, "test": 5})
+    monkeypatch.setattr(datasets, "SAMPLE_COUNT", 2)
+    datasets._say_once.cache_clear()
     monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
     fetched = []
@@ -162,7 +160,6 @@ def test_what_is_missing_is_fetched_once_and_kept(published):
     for _ in range(2):
         images = datasets.fashion_mnist("test", 3)
         assert images.source == "Fashion-MNIST"
-        assert not images.synthetic
         assert len(images) == 3
         assert np.array_equal(images.pixels, published.pixels[:3])
         assert np.array_equal(images.labels, published.labels[:3])
@@ -179,8 +176,41 @@ def test_the_second_address_is_tried(published, monkeypatch):
         return fetch(url, known_hash, folder)
 
     monkeypatch.setattr(datasets, "_fetch", half)
-    assert not datasets.fashion_mnist().synthetic
+    assert np.array_equal(datasets.fashion_mnist().labels, published.labels)
     assert all(url.startswith(datasets.URLS[1]) for url in published.fetched)
+
+
+def test_the_sample_asks_for_nothing_else(published, monkeypatch, tmp_path):
+    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path / "nowhere"))
+    for give in (lambda n: datasets.fashion_mnist("test", n), datasets.images_at_hand):
+        images = give(2)
+        assert np.array_equal(images.pixels, published.pixels[:2])
+        assert images.labels.tolist() == [9, 2]
+    assert published.fetched == []
+    assert not published.cache.exists()
+
+
+def test_the_sample_is_what_its_readme_says():
+    images = datasets.fashion_mnist("test", datasets.SAMPLE_COUNT)
+    assert images.pixels.shape == (1000, 28, 28) and images.labels.shape == (1000,)
+    assert images.pixels.dtype == images.labels.dtype == np.uint8
+    assert images.labels[:10].tolist() == [9, 2, 1, 1, 6, 1, 4, 6, 5, 7]
+    assert set(images.labels.tolist()) == set(range(10))
+    readme = (datasets.DATA / "README.md").read_text()
+    for file in datasets.SAMPLE:
+        packed = (datasets.DATA / f"{file.name}.gz").read_bytes()
+        assert sha256(packed) == file.gz_sha256
+        assert sha256(gzip.decompress(packed)) == file.sha256
+        assert f"`{file.gz_sha256}`" in readme
+
+
+def test_a_damaged_sample_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
+    with pytest.raises(datasets.DataError, match=r"has neither fashion_mnist_1000_images.*git checkout"):
+        datasets.fashion_mnist("test", 1)
+    put(tmp_path, {f"{file.name}.gz": b"half" for file in datasets.SAMPLE})
+    with pytest.raises(datasets.ChecksumError, match=r"images.idx.gz is damaged.*git checkout"):
+        datasets.fashion_mnist("test", 1)
 
 
 @pytest.mark.parametrize(
@@ -191,28 +221,54 @@ def test_the_second_address_is_tried(published, monkeypatch):
         (ImportError("No module named 'pooch'"), "pooch is not installed"),
     ],
 )
-def test_without_a_download_the_images_are_synthetic_and_say_so(error, reason, published, monkeypatch, capsys):
+def test_without_a_download_the_sample_takes_its_place(error, reason, published, monkeypatch, capsys):
+    tried = []
+
     def broken(url, known_hash, folder):
+        tried.append(url)
         (folder / "half").write_bytes(b"half a file")
         raise error
 
     monkeypatch.setattr(datasets, "_fetch", broken)
-    images = datasets.fashion_mnist("test", 4)
-    assert images.synthetic
-    assert images.source.startswith("synthetic")
-    assert images.pixels.shape == (4, 28, 28)
-    said = capsys.readouterr().out
-    assert reason in said
-    assert "synthetic images take its place" in said
-    assert said.count("\n") == 1
+    for count in (4, 5):
+        images = datasets.images_at_hand(count)
+        assert np.array_equal(images.pixels, published.pixels[:2])
+        assert np.array_equal(images.repeated(5), published.pixels[[0, 1, 0, 1, 0]])
+        with pytest.raises(datasets.UnavailableError, match=reason):
+            datasets.fashion_mnist("test", count)
+    assert len(tried) == len(datasets.URLS)  # one attempt in a process
+    said = capsys.readouterr()
+    assert reason in said.out
+    assert said.out.count("\n") == 1
+    assert said.err == ""
     assert list((published.cache / "fashion-mnist").iterdir()) == []  # no half file stays
 
 
-def test_a_cache_that_cannot_be_written_gives_synthetic_images(published, monkeypatch, capsys):
+def test_a_cache_that_cannot_be_written_is_named(published):
     published.cache.write_text("a file where the folder should be")
-    assert datasets.fashion_mnist().synthetic
-    assert "Error at http" in capsys.readouterr().out
+    with pytest.raises(datasets.UnavailableError, match=f"{published.cache}.*: "):
+        datasets.fashion_mnist()
     assert published.cache.read_text() == "a file where the folder should be"
+
+
+def test_an_address_that_does_not_answer_is_given_up_soon(monkeypatch, capfd, tmp_path):
+    pytest.importorskip("pooch")
+    monkeypatch.setattr(datasets.urllib.request, "getproxies", dict)
+    monkeypatch.setattr(datasets, "CONNECT_S", 0.1)
+    ended = threading.Event()
+
+    def silence(*arguments):
+        ended.wait(60)
+        raise TimeoutError
+
+    monkeypatch.setattr(datasets.socket, "create_connection", silence)
+    try:
+        with pytest.raises(ConnectionError, match=r"nowhere\.invalid does not answer"):
+            datasets._fetch("https://nowhere.invalid/a.gz", "sha256:0", tmp_path)
+        assert not ended.is_set()  # it was not waited for
+    finally:
+        ended.set()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("variable", [False, True])
@@ -253,15 +309,13 @@ def test_a_changed_plain_file_is_found(published, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("count", [0, -1, 10_001, 2.0, True, "5"])
 def test_a_count_that_cannot_be_is_explained(count):
-    for give in (datasets.fashion_mnist, datasets.synthetic_images):
-        with pytest.raises(ValueError, match=r"count is .*1 to 10,000"):
-            give("test", count)
+    with pytest.raises(ValueError, match=r"count is .*1 to 10,000"):
+        datasets.fashion_mnist("test", count)
 
 
 def test_an_unknown_split_is_explained():
-    for give in (datasets.fashion_mnist, datasets.synthetic_images):
-        with pytest.raises(ValueError, match="split is 'valid'"):
-            give("valid")
+    with pytest.raises(ValueError, match="split is 'valid'"):
+        datasets.fashion_mnist("valid")
 
 
 def serve(folder):
@@ -296,43 +350,17 @@ def test_a_real_download_checks_what_comes(tmp_path, capfd):
     assert capfd.readouterr().err == ""  # a notebook would show it as an error
 
 
-@needs_files
+@pytest.mark.outside_data(datasets.FOLDER_VARIABLE)
 def test_the_published_images():
     train, test = datasets.fashion_mnist("train"), datasets.fashion_mnist("test")
     for images, count in ((train, 60_000), (test, 10_000)):
         assert images.pixels.shape == (count, 28, 28)
         assert images.pixels.dtype == images.labels.dtype == np.uint8
         assert np.bincount(images.labels).tolist() == [count // 10] * 10
-    assert test.labels[:10].tolist() == [9, 2, 1, 1, 6, 1, 4, 6, 5, 7]
+    sample = datasets.fashion_mnist("test", 1000)
+    assert np.array_equal(sample.pixels, test.pixels[:1000])
+    assert np.array_equal(sample.labels, test.labels[:1000])
     assert [datasets.CLASSES[label] for label in train.labels[:3]] == ["ankle boot", "T-shirt", "T-shirt"]
-
-
-# ---- the synthetic images ----
-
-
-def test_the_synthetic_images_are_the_same_for_a_seed():
-    few, many, train, other = (
-        datasets.synthetic_images(*arguments) for arguments in (("test", 10), ("test", 2500), ("train", 10), ("test", 10, 1))
-    )
-    assert np.array_equal(few.pixels, many.pixels[:10])
-    assert np.array_equal(few.labels, many.labels[:10])
-    assert not np.array_equal(few.pixels, train.pixels)
-    assert not np.array_equal(few.pixels, other.pixels)
-    assert few.pixels.dtype == few.labels.dtype == np.uint8
-    assert few.synthetic
-
-
-def test_the_synthetic_classes_can_be_told_apart_but_not_by_brightness():
-    train, test = datasets.synthetic_images("train", 3000), datasets.synthetic_images("test", 1000)
-    assert set(test.labels.tolist()) == set(range(10))
-    means = np.stack([train.pixels[train.labels == label].mean(axis=0) for label in range(10)])
-
-    def nearest(of):
-        distances = np.abs(of(test.pixels.astype(float))[:, None] - of(means)[None])
-        return distances.reshape(len(test), 10, -1).sum(axis=2).argmin(axis=1)
-
-    assert np.mean(nearest(lambda pictures: pictures.mean(axis=(1, 2))) == test.labels) < 0.5
-    assert np.mean(nearest(lambda pictures: pictures) == test.labels) > 0.85
 
 
 # ---- resizing ----
@@ -413,15 +441,15 @@ def exact_line(size):
 
 
 def test_the_same_size_changes_nothing_and_chunks_do_not_show():
-    images = datasets.synthetic_images("test", 1201).pixels
+    images = datasets.fashion_mnist("test", 1000).pixels
     assert np.array_equal(datasets.resize(images, 28), images)
     got = datasets.resize(images)
-    for i in (0, 499, 500, 999, 1000, 1200):
+    for i in (0, 499, 500, 999):
         assert np.array_equal(got[i : i + 1], datasets.resize(images[i : i + 1]))
 
 
 def test_the_networks_input():
-    images = datasets.synthetic_images("test", 3).pixels
+    images = datasets.fashion_mnist("test", 3).pixels
     x = datasets.network_input(images)
     assert x.shape == (3, 1, 86, 86)
     assert x.dtype == np.float32

@@ -293,7 +293,7 @@ def some_weights() -> datasets.Weights:
 
 
 def test_a_kernel_takes_the_place_of_the_network_s_convolution(cuda):
-    pixels = datasets.synthetic_images("test", 1).pixels
+    pixels = datasets.fashion_mnist("test", 1).pixels
     with_kernel = network.logits(pixels, some_weights(), conv=partial(layer.convolve, "conv2d_tiled_maps"))
     assert np.allclose(with_kernel, network.logits(pixels, some_weights()), rtol=1e-4)
 
@@ -518,13 +518,8 @@ def test_a_strided_problem(cuda):
 # Real data
 
 
-@pytest.fixture
-def synthetic(monkeypatch):
-    monkeypatch.setattr(datasets, "fashion_mnist", datasets.synthetic_images)
-
-
 @pytest.mark.parametrize("name", LAYERS)
-def test_inputs_have_the_layer_s_shapes(synthetic, name):
+def test_inputs_have_the_layer_s_shapes(name):
     shape = layer.shape_of(name, 3)
     x, filter = layer.inputs(name, 3, some_weights() if name in ("layer 1", "layer 2") else None)
     assert layer.shape_for(x, filter) == shape
@@ -533,7 +528,7 @@ def test_inputs_have_the_layer_s_shapes(synthetic, name):
     assert np.ptp(x, axis=0).max() > 0  # not one image three times
 
 
-def test_inputs_of_the_second_layer_by_the_oracle(synthetic):
+def test_inputs_of_the_second_layer_by_the_oracle():
     first, weights = layer.inputs("layer 1", 2, some_weights())
     second, filter = layer.inputs("layer 2", 2, some_weights())
     want = np.maximum(reference.conv2d(first, weights), 0).reshape(2, 4, 40, 2, 40, 2).max(axis=(3, 5))
@@ -541,7 +536,7 @@ def test_inputs_of_the_second_layer_by_the_oracle(synthetic):
     assert filter.shape == (16, 4, 7, 7)
 
 
-def test_more_images_than_fit_a_part(synthetic):
+def test_more_images_than_fit_a_part():
     x, _ = layer.inputs("layer E2", 230)
     alone, _ = layer.inputs("layer E2", 101)
     assert x.shape[0] == 230
@@ -549,7 +544,7 @@ def test_more_images_than_fit_a_part(synthetic):
     assert np.allclose(x[:101], alone, rtol=1e-5)
 
 
-def test_weights_for_a_layer_outside_the_network_are_refused(synthetic):
+def test_weights_for_a_layer_outside_the_network_are_refused():
     with pytest.raises(LayerError, match="leave weights out"):
         layer.inputs("layer E1", 1, some_weights())
 

@@ -1,7 +1,6 @@
 """The benchmark of the convolution layer, run in the simulator with a clock that always says 2 ms."""
 
 import dataclasses
-import types
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ SMALL = "layer E2"
 @pytest.fixture
 def cuda(monkeypatch):
     monkeypatch.setattr(timing, "time_gpu", two_ms)
-    monkeypatch.setattr(datasets, "fashion_mnist", lambda split, count=None: datasets.synthetic_images(split, count))
     monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
     device.select()
     import pycuda.driver
@@ -124,10 +122,10 @@ def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeyp
 @pytest.fixture
 def agreed(cuda, monkeypatch):
     """Two images whose labels are what NumPy's network says of them: of these it is known that both are classified right."""
-    weights, images = datasets.lenet_weights(), datasets.synthetic_images("test", 2)
+    weights, images = datasets.lenet_weights(), datasets.fashion_mnist("test", 2)
     images = dataclasses.replace(images, labels=network.predict(images.pixels, weights))
     monkeypatch.setattr(datasets, "fashion_mnist", lambda split, count=None: images)
-    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {1: 1, 2: 2})])
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda: [(weights, {1: 1, 2: 2})])
 
 
 def test_with_every_kernel_the_network_is_the_network(cuda, agreed):
@@ -190,7 +188,7 @@ def test_accuracies_are_counted_for_every_kernel(cuda, monkeypatch):
     assert [(row["with"], row["images"]) for row in rows] == [
         (name, count) for name in ("conv2d_basic", "im2col_gemm") for count in (1, 2)
     ]
-    assert all(row["data"].startswith("synthetic") and 0 <= row["right"] <= row["images"] for row in rows)
+    assert all(row["data"] == "Fashion-MNIST" and 0 <= row["right"] <= row["images"] for row in rows)
     assert {row["kernel"] for row in rows} == {"conv2d_basic", "im2col_basic"}
 
 
@@ -199,25 +197,23 @@ def test_another_count_than_is_known_is_an_error(cuda, monkeypatch):
     weights = datasets.lenet_weights()
     (row,) = layer_benchmark.accuracies((2,))
     right = row["right"]
-    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {2: right})])
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda: [(weights, {2: right})])
     assert [row["right"] for row in layer_benchmark.accuracies((2,))] == [right]
-    monkeypatch.setattr(layer_benchmark, "_networks", lambda images: [(weights, {2: right + 1})])
+    monkeypatch.setattr(layer_benchmark, "_networks", lambda: [(weights, {2: right + 1})])
     with pytest.raises(AccuracyError, match=f"with conv2d_basic in both convolutions.*{right} of the first 2 images.*{right + 1}"):
         list(layer_benchmark.accuracies((2,)))
 
 
 def test_what_is_known_of_the_networks(monkeypatch, capsys):
-    real, stand_in = (types.SimpleNamespace(synthetic=synthetic) for synthetic in (False, True))
     monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
-    ((ours, known),) = layer_benchmark._networks(real)
+    ((ours, known),) = layer_benchmark._networks()
     assert ours.name == "the labs' LeNet"
     assert set(known) == set(layer_benchmark.BATCHES)
     assert known[10_000] >= 8_900
     assert "the course's LeNet is left out: COURSE_WEIGHTS does not name its file" in capsys.readouterr().out
-    assert [known for _, known in layer_benchmark._networks(stand_in)] == [{}]
     monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, "somewhere")
     monkeypatch.setattr(datasets, "course_weights", lambda: ours)
-    assert layer_benchmark._networks(real)[1][1] == {100: 86, 1_000: 886, 10_000: 8_714}
+    assert layer_benchmark._networks()[1][1] == {100: 86, 1_000: 886, 10_000: 8_714}
     for row in results.reported("course_reports"):
         if row["report"] != "E" and row["optimization"] == "constant memory":
             assert layer_benchmark.KNOWN_RIGHT[row["batch"]] == round(row["accuracy"] * row["batch"])
@@ -225,12 +221,9 @@ def test_what_is_known_of_the_networks(monkeypatch, capsys):
 
 @pytest.mark.gpu
 def test_every_kernel_gets_the_known_counts_and_a_wrong_one_does_not(monkeypatch):
-    images = datasets.fashion_mnist("test", 1_000)
-    if images.synthetic:
-        pytest.skip("needs Fashion-MNIST")
     layer_benchmark.compile_ahead(layer.shape_of(name, 1_000) for name in lenet.LAYERS)
     rows = list(layer_benchmark.accuracies((100, 1_000)))
-    known = {weights.name: of_weights for weights, of_weights in layer_benchmark._networks(images)}
+    known = {weights.name: of_weights for weights, of_weights in layer_benchmark._networks()}
     assert {(row["network"], row["with"]) for row in rows} == {(name, spec.name) for name in known for spec in layer.CONV2D}
     assert all(row["right"] == known[row["network"]][row["images"]] for row in rows)
     only(monkeypatch, "conv2d_restrict")

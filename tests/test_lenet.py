@@ -20,9 +20,9 @@ FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "len
 WEIGHTS = datasets.lenet_weights()
 
 
-def pictures(count: int, seed: int = 0) -> np.ndarray:
+def pictures(count: int) -> np.ndarray:
     """Images that need no download: uint8, (count, 28, 28)."""
-    return datasets.synthetic_images("test", count, seed).pixels
+    return datasets.fashion_mnist("test", count).pixels
 
 
 def sourced(name: str, instead: str | None) -> tuple[str, str]:
@@ -395,7 +395,7 @@ def test_simulate_gives_all_stages_and_no_finding():
 
 
 def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
-    images = datasets.synthetic_images("test", 3)
+    images = datasets.fashion_mnist("test", 3)
     (one, all_of_them) = lenet_times.right_answers(WEIGHTS, images, "fused", lenet.FUSED, (1, 3))
     good = network.predict(images.pixels, WEIGHTS) == images.labels
     assert (one["right"], all_of_them["right"], all_of_them["images"]) == (good[:1].sum(), good.sum(), 3)
@@ -409,7 +409,7 @@ def test_rows_of_a_record(monkeypatch):
     monkeypatch.setattr(timing, "time_gpu", lambda launch, **how: launch(None))
     monkeypatch.setattr(timing, "time_end_to_end", lambda call, **how: call() is not None)
     forms = {name: FORMS[name] for name in ("apart", "mixed")}
-    rows = list(lenet_times.measure(WEIGHTS, datasets.synthetic_images("test", 2), forms, (2,), host="mixed"))
+    rows = list(lenet_times.measure(WEIGHTS, datasets.fashion_mnist("test", 2), forms, (2,), host="mixed"))
     stages = [(row["form"], row["stage"]) for row in rows if row["series"] == "stage" and row["form"] == "mixed"]
     assert stages == [("mixed", stage) for stage in ("resize", "conv 1", "pool 1", "conv + pool 2", "dense")]
     layers = [(row["form"], row["layer"], row["kernel"], row["batch"]) for row in rows if row["series"] == "layer"]
@@ -440,11 +440,10 @@ def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
 
 
 @pytest.mark.gpu
+@pytest.mark.outside_data(datasets.FOLDER_VARIABLE)
 @pytest.mark.parametrize("layers", [lenet.PLAIN, FORMS["apart"], lenet.FUSED, lenet.TENSOR_CORES], ids=str)
 def test_counts_of_right_answers_are_the_references(layers):
     images = datasets.fashion_mnist("test")
-    if "synthetic" in images.source:
-        pytest.skip("needs Fashion-MNIST")
     known = datasets.lenet_record()["test"]["right"]
     with lenet.Network(WEIGHTS, 2_500, layers, pixels=True) as net:
         good = net.classify(images.pixels) == images.labels

@@ -1,6 +1,5 @@
 """The network in NumPy: its layers by hand, its fast convolution against the oracle, and its accuracy to the last image."""
 
-import os
 
 import numpy as np
 import pytest
@@ -8,13 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import datasets, network, reference
-
-FOLDER = os.environ.get(datasets.FOLDER_VARIABLE, "").strip()
-COURSE = os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip()
-needs_images = pytest.mark.skipif(not FOLDER, reason=f"{datasets.FOLDER_VARIABLE} names no folder")
-needs_course = pytest.mark.skipif(
-    not COURSE, reason=f"{datasets.WEIGHTS_VARIABLE} names no file: the course's weights are not public"
-)
 
 
 def any_weights(seed=0):
@@ -134,7 +126,7 @@ def test_bad_layers_are_explained():
 
 @pytest.fixture(scope="module")
 def images():
-    return datasets.synthetic_images("test", 23)
+    return datasets.fashion_mnist("test", 23)
 
 
 def test_forward_is_the_network(images):
@@ -236,8 +228,19 @@ def test_accuracy_by_hand():
         network.accuracy(np.arange(4.0), np.arange(4))
 
 
-@needs_images
-@needs_course
+def test_what_cannot_be_counted_here_is_the_recorded_number():
+    good = np.array([True, False, True])
+    told = {"network": "the labs' LeNet", "form": "fused"}
+    here, far = network.right_rows(good, (2, 10_000), "22_lenet", **told)
+    assert here == {"series": "accuracy", **told, "images": 2, "right": 1, "timing": None}
+    assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
+    assert "recorded_on" in far
+    assert network.right_rows(good, (3, 4), "22_lenet", **told)[1:] == []
+    (row,) = network.right_rows(good, (3, 4), size="batch")
+    assert (row["batch"], row["right"]) == (3, 2)
+
+
+@pytest.mark.outside_data(datasets.WEIGHTS_VARIABLE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_courses_network_is_right_as_often_as_reported(dtype):
     images, weights = datasets.fashion_mnist("test", 1000), datasets.course_weights()
@@ -246,8 +249,7 @@ def test_the_courses_network_is_right_as_often_as_reported(dtype):
     assert network.accuracy(classes, images.labels).right == 886
 
 
-@needs_images
-@needs_course
+@pytest.mark.outside_data(datasets.WEIGHTS_VARIABLE)
 def test_another_network_or_resizing_has_another_accuracy():
     images, weights = datasets.fashion_mnist("test", 1000), datasets.course_weights()
     swapped = {layer: getattr(weights, layer) for layer in datasets.LAYER_SHAPES} | {
@@ -258,7 +260,6 @@ def test_another_network_or_resizing_has_another_accuracy():
     assert network.accuracy(network.predict(moved, weights), images.labels).right != 886
 
 
-@needs_images
 def test_our_network_is_right_as_often_as_its_record_says():
     record = datasets.lenet_record()
     images = datasets.fashion_mnist("test", 1000)
@@ -278,14 +279,14 @@ def test_the_record_of_our_network():
 
 
 def test_the_program_prints_both_networks(monkeypatch, capsys, images):
-    monkeypatch.setattr(datasets, "fashion_mnist", lambda split: images)
+    monkeypatch.setattr(datasets, "images_at_hand", lambda count: images)
     monkeypatch.setattr(datasets, "lenet_weights", any_weights)
     monkeypatch.setattr(datasets, "course_weights", lambda: any_weights(1))
     monkeypatch.setattr(network, "ACCURACY_SIZES", (5, 23))
     monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
     network.main()
     said = capsys.readouterr().out
-    assert said.startswith("random (a test) on synthetic")
+    assert said.startswith("random (a test) on Fashion-MNIST")
     assert said.count("right)") == 2
     monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, "anything")
     network.main()
@@ -293,7 +294,7 @@ def test_the_program_prints_both_networks(monkeypatch, capsys, images):
 
 
 def test_the_program_ends_with_a_message_where_a_file_is_missing(monkeypatch, images, tmp_path):
-    monkeypatch.setattr(datasets, "fashion_mnist", lambda split: images)
+    monkeypatch.setattr(datasets, "images_at_hand", lambda count: images)
     monkeypatch.setattr(datasets, "LENET_RECORD", tmp_path / "none.json")
     with pytest.raises(SystemExit, match=r"none.json cannot be read"):
         network.main()

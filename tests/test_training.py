@@ -61,7 +61,7 @@ def test_the_average_forgets_the_first_steps():
 
 
 def test_folding_the_scale_changes_no_class_but_only_conv1():
-    images = datasets.synthetic_images("test", 8)
+    images = datasets.fashion_mnist("test", 8)
     found = training.folded(arrays(), 1 / 255, name="n", source="s")
     assert np.allclose(found.conv1, arrays()["conv1"] / 255, rtol=1e-6)
     for layer in list(datasets.LAYER_SHAPES)[1:]:
@@ -80,7 +80,7 @@ def test_a_diverged_training_is_named():
 
 
 def test_what_is_measured_is_what_the_network_gives():
-    images, weights = datasets.synthetic_images("test", 130), training.folded(arrays(), 0.01, name="n", source="s")
+    images, weights = datasets.fashion_mnist("test", 130), training.folded(arrays(), 0.01, name="n", source="s")
     classes = network.predict(images, weights)
     found = training.measured(images, weights)
     assert found["right"] == {str(n): int((classes[:n] == images.labels[:n]).sum()) for n in (100, 130)}
@@ -89,7 +89,7 @@ def test_what_is_measured_is_what_the_network_gives():
 
 
 def test_the_held_out_images_are_the_last_and_no_others():
-    images = datasets.synthetic_images("test", 10)
+    images = datasets.fashion_mnist("test", 10)
     kept, held_out = training.split(images, 3)
     assert np.array_equal(np.concatenate([kept.pixels, held_out.pixels]), images.pixels)
     assert np.array_equal(held_out.labels, images.labels[7:])
@@ -161,21 +161,17 @@ def torch():
     return pytest.importorskip("torch", reason="PyTorch is not installed: only training needs it")
 
 
-def real(images):
-    return datasets.Images(images.pixels, images.labels, "a test")
-
-
 def test_pytorchs_network_is_numpys(torch):
     model = training._model(torch, 0.5).eval()
     found = {layer: p.detach().numpy() for layer, p in zip(datasets.LAYER_SHAPES, model.parameters(), strict=True)}
-    x = datasets.network_input(datasets.synthetic_images("test", 4).pixels) / np.float32(255)
+    x = datasets.network_input(datasets.fashion_mnist("test", 4).pixels) / np.float32(255)
     with torch.no_grad():
         want = model(torch.from_numpy(x)).numpy()
     assert np.allclose(network.forward(x, datasets.Weights("x", "y", **found)), want, rtol=1e-4, atol=1e-5)
 
 
 def test_images_are_moved_and_mirrored_and_not_more(torch):
-    images = datasets.synthetic_images("test", 1)
+    images = datasets.fashion_mnist("test", 1)
     plain = datasets.resize(images.pixels)[0]
     settings = training.Settings(shift=1)
     pixels, _ = training._on_device(torch, images, settings, "cpu")
@@ -189,7 +185,8 @@ def test_images_are_moved_and_mirrored_and_not_more(torch):
 
 
 def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_path, capsys):
-    images, test = real(datasets.synthetic_images("train", 600)), real(datasets.synthetic_images("test", 200))
+    sample = datasets.fashion_mnist("test", 800)
+    images, test = (datasets.Images(sample.pixels[part], sample.labels[part], "a test") for part in (slice(600), slice(600, 800)))
     settings = training.Settings(epochs=4, batch=50, average=0.9)
     records = [training.run(settings, tmp_path / name, images=images, test=test, hold_out=100) for name in "ab"]
     assert records[0]["weights_sha256"] == records[1]["weights_sha256"]
@@ -202,9 +199,3 @@ def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_pa
     written = datasets.read_weights(tmp_path / "a" / "lenet_weights.bin", "written")
     assert training.measured(test, written) == records[0]["test"]
     assert "On all 600 images" in capsys.readouterr().out
-
-
-def test_synthetic_images_are_not_trained_on(torch, tmp_path):
-    images = datasets.synthetic_images("test", 20)
-    with pytest.raises(training.TrainingError, match=r"the images are synthetic.*FASHION_MNIST_DIR"):
-        training.run(training.Settings(), tmp_path, images=images, test=images)
