@@ -1,8 +1,8 @@
 """Run labs headless: `python -m helpers.runner [LAB ...] [--results DIR] [--keep]`.
 
 Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run it. The executed
-notebooks, and the records and figures that the labs save, go to the results folder. A lab that fails is named with its
-cell, source line and error, and the others still run.
+notebooks, the records and figures that the labs save, and summary.html go to the results folder. A lab that fails is
+named with its cell, source line and error, and the others still run.
 
 The summary reads what a lab shows its reader, nothing else:
 
@@ -10,7 +10,7 @@ The summary reads what a lab shows its reader, nothing else:
 device    the line that `device.select()` prints ("Device: ...")
 verdict   whether every cell ran, and how many checks printed PASS
 headline  the line "Result: ..." in the output of the cell that is tagged `headline`
-figure    the last PNG that the lab saved in the results folder
+figures   the PNGs in the outputs of its cells; only summary.html shows them
 ========  =================================================================================
 
 Exit status: 0 when every lab passed, 1 when one failed, 2 when nothing could be run, 130 after Ctrl-C.
@@ -26,6 +26,7 @@ import re
 import shutil
 import sys
 import sysconfig
+import textwrap
 import threading
 import time
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from helpers import summary
 from helpers.results import MEASURED, ROOT
 from helpers.results import folder as results_folder
 
@@ -91,7 +93,7 @@ class Outcome:
     checks: int = 0
     headline: str = "-"
     seconds: float = 0.0
-    figure: Path | None = None
+    figures: tuple[str, ...] = ()  # PNGs in base64, as the notebook holds them
     failure: Failure | None = None
 
     @property
@@ -313,7 +315,7 @@ def _python_path() -> str:
 
 def run_lab(lab: Path, results: Path, progress: Progress) -> Outcome:
     """Execute one notebook, write it to `results` as far as it ran, and say how it went."""
-    began, started = time.time(), time.perf_counter()
+    started = time.perf_counter()
     try:
         notebook = nbformat.read(lab, as_version=4)
     except (OSError, ValueError, nbformat.ValidationError) as error:
@@ -326,7 +328,7 @@ def run_lab(lab: Path, results: Path, progress: Progress) -> Outcome:
         checks=_count_checks(notebook),
         headline=_headline(notebook),
         seconds=time.perf_counter() - started,
-        figure=_newest_figure(results, began),
+        figures=_figures(notebook),
         failure=failure,
     )
 
@@ -423,31 +425,10 @@ def _count_checks(notebook: NotebookNode) -> int:
     return sum(line.startswith("PASS ") for line in _printed(notebook.cells))
 
 
-def _newest_figure(results: Path, since: float) -> Path | None:
-    figures = [(path.stat().st_mtime, path) for path in results.glob("*.png")]
-    newest = max(figures, default=(0.0, None))
-    return newest[1] if newest[0] >= since else None
-
-
-# -------------------------------------------------------------------------------------------------------------- report
-
-
-def table(outcomes: Sequence[Outcome]) -> str:
-    """The summary as aligned text, one lab a line, and below it one paragraph for each lab that failed."""
-    head = ("lab", "device", "verdict", "best speedup or counters", "seconds", "figure")
-    rows = [
-        (o.name, o.device, o.verdict, o.headline, f"{o.seconds:7.1f}", "-" if o.figure is None else _shown(o.figure))
-        for o in outcomes
-    ]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    rule = tuple("-" * width for width in widths)
-    lines = [_aligned(row, widths) for row in (head, rule, *rows)]
-    lines += [f"\n{outcome.name} FAILED {outcome.failure}" for outcome in outcomes if outcome.failure is not None]
-    return "\n".join(lines)
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+def _figures(notebook: NotebookNode) -> tuple[str, ...]:
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    pictures = (output.get("data", {}).get("image/png") for output in outputs)
+    return tuple("".join(picture.split()) for picture in pictures if picture)
 
 
 def _shown(path: Path) -> str:
@@ -508,9 +489,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         progress.close()
     if outcomes:
-        print(f"\n{table(outcomes)}")
+        print(f"\n{summary.table(outcomes)}")
         if not all(outcome.on_gpu for outcome in outcomes):
-            print("\nThe simulator has no clock: speedups above were recorded on a GPU (data/measured). Checks were made here.")
+            print(f"\n{textwrap.fill(summary.RECORDED, summary.COLUMNS)}")
+        print(f"\nThis table with every figure: {_shown(summary.write_page(outcomes, results))}")
     print(f"\nNotebooks, records and figures: {_shown(results)}")
     if stopped:
         print(f"Stopped by Ctrl-C; {len(labs) - len(outcomes)} of {len(labs)} labs did not finish.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import runner
+from helpers import runner, summary
 
 RUNNER = (sys.executable, "-m", "helpers.runner")
 
@@ -45,7 +48,8 @@ def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
-SAVE_FIGURE = "import os, pathlib\npathlib.Path(os.environ['LAB_RESULTS'], 'halo.png').write_bytes(b'')"
+SHOW_FIGURE = "from IPython.display import Image, display\ndisplay(Image(data=b'a picture', format='png'))"
+PICTURE = base64.b64encode(b"a picture").decode()
 
 
 # ------------------------------------------------------------------------------------------------------- one lab
@@ -56,7 +60,7 @@ def test_summary_of_a_lab_that_passes(tmp_path):
         tmp_path / "02_halos.ipynb",
         "print('Device: NVIDIA H200 (the only GPU)')",
         "print('PASS conv1d_basic: 1,000 values within rtol=1e-06')\nprint('PASS axpy_basic: 5 values')",
-        SAVE_FIGURE,
+        SHOW_FIGURE,
         "print('Result: not this one')",
         "print('a table')\nprint('Result: 12.5x over NumPy')",
         cell5="headline nbval-check-output",
@@ -67,7 +71,7 @@ def test_summary_of_a_lab_that_passes(tmp_path):
     assert outcome.on_gpu
     assert outcome.verdict == "pass, 2 checks"
     assert outcome.headline == "12.5x over NumPy"
-    assert outcome.figure == tmp_path / "results" / "halo.png"
+    assert outcome.figures == (PICTURE,)
     assert outcome.seconds > 0
     executed = nbformat.read(tmp_path / "results" / "02_halos.ipynb", as_version=4)
     assert [cell.execution_count for cell in executed.cells] == [1, 2, 3, 4, 5]
@@ -75,12 +79,8 @@ def test_summary_of_a_lab_that_passes(tmp_path):
 
 
 def test_what_is_not_shown_is_a_dash(tmp_path):
-    results = tmp_path / "results"
-    results.mkdir()
-    (results / "of_an_earlier_run.png").write_bytes(b"")
-    os.utime(results / "of_an_earlier_run.png", (1, 1))
-    (outcome,) = run(notebook(tmp_path / "a.ipynb", "1 + 1"), results=results)
-    assert (outcome.device, outcome.headline, outcome.figure) == ("-", "-", None)
+    (outcome,) = run(notebook(tmp_path / "a.ipynb", "1 + 1"), results=tmp_path / "results")
+    assert (outcome.device, outcome.headline, outcome.figures) == ("-", "-", ())
     assert outcome.verdict == "pass, 0 checks"
     assert not outcome.on_gpu
 
@@ -246,11 +246,42 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
     assert sorted(path.name for path in measured.iterdir()) == ["new.json", "readme_speedup.png"]
 
 
+# ------------------------------------------------------------------------------------------------ the summary
+
+
+def shown(**changes) -> runner.Outcome:
+    given = {"device": "NVIDIA H200", "checks": 12, "headline": "3x over NumPy", "seconds": 1.5}
+    return runner.Outcome(Path("04_conv1d_tiles.ipynb"), **(given | changes))
+
+
+def test_the_table_fits_a_terminal():
+    words = "layer 1: 1.153x as fast as in global memory; " * 5
+    long = shown(headline=words, device="NVIDIA GeForce RTX 4090 Laptop GPU of somebody else", seconds=12345.6)
+    name = runner.Outcome(Path("10_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
+    text = summary.table([long, shown(), name])
+    assert max(map(len, text.splitlines())) <= 100
+    assert [line.split()[0] for line in text.splitlines()[2:]] == [
+        "04_conv1d_tiles", "layer", "04_conv1d_tiles", "3x", "10_conv2d_restrict_and_unrolling",
+    ]  # fmt: skip
+    assert "pass, 12 checks" in text and "simulator" in text and text.count(" ...") == 1
+
+
+def test_the_page_has_the_whole_result_and_every_figure():
+    words = "1.5x <one> & " * 30
+    failed = shown(failure=runner.Failure("ValueError: n < 1", 3))
+    text = summary.page([shown(headline=words.strip(), figures=("YQ==", "Yg==")), failed])
+    assert html.escape(words.strip()) in text and "<one>" not in text
+    assert re.findall(r'src="([^"]*)"', text) == ["data:image/png;base64,YQ==", "data:image/png;base64,Yg=="]
+    assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
+    assert "FAILED in cell 3\n    ValueError: n &lt; 1" in text
+    assert "1 of 2 labs passed" in text
+
+
 # ------------------------------------------------------------------------------------------------ the command itself
 
 
 def test_command_from_another_directory(tmp_path):
-    good = notebook(tmp_path / "a.ipynb", "import helpers\nprint('PASS it')", SAVE_FIGURE)
+    good = notebook(tmp_path / "a.ipynb", "import helpers\nprint('PASS it')", SHOW_FIGURE)
     bad = notebook(tmp_path / "b.ipynb", "1", "x = 1\nraise ValueError('n is 0')")
     last = notebook(tmp_path / "c.ipynb", "print('PASS it too')")
     elsewhere = tmp_path / "elsewhere"
@@ -258,13 +289,15 @@ def test_command_from_another_directory(tmp_path):
     done = command(good, bad, last, cwd=elsewhere, LAB_RESULTS=str(tmp_path / "res"))
     assert done.returncode == 1, done.stderr
     rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
-    assert "pass, 1 check" in rows["a"] and rows["a"].endswith("../res/halo.png")
+    assert "pass, 1 check" in rows["a"]
+    assert "This table with every figure: ../res/summary.html" in done.stdout
+    assert PICTURE in (tmp_path / "res" / "summary.html").read_text()
     assert "FAILED" in rows["b"]
     assert "pass, 1 check" in rows["c"]
     assert "b FAILED in cell 2, line 2: raise ValueError('n is 0')\n    ValueError: n is 0" in done.stdout
     assert "[1/3] a" in done.stderr and "[3/3] c" in done.stderr
     assert "\r" not in done.stderr
-    assert sorted(path.name for path in (tmp_path / "res").iterdir()) == ["a.ipynb", "b.ipynb", "c.ipynb", "halo.png"]
+    assert sorted(path.name for path in (tmp_path / "res").iterdir()) == ["a.ipynb", "b.ipynb", "c.ipynb", "summary.html"]
 
 
 def test_results_folder_that_cannot_be_written(tmp_path):
