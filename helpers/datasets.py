@@ -105,7 +105,7 @@ class UnavailableError(DataError):
 
 @dataclass(frozen=True)
 class IdxFile:
-    """A file without its ".gz": the name, and the sha256 of the compressed and of the plain file."""
+    """A file: its name without ".gz", and the sha256 of the compressed and of the plain file."""
 
     name: str
     gz_sha256: str
@@ -155,8 +155,8 @@ FILES = {
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Pictures with their classes. pixels: uint8, shape (n, 28, 28); labels: uint8, shape (n,), 0 to 9
-    as in `CLASSES`; source: the name of the data set."""
+    """Pictures with their classes. pixels: uint8, shape (n, 28, 28); labels: uint8, shape (n,), 0 to
+    9 as in `CLASSES`; source: the name of the data set."""
 
     pixels: np.ndarray
     labels: np.ndarray
@@ -179,9 +179,9 @@ def fashion_mnist(split: str = "test", count: int | None = None) -> Images:
     H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
     learning algorithms" (2017), MIT licence. Up to 1,000 test images come from data/, always.
 
-    More come from the published files, plain or .gz: from the folder that FASHION_MNIST_DIR names and
-    from nowhere else when it is set, else from the user's cache folder ($HALO_CACHE where set), to
-    which they are downloaded once.
+    More come from the published files, plain or .gz: from the folder that FASHION_MNIST_DIR names
+    and from nowhere else when it is set, else from the user's cache folder ($HALO_CACHE where set),
+    to which they are downloaded once.
 
     Raises ValueError for another split or count; UnavailableError where the download fails, and at
     once after it failed before in this process; DataError when FASHION_MNIST_DIR is set and lacks a
@@ -269,19 +269,22 @@ def _require_sha256(path: Path, wanted: str, advice: str) -> None:
         )
 
 
-_failed: dict[tuple[Path, str], str] = {}  # why a download failed in this process: it is not tried again
+# Why the download of a split to a folder failed in this process: it is not tried again.
+_failed: dict[tuple[Path, str], str] = {}
 
 
 def _download_missing(folder: Path, split: str) -> None:
-    """Fetch the files of `split` that `folder` lacks. Raises UnavailableError where that fails, or failed before."""
+    """Fetch the files of `split` that `folder` lacks. Raises UnavailableError where that fails now,
+    or failed before."""
     missing = [file for file in FILES[split] if not _find(folder, file)]
-    if missing and (folder, split) not in _failed:
+    if not missing:
+        return
+    reason = _failed.get((folder, split))
+    if reason is None:
         reason = next(filter(None, (_download(folder, file) for file in missing)), None)
-        if reason is None:
-            return
+    if reason is not None:
         _failed[folder, split] = reason
-    if missing:
-        raise UnavailableError(f"Fashion-MNIST cannot be downloaded here ({_failed[folder, split]})")
+        raise UnavailableError(f"Fashion-MNIST cannot be downloaded here ({reason})")
 
 
 def _download(folder: Path, file: IdxFile) -> str | None:
@@ -310,10 +313,11 @@ def _short(error: Exception, url: str) -> str:
 
 
 def _require_answer(url: str) -> None:
-    """Raises ConnectionError where nothing answers at the address within CONNECT_S, the look-up of its name included.
+    """Raises ConnectionError where nothing answers at the address within CONNECT_S.
 
-    The time limits of requests hold for each address of a host, and not for the look-up: without a
-    network a download could take minutes to fail. With a proxy only the proxy knows what answers.
+    The look-up of its name is included. The time limits of requests hold for each address of a host
+    and not for the look-up: without a network a download could take minutes to fail. With a proxy
+    only the proxy knows what answers.
     """
     address, answered = urllib.parse.urlsplit(url), threading.Event()
     if urllib.request.getproxies():
@@ -321,7 +325,8 @@ def _require_answer(url: str) -> None:
 
     def knock() -> None:
         port = address.port or {"http": 80, "https": 443}[address.scheme]
-        with contextlib.suppress(OSError), socket.create_connection((address.hostname, port), CONNECT_S):
+        place = address.hostname, port
+        with contextlib.suppress(OSError), socket.create_connection(place, CONNECT_S):
             answered.set()
 
     thread = threading.Thread(target=knock, daemon=True)

@@ -44,11 +44,17 @@ def measure(
 
 
 def right_answers(
-    weights: Weights, images: Images, form: str, layers: Sequence[Any], batches: Sequence[int], record: str | None = None
+    weights: Weights,
+    images: Images,
+    form: str,
+    layers: Sequence[Any],
+    batches: Sequence[int],
+    record: str | None = None,
 ) -> list[Row]:
     """Return how many of the first images are classified right, for each number of ``batches``.
 
-    For more images than there are: the rows of data/measured/<record>.json, see `network.right_rows`.
+    For more images than there are it returns the rows of data/measured/<record>.json, see
+    `network.right_rows`.
     Raises ValueError for an image that has no class, because of a NaN: a kernel may have left outputs out.
     """
     most = min(max(batches), len(images))

@@ -165,9 +165,14 @@ def accuracy(classes: np.ndarray, labels: np.ndarray) -> Accuracy:
 
 
 def right_rows(
-    good: np.ndarray, counts: Sequence[int], record: str | None = None, *, size: str = "images", **told: Any
+    good: np.ndarray,
+    counts: Sequence[int],
+    record: str | None = None,
+    *,
+    size: str = "images",
+    **told: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows for a record: how many of the first images are classified right, for each of ``counts``.
+    """Return a row for a record for each of ``counts``: how many of the first images are right.
 
     good: bool, shape (n,): which images are. size: what a row calls the number of images; told: its
     other entries. For a count beyond n the row comes from data/measured/<record>.json, where that
@@ -206,7 +211,8 @@ def _print_accuracies(images: Images, weights: Weights, recorded: Mapping[str, i
     for count in ACCURACY_SIZES:
         if count > len(images):
             right = recorded.get(str(count))
-            print(f"{count:>7,} images: {'not counted' if right is None else f'{right:,} right (recorded)'}")
+            known = "not counted" if right is None else f"{right:,} right (recorded)"
+            print(f"{count:>7,} images: {known}")
             continue
         begin = time.perf_counter()
         classes = predict(images.pixels[:count], weights)

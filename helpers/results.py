@@ -201,9 +201,9 @@ def record(
 
 
 def recorded(name: str, **entries: Any) -> list[dict[str, Any]]:
-    """Return the measurements of data/measured/<name>.json that have these entries, as `measure()` yields them.
+    """Return the measurements of data/measured/<name>.json with these entries, as `measure()` yields them.
 
-    Each says in "recorded_on" which device it was measured on: it is not the one of the record that it joins.
+    Each says in "recorded_on" which device it was measured on, for it joins a record of another.
     """
     found = load(MEASURED / f"{name}.json")
     rows = ({"series": m.series, **m.parameters, "timing": m.timing} for m in found.measurements)

@@ -1,8 +1,8 @@
 """Run labs headless: `python -m helpers.runner [LAB ...] [--results DIR] [--keep]`.
 
 Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run it. The executed
-notebooks, the records and figures that the labs save, and summary.html go to the results folder. A lab that fails is
-named with its cell, source line and error, and the others still run.
+notebooks, the records and figures that the labs save, and summary.html go to the results folder. A
+lab that fails is named with its cell, source line and error, and the others still run.
 
 The summary reads what a lab shows its reader, nothing else:
 

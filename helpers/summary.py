@@ -1,8 +1,8 @@
-"""What `python -m helpers.runner` shows at its end: a table for the terminal, and a page with all figures.
+"""What `python -m helpers.runner` shows at its end: a table, and a page with all figures.
 
-The table has two lines for each lab and fits into 100 columns. The page is one file without links to
-others, so that it can be sent: the same table with the whole results, and every figure that a lab
-showed below it.
+The table has two lines for each lab and fits into a terminal of 100 columns. The page is one file
+without links to others, so that it can be sent: the same table with the whole results, and below it
+every figure that a lab showed.
 """
 
 from __future__ import annotations

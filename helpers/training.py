@@ -237,7 +237,7 @@ def run(
     """Measures `settings` and `changes` on held-out images (none where `hold_out` is 0), trains the best on all `images`, writes
     weights and record into `folder`, and returns the record.
 
-    Raises TrainingError without PyTorch or where a training diverged; ValueError for a bad hold-out.
+    Raises TrainingError without PyTorch or where a training diverged, ValueError for a bad hold-out.
     """
     torch = require_torch()
     kept, held_out = split(images, hold_out)

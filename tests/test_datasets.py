@@ -122,7 +122,7 @@ def test_an_idx_file_is_read(content, tmp_path):
 
 @pytest.fixture
 def published(monkeypatch, tmp_path):
-    """A published set of 5 test images with a sample of 2, an empty cache folder, and what was fetched so far."""
+    """A published set of 5 test images with a sample of 2, an empty cache, and what was fetched."""
     pixels, labels = datasets.fashion_mnist("test", 5).pixels, np.array([3, 1, 4, 1, 5], np.uint8)
     plain = {"t10k-images-idx3-ubyte": idx(pixels), "t10k-labels-idx1-ubyte": idx(labels)}
     packed = {f"{name}.gz": gzip.compress(content, mtime=0) for name, content in plain.items()}

@@ -396,7 +396,10 @@ def test_simulate_gives_all_stages_and_no_finding():
 
 def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
     images = datasets.fashion_mnist("test", 3)
-    (one, all_of_them) = lenet_times.right_answers(WEIGHTS, images, "fused", lenet.FUSED, (1, 3))
+    counts = (1, 3, 10_000)  # the last is more than there are
+    rows = lenet_times.right_answers(WEIGHTS, images, "fused", lenet.FUSED, counts, "22_lenet")
+    one, all_of_them, far = rows
+    assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
     good = network.predict(images.pixels, WEIGHTS) == images.labels
     assert (one["right"], all_of_them["right"], all_of_them["images"]) == (good[:1].sum(), good.sum(), 3)
     if device.select().kind == "simulator":

@@ -282,12 +282,13 @@ def test_the_program_prints_both_networks(monkeypatch, capsys, images):
     monkeypatch.setattr(datasets, "images_at_hand", lambda count: images)
     monkeypatch.setattr(datasets, "lenet_weights", any_weights)
     monkeypatch.setattr(datasets, "course_weights", lambda: any_weights(1))
-    monkeypatch.setattr(network, "ACCURACY_SIZES", (5, 23))
+    monkeypatch.setattr(network, "ACCURACY_SIZES", (5, 23, 10_000))
     monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
     network.main()
     said = capsys.readouterr().out
     assert said.startswith("random (a test) on Fashion-MNIST")
     assert said.count("right)") == 2
+    assert "10,000 images: 9,200 right (recorded)" in said
     monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, "anything")
     network.main()
     assert capsys.readouterr().out.count("right)") == 4

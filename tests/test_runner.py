@@ -256,7 +256,8 @@ def shown(**changes) -> runner.Outcome:
 
 def test_the_table_fits_a_terminal():
     words = "layer 1: 1.153x as fast as in global memory; " * 5
-    long = shown(headline=words, device="NVIDIA GeForce RTX 4090 Laptop GPU of somebody else", seconds=12345.6)
+    device = "NVIDIA GeForce RTX 4090 Laptop GPU of somebody else"
+    long = shown(headline=words, device=device, seconds=12345.6)
     name = runner.Outcome(Path("10_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
     text = summary.table([long, shown(), name])
     assert max(map(len, text.splitlines())) <= 100
@@ -271,7 +272,8 @@ def test_the_page_has_the_whole_result_and_every_figure():
     failed = shown(failure=runner.Failure("ValueError: n < 1", 3))
     text = summary.page([shown(headline=words.strip(), figures=("YQ==", "Yg==")), failed])
     assert html.escape(words.strip()) in text and "<one>" not in text
-    assert re.findall(r'src="([^"]*)"', text) == ["data:image/png;base64,YQ==", "data:image/png;base64,Yg=="]
+    figures = [f"data:image/png;base64,{picture}" for picture in ("YQ==", "Yg==")]
+    assert re.findall(r'src="([^"]*)"', text) == figures
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
     assert "FAILED in cell 3\n    ValueError: n &lt; 1" in text
     assert "1 of 2 labs passed" in text

@@ -186,7 +186,10 @@ def test_images_are_moved_and_mirrored_and_not_more(torch):
 
 def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_path, capsys):
     sample = datasets.fashion_mnist("test", 800)
-    images, test = (datasets.Images(sample.pixels[part], sample.labels[part], "a test") for part in (slice(600), slice(600, 800)))
+    parts = (slice(600), slice(600, 800))
+    images, test = (
+        datasets.Images(sample.pixels[part], sample.labels[part], "a test") for part in parts
+    )
     settings = training.Settings(epochs=4, batch=50, average=0.9)
     records = [training.run(settings, tmp_path / name, images=images, test=test, hold_out=100) for name in "ab"]
     assert records[0]["weights_sha256"] == records[1]["weights_sha256"]
