@@ -54,14 +54,20 @@ class Finding:
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
+        cause = [fold(f"  {self.cause}", 2)] if self.cause else []
+        return "\n".join([*self._rows(), *cause])
+
+    def brief(self) -> str:
+        """What happened, and the first source line that took part in it; without the cause."""
+        return "\n".join(self._rows()[:2])
+
+    def _rows(self) -> list[str]:
         times = f" ({self.count:,} times in this launch; this is the first)" if self.count > 1 else ""
         kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
-        rows = [_wrapped(f"{kind}: {self.message}{times}", 4)]
+        rows = [fold(f"{kind}: {self.message}{times}", 4)]
         for number, text in self.source_lines.items():
-            rows.append(_wrapped(f"  {self.file}:{number}: {text}", 6))
-        if self.cause:
-            rows.append(_wrapped(f"  {self.cause}", 2))
-        return "\n".join(rows)
+            rows.append(fold(f"  {self.file}:{number}: {text}", 6))
+        return rows
 
     def _repr_html_(self) -> str:
         return block_of_text(str(self), "#c0392b" if self.severity == "error" else "#b9770e")
@@ -70,8 +76,11 @@ class Finding:
         return {**asdict(self), "source_lines": dict(self.source_lines)}
 
 
-def _wrapped(text: str, indent: int) -> str:
-    """The text in lines of at most LINE characters, broken between words; "(0, 0, 0)" counts as one word."""
+def fold(text: str, indent: int) -> str:
+    """The text in lines of at most LINE characters, broken between words; "(0, 0, 0)" counts as one word.
+
+    Lines after the first begin with `indent` spaces.
+    """
     whole = re.sub(r"\([\d, ]+\)", lambda place: place[0].replace(" ", _NO_BREAK), text)
     lines: list[str] = []
     for line in whole.splitlines():
