@@ -39,7 +39,7 @@ class KernelError(Exception):
 
 @magics_class
 class KernelMagics(Magics):
-    """The magics that `%load_ext helpers` registers; `unbound` says of a name why no kernel is bound to it."""
+    """The magics that `%load_ext helpers` registers; `unbound` says of a name why it has no kernel."""
 
     def __init__(self, shell):
         super().__init__(shell)
@@ -52,7 +52,7 @@ class KernelMagics(Magics):
         NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes, NAME.module has get_global.
         """
         name = _name(line)
-        # Until this cell has given a kernel there is none: the name may be bound to the kernel of an earlier run.
+        # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
         self.shell.user_ns.pop(name, None)
         self.unbound[name] = UNBOUND
         options = _options(line)
@@ -67,7 +67,7 @@ class KernelMagics(Magics):
 
 
 def load_ipython_extension(shell) -> None:
-    """Registers %%kernel with the IPython `shell`, and has it show the errors of the labs in a few lines."""
+    """Registers %%kernel with the IPython `shell`, which then shows errors in a few lines."""
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     tracebacks.install(shell, magics.unbound)

@@ -110,7 +110,7 @@ class Listing:
     def _repr_html_(self) -> str:
         """Colours are inline and stand on their own opaque background: the same in a light and in a dark theme.
 
-        So is the treatment of long lines: JupyterLab's style sheet would break them inside a word, here they scroll.
+        So is the treatment of long lines: they scroll, where JupyterLab's style sheet breaks words.
         """
         from pygments import highlight
         from pygments.formatters import HtmlFormatter

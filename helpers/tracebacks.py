@@ -1,15 +1,17 @@
-"""Errors in a notebook in a few lines: what went wrong, and the lines of the notebook that led there.
+"""Errors in a notebook in a few lines: what went wrong, and which lines of the notebook led there.
 
-IPython shows every frame of a traceback with the code around it. For an error of a check or of PyCUDA that is half a
-screen which repeats the cell, and the lines of this package in it are none of the student's business. `install(shell)`
-shortens these errors:
+IPython shows every frame of a traceback with the code around it. For an error of a check or of
+PyCUDA that is half a screen which repeats the cell, and the lines of this package in it are none of
+the student's business. `install(shell)` shortens these errors:
 
 - an AssertionError with a message, or one that an assert of the notebook raised;
-- every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for a wrong argument;
+- every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for
+  a wrong argument;
 - a NameError for a name that stays unbound because its %%kernel cell failed;
 - KeyboardInterrupt, which is one line.
 
-All others look as IPython shows them. `%tb` shows the whole traceback of a shortened error, `%debug` works as ever.
+All others look as IPython shows them. `%tb` shows the whole traceback of a shortened error, and
+`%debug` works as ever.
 """
 
 from __future__ import annotations
@@ -30,14 +32,18 @@ _PYCUDA = ("pycuda", "helpers.simulator.pycuda_api")
 
 
 def install(shell, unbound: Mapping[str, str]) -> None:
-    """Shorten errors in the IPython `shell`. `unbound` says of a name why a kernel is missing; it may change later."""
+    """Shorten errors in the IPython `shell`.
+
+    `unbound` says of a name why a kernel is missing; it may change later.
+    """
 
     def show(shell, etype, value, tb, tb_offset=None) -> None:
         lines = short(shell, value, tb, unbound)
         if lines is None:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
             return
-        # IPython asks the exception itself how it wants to be shown. Only this once, so that %tb shows all of it.
+        # IPython asks the exception itself how it wants to be shown. The answer is for this once,
+        # so that %tb shows all of it.
         value._render_traceback_ = lambda: lines
         try:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
@@ -66,7 +72,7 @@ def short(
 
 
 def compiler_message(said: str) -> str:
-    """What a compiler said, without the temporary folder of the file, and not more than the first lines of it."""
+    """The first lines of what a compiler said, without the temporary folder of the file."""
     lines = _FOLDER.sub("", said).strip().splitlines()
     if len(lines) > COMPILER_LINES + 1:
         lines[COMPILER_LINES:] = [f"... and {len(lines) - COMPILER_LINES} more lines"]
@@ -100,7 +106,7 @@ def _compile_error(error) -> str:
 
 
 def _places(shell, tb: TracebackType | None) -> list[str]:
-    """The lines of the notebook in the traceback, outermost first, such as "In[5], line 3, in run: kernel(P)"."""
+    """The notebook's lines in the traceback, outermost first: "In[5], line 3, in run: kernel(P)"."""
     found = []
     for frame in traceback.extract_tb(tb):
         cell = shell.compile.format_code_name(frame.filename)
@@ -108,13 +114,14 @@ def _places(shell, tb: TracebackType | None) -> list[str]:
             continue
         function = "" if frame.name == "<module>" else f", in {frame.name}"
         # The line of a magic is IPython's call of it, which nobody wrote.
-        code = "" if (frame.line or "get_ipython()").startswith("get_ipython()") else f": {frame.line}"
+        is_magic = not frame.line or frame.line.startswith("get_ipython()")
+        code = "" if is_magic else f": {frame.line}"
         found.append(f"{cell[1]}, line {frame.lineno}{function}{code}")
     return found
 
 
 def _titled(name: str, text: str) -> list[str]:
-    """The class and the message; the class has a line of its own where the message begins with a full line."""
+    """The class and the message; on a line of its own where the message begins with a full line."""
     first, *others = text.splitlines() or [""]
     if others and len(f"{name}: {first}") > LINE:
         return [f"{name}:", *_folded(text)]
@@ -123,11 +130,11 @@ def _titled(name: str, text: str) -> list[str]:
 
 def _folded(text: str) -> list[str]:
     """The lines of a text, the long ones broken between words."""
-    return [
-        part
-        for line in text.splitlines()
-        for part in textwrap.wrap(line, LINE, subsequent_indent="    ", break_long_words=False) or [""]
-    ]
+    folded = []
+    for line in text.splitlines():
+        parts = textwrap.wrap(line, LINE, subsequent_indent="    ", break_long_words=False)
+        folded += parts or [""]
+    return folded
 
 
 def _cut(line: str) -> str:

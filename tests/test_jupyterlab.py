@@ -39,7 +39,7 @@ WRITTEN = {
     },
 }  # what JupyterLab writes, without the version of one Python
 
-# ------------------------------------------------------------------------------------------ metadata
+# ---------------------------------------------------------------------------------------- metadata
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
@@ -120,9 +120,10 @@ def test_folders_of_the_user_stay_on_the_paths():
     assert found["PYTHONPATH"] == str(ROOT)
 
 
-# ---------------------------------------------------------------------------------------- the browser
+# ------------------------------------------------------------------------------------- the browser
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 WAIT_MS = 60_000
 LONG = "word " * 60
 
@@ -139,7 +140,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The address of a JupyterLab that serves the project, its settings and workspaces in a folder of its own."""
+    """The address of a JupyterLab that serves the project, its own settings in another folder."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on the PATH")
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -204,7 +205,7 @@ def page(server):
 
 @pytest.fixture(scope="module")
 def lab(server, page):
-    """A page that shows a notebook of CELLS, all of them run; the last one never ends and was stopped."""
+    """A page with a notebook of CELLS, all of them run; the last one never ends and was stopped."""
     file = ROOT / "results" / f"browser_test_{os.getpid()}.ipynb"
     file.parent.mkdir(exist_ok=True)
     content = new_notebook(cells=[new_code_cell(source) for source in CELLS], metadata=WRITTEN)
@@ -271,8 +272,9 @@ def test_a_listing_keeps_its_lines_and_stays_on_the_page(lab):
 
 
 def test_printed_text_breaks_between_words(lab):
-    style = "element => getComputedStyle(element.querySelector('.jp-OutputArea-output pre')).wordBreak"
-    assert lab.evaluate(style, _cell(lab, 3).element_handle()) == "normal"
+    style = "element => getComputedStyle(element.querySelector('pre')).wordBreak"
+    output = _cell(lab, 3).locator(".jp-OutputArea-output").element_handle()
+    assert lab.evaluate(style, output) == "normal"
 
 
 def test_errors_are_a_few_lines(lab):
@@ -282,6 +284,10 @@ def test_errors_are_a_few_lines(lab):
     )
     assert compile_error[0].startswith("CompileError: ") and len(compile_error) < 5
     assert len(interrupt) == 1 and interrupt[0].startswith("KeyboardInterrupt: ")
+
+
+def _is_save(response) -> bool:
+    return response.request.method == "PUT" and "/contents/" in response.url
 
 
 def test_a_lab_that_is_opened_and_saved_is_the_same_file(server, page):
@@ -294,9 +300,9 @@ def test_a_lab_that_is_opened_and_saved_is_the_same_file(server, page):
         editor.click()
         page.keyboard.type("x")  # without a change JupyterLab does not save
         page.keyboard.press("Backspace")
-        with page.expect_response(lambda r: r.request.method == "PUT" and "/contents/" in r.url) as r:
+        with page.expect_response(_is_save) as response:
             page.keyboard.press("Control+s")
-        assert r.value.ok
+        assert response.value.ok
         assert copy.read_bytes() == original.read_bytes()
     finally:
         copy.unlink()

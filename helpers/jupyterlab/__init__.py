@@ -1,14 +1,15 @@
 """What JupyterLab is given for the labs.
 
-    share/   an extension of the browser's side: CUDA C++ in %%kernel cells, whole words in printed text
+    share/   an extension of the browser's side: CUDA C++ in %%kernel cells, whole words in text
     etc/     settings: the server extension below is on, and Markdown opens rendered
 
-`python -m helpers.jupyterlab` starts JupyterLab with both. A plain `jupyter lab` has the two extensions, too, where pip put
-them into the environment (pyproject.toml, data-files) or `python -m helpers.jupyterlab --link` did, as `make env` does.
+`python -m helpers.jupyterlab` starts JupyterLab with both. A plain `jupyter lab` has the two
+extensions, too, where pip put them into the environment (pyproject.toml, data-files) or
+`python -m helpers.jupyterlab --link` did, as `make env` does.
 
-The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the kernel's description and the
-version of this Python into its metadata, which differ from machine to machine. A lab that is saved keeps what its file says
-of them, unless the student chose another kernel.
+The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the kernel's
+description and the version of this Python into its metadata, which differ from machine to machine. A
+lab that is saved keeps what its file says of them, unless the student chose another kernel.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ KEPT = ("kernelspec", "language_info")
 
 
 def keep_metadata(root: Path) -> Callable[..., None]:
-    """A hook for Jupyter's contents manager, called before a file is saved. It changes notebooks below `root` only."""
+    """A hook that Jupyter calls before it saves a file. It changes notebooks below `root` only."""
 
     def hook(model: dict, path: str, contents_manager, **_) -> None:
         file = (Path(contents_manager.root_dir) / path.strip("/")).resolve()
-        if model.get("type") != "notebook" or not model.get("content") or not file.is_relative_to(root):
+        is_notebook = model.get("type") == "notebook" and model.get("content")
+        if not is_notebook or not file.is_relative_to(root):
             return
         try:
             before = json.loads(file.read_text(encoding="utf-8"))["metadata"]

@@ -1,4 +1,4 @@
-"""Start JupyterLab on the project's root, at its start page, or give an environment's own `jupyter lab` the same settings.
+"""Start JupyterLab at the project's start page, or give a plain `jupyter lab` our extensions.
 
     python -m helpers.jupyterlab [options of jupyter lab]
     python -m helpers.jupyterlab --link
@@ -18,7 +18,7 @@ START_PAGE = "START.md"
 
 
 def environment(outer: Mapping[str, str]) -> dict[str, str]:
-    """The variables that JupyterLab and its kernels need: where our settings are, and where `helpers` is."""
+    """The variables that JupyterLab and its kernels need: where our settings and `helpers` are."""
     ours = {"JUPYTER_PATH": HERE / "share", "JUPYTER_CONFIG_PATH": HERE / "etc", "PYTHONPATH": ROOT}
     return {
         name: os.pathsep.join([str(folder), *filter(None, [outer.get(name)])])
@@ -27,9 +27,10 @@ def environment(outer: Mapping[str, str]) -> dict[str, str]:
 
 
 def link(prefix: Path) -> list[Path]:
-    """Link the extension and the server's setting into the environment at `prefix`, where Jupyter looks for them.
+    """Link the extension and the server's setting to where Jupyter looks for them, below `prefix`.
 
-    An editable installation leaves out the data-files of pyproject.toml; this stands in for them. Returns the links.
+    An editable installation leaves out the data-files of pyproject.toml; this stands in for them.
+    Returns the links.
     """
     extension, setting = "labextensions/halo-labs", "jupyter_server_config.d/halo_labs.json"
     links = {

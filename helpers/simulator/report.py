@@ -77,9 +77,9 @@ class Finding:
 
 
 def fold(text: str, indent: int) -> str:
-    """The text in lines of at most LINE characters, broken between words; "(0, 0, 0)" counts as one word.
+    """The text in lines of at most LINE characters, broken between words.
 
-    Lines after the first begin with `indent` spaces.
+    "(0, 0, 0)" counts as one word. Lines after the first begin with `indent` spaces.
     """
     whole = re.sub(r"\([\d, ]+\)", lambda place: place[0].replace(" ", _NO_BREAK), text)
     lines: list[str] = []
@@ -97,7 +97,7 @@ def fold(text: str, indent: int) -> str:
 def block_of_text(text: str, colour: str) -> str:
     """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in light and dark themes.
 
-    The styles are inline because JupyterLab's own style sheet breaks the lines of a <pre> inside a word.
+    The styles are inline because JupyterLab's own style sheet breaks lines of a <pre> inside words.
     """
     style = (
         f"border-left: 4px solid {colour}; padding-left: 0.8em; "
