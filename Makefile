@@ -56,8 +56,8 @@ test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulat
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
 	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
-jupyter: $(ENVIRONMENT) ## open JupyterLab on labs/
-	$(PYTHON) -m jupyterlab labs
+jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the labs
+	$(PYTHON) -m helpers.jupyterlab
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
 # each launches every kernel once, at sizes that leave a partial block. initcheck does not see what a bulk copy writes, and reports
@@ -103,6 +103,7 @@ check-python:
 
 .venv/.installed: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m pip install --quiet --editable '.[test]'
+	$(PYTHON) -m helpers.jupyterlab --link
 	@touch $@
 
 .venv/.pycuda: .venv/.installed

@@ -6,7 +6,7 @@
 binds `twice`, the function that SourceModule gives, with four attributes more: `twice.source`, the source with the line
 numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile; `twice.name`, the kernel's name in it;
 `twice.options`; and `twice.module`, for get_global. A kernel that does not compile fails its cell with the compiler's
-message and nothing else.
+message and nothing else, and leaves NAME unbound: a check in a later cell must not pass on the kernel before it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import shlex
 
 from IPython.core.magic import Magics, cell_magic, magics_class
 
-from . import device
+from . import device, tracebacks
 from .simulator.toolchain import CompilerMissingError
 from .simulator.translate import without_comments
 
 USAGE = "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
+UNBOUND = "its %%kernel cell failed. Correct that cell and run it first."
 
 _C_LINKAGE = re.compile(r'extern\s*"C"')
 _KERNEL = re.compile(r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()")
@@ -38,7 +39,11 @@ class KernelError(Exception):
 
 @magics_class
 class KernelMagics(Magics):
-    """The magics that `%load_ext helpers` registers."""
+    """The magics that `%load_ext helpers` registers; `unbound` says of a name why it has no kernel."""
+
+    def __init__(self, shell):
+        super().__init__(shell)
+        self.unbound: dict[str, str] = {}
 
     @cell_magic
     def kernel(self, line: str, cell: str) -> None:
@@ -46,7 +51,11 @@ class KernelMagics(Magics):
 
         NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes, NAME.module has get_global.
         """
-        name, options = _parse(line)
+        name = _name(line)
+        # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
+        self.shell.user_ns.pop(name, None)
+        self.unbound[name] = UNBOUND
+        options = _options(line)
         kernel = _kernel_of(cell, name)
         # The first line stands for the magic's own, so that every line number is one of the cell.
         source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
@@ -54,24 +63,32 @@ class KernelMagics(Magics):
         function, module = _compile(source, kernel, options)
         function.source, function.name, function.options, function.module = source, kernel, options, module
         self.shell.push({name: function})
+        del self.unbound[name]
 
 
 def load_ipython_extension(shell) -> None:
-    """Registers %%kernel with the IPython `shell`."""
-    shell.register_magics(KernelMagics)
+    """Registers %%kernel with the IPython `shell`, which then shows errors in a few lines."""
+    magics = KernelMagics(shell)
+    shell.register_magics(magics)
+    tracebacks.install(shell, magics.unbound)
 
 
-def _parse(line: str) -> tuple[str, list[str]]:
-    """The name and the options of a %%kernel line."""
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise KernelError(f"%%kernel {line}: {error}\n{USAGE}") from None
-    if not words:
+def _name(line: str) -> str:
+    """The name in a %%kernel line."""
+    name = line.split(maxsplit=1)[0] if line.strip() else ""
+    if not name:
         raise KernelError(f"%%kernel needs the name of the kernel\n{USAGE}")
-    name, *rest = words
     if not name.isidentifier() or keyword.iskeyword(name):
         raise KernelError(f"%%kernel {name}: {name!r} cannot be a Python name\n{USAGE}")
+    return name
+
+
+def _options(line: str) -> list[str]:
+    """The options for the compiler in a %%kernel line."""
+    try:
+        name, *rest = shlex.split(line)
+    except ValueError as error:
+        raise KernelError(f"%%kernel {line}: {error}\n{USAGE}") from None
     options = []
     while rest:
         word = rest.pop(0)
@@ -84,7 +101,7 @@ def _parse(line: str) -> tuple[str, list[str]]:
                 f"such names stand for types and parameters (`template <typename T>`). Take a longer name, such as TILE.\n{USAGE}"
             )
         options.append(f"-D{macro}")
-    return name, options
+    return options
 
 
 def _kernel_of(cell: str, name: str) -> str:
@@ -135,5 +152,6 @@ def _explain(kernel: str, said: str) -> str:
         line = match[1] or match[2]
         return f"line {line}: " if line else ""
 
-    said = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, said)).strip()
+    said = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, said))
+    said = tracebacks.compiler_message(said)
     return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{said}"

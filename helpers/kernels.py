@@ -108,19 +108,23 @@ class Listing:
         return "\n".join([self.title, *numbered])
 
     def _repr_html_(self) -> str:
-        """Colours are inline and stand on their own opaque background: the same in a light and in a dark theme."""
+        """Colours are inline and stand on their own opaque background: the same in a light and in a dark theme.
+
+        So is the treatment of long lines: they scroll, where JupyterLab's style sheet breaks words.
+        """
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import CudaLexer
 
         box = "background:#f8f8f8;color:#1a1a1a;"
+        whole_lines = "white-space:pre;word-break:normal;overflow-wrap:normal;"
         formatter = HtmlFormatter(
             noclasses=True,
             style="default",
             linenos="inline",
             linenostart=self.first,
-            cssstyles=f"{box}border:1px solid #c8c8c8;border-radius:3px;overflow-x:auto;",
-            prestyles=f"{box}margin:0;padding:0.5em 0.8em;line-height:1.35;",
+            cssstyles=f"{box}border:1px solid #c8c8c8;border-radius:3px;max-width:100%;overflow-x:auto;",
+            prestyles=f"{box}margin:0;padding:0.5em 0.8em;line-height:1.35;{whole_lines}",
         )
         title = f'<div style="{box}padding:0.3em 0.8em;font-weight:bold;">{html.escape(self.title)}</div>'
         return title + highlight(self.text, CudaLexer(stripnl=False), formatter)

@@ -29,6 +29,7 @@ import numpy as np
 
 from helpers import kernels, layer
 from helpers.limits import ConvShape
+from helpers.simulator.report import fold
 from helpers.timing import Timing
 
 ROWS = ("H2D", "kernel", "D2H")
@@ -192,7 +193,7 @@ class Pipeline:
         """Return the first sentence of a finding with the numbers of the pipeline's streams, from 1 on, as `Span` has them."""
         number = {str(stream.handle): str(k) for k, stream in enumerate(self._streams, 1)}
         text = re.sub(r"\bstream (\d+)(?: \(line \d+\))?", lambda m: f"stream {number.get(m[1], m[1])}", finding.message)
-        return f"{finding.kind}: {text}"
+        return fold(f"{finding.kind}: {text}", 4)
 
     def free(self) -> None:
         """Wait, and give the device's buffers back."""

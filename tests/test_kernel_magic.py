@@ -91,11 +91,42 @@ def test_a_compile_error_is_the_message_alone_with_the_cells_lines(shell, capsys
     assert shell.run_cell("1 + 1").success
 
 
-def test_a_failed_cell_leaves_the_old_kernel(shell, capsys):
+FAILING = {
+    "the compiler refuses it": TWICE.replace("in[i]", "in[i"),
+    "an option is wrong": TWICE.replace("-DFACTOR=2", "-O3"),
+    "a quote is open": TWICE.replace("-DFACTOR=2", "'-DFACTOR=2"),
+    "there is no kernel in it": TWICE.replace("__global__", "__device__"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_failed_cell_leaves_no_kernel_of_before(shell, capsys, case):
     shell.run_cell(TWICE)
-    before = shell.user_ns["twice"]
-    failure(shell, TWICE.replace("in[i]", "in[i"), capsys)
-    assert shell.user_ns["twice"] is before
+    failure(shell, FAILING[case], capsys)
+    assert "twice" not in shell.user_ns
+    assert shell.run_cell(TWICE).success
+    assert "twice" in shell.user_ns
+
+
+def test_a_check_after_a_failed_cell_says_which_cell_to_mend(shell, capsys):
+    shell.run_cell("def check(kernel):\n    return 'PASS'")
+    shell.run_cell(TWICE)
+    failure(shell, FAILING["the compiler refuses it"], capsys)
+    result = shell.run_cell("check(twice)")
+    assert isinstance(result.error_in_exec, NameError)
+    shown = capsys.readouterr().out.strip()
+    assert len(shown.splitlines()) == 1
+    assert shown == f"NameError: twice is not defined: {kernel_magic.UNBOUND}"
+
+
+def test_an_interrupted_cell_leaves_no_kernel_of_before(shell, capsys, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    shell.run_cell(TWICE)
+    monkeypatch.setattr(kernel_magic, "_compile", interrupt)
+    shell.run_cell(TWICE)
+    assert "twice" not in shell.user_ns
 
 
 def test_nvccs_places_become_lines_of_the_cell():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import linecache
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ _WARNINGS = (_EXITED, _MASK_EXITED)
 _UNKNOWN = 2**32 - 1  # Place::unknown
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
+LINE = 100  # characters in a line of text: as many fit beside the file browser on a small screen
+_NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,20 @@ class Finding:
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
+        cause = [fold(f"  {self.cause}", 2)] if self.cause else []
+        return "\n".join([*self._rows(), *cause])
+
+    def brief(self) -> str:
+        """What happened, and the first source line that took part in it; without the cause."""
+        return "\n".join(self._rows()[:2])
+
+    def _rows(self) -> list[str]:
         times = f" ({self.count:,} times in this launch; this is the first)" if self.count > 1 else ""
-        rows = [f"{self.kind}{'' if self.severity == 'error' else f' ({self.severity})'}: {self.message}{times}"]
-        rows += [f"  {self.file}:{number}: {text}" for number, text in self.source_lines.items()]
-        if self.cause:
-            rows.append(f"  {self.cause}")
-        return "\n".join(rows)
+        kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
+        rows = [fold(f"{kind}: {self.message}{times}", 4)]
+        for number, text in self.source_lines.items():
+            rows.append(fold(f"  {self.file}:{number}: {text}", 6))
+        return rows
 
     def _repr_html_(self) -> str:
         return block_of_text(str(self), "#c0392b" if self.severity == "error" else "#b9770e")
@@ -65,9 +76,34 @@ class Finding:
         return {**asdict(self), "source_lines": dict(self.source_lines)}
 
 
+def fold(text: str, indent: int) -> str:
+    """The text in lines of at most LINE characters, broken between words.
+
+    "(0, 0, 0)" counts as one word. Lines after the first begin with `indent` spaces.
+    """
+    whole = re.sub(r"\([\d, ]+\)", lambda place: place[0].replace(" ", _NO_BREAK), text)
+    lines: list[str] = []
+    for line in whole.splitlines():
+        lines += textwrap.wrap(
+            line,
+            LINE,
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines).replace(_NO_BREAK, " ")
+
+
 def block_of_text(text: str, colour: str) -> str:
-    """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in light and dark themes."""
-    return f'<pre style="border-left: 4px solid {colour}; padding-left: 0.8em; white-space: pre-wrap">{html.escape(text)}</pre>'
+    """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in light and dark themes.
+
+    The styles are inline because JupyterLab's own style sheet breaks lines of a <pre> inside words.
+    """
+    style = (
+        f"border-left: 4px solid {colour}; padding-left: 0.8em; "
+        "white-space: pre-wrap; word-break: normal; overflow-wrap: break-word"
+    )
+    return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
 def describe_finding(raw, kernel, arrays: Mapping[int, object], block_shape: tuple[int, int, int]) -> Finding | None:

@@ -1,0 +1,64 @@
+"""Start JupyterLab at the project's start page, or give a plain `jupyter lab` our extensions.
+
+    python -m helpers.jupyterlab [options of jupyter lab]
+    python -m helpers.jupyterlab --link
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import ROOT
+
+HERE = Path(__file__).resolve().parent
+START_PAGE = "START.md"
+
+
+def environment(outer: Mapping[str, str]) -> dict[str, str]:
+    """The variables that JupyterLab and its kernels need: where our settings and `helpers` are."""
+    ours = {"JUPYTER_PATH": HERE / "share", "JUPYTER_CONFIG_PATH": HERE / "etc", "PYTHONPATH": ROOT}
+    return {
+        name: os.pathsep.join([str(folder), *filter(None, [outer.get(name)])])
+        for name, folder in ours.items()
+    }
+
+
+def link(prefix: Path) -> list[Path]:
+    """Link the extension and the server's setting to where Jupyter looks for them, below `prefix`.
+
+    An editable installation leaves out the data-files of pyproject.toml; this stands in for them.
+    Returns the links.
+    """
+    extension, setting = "labextensions/halo-labs", "jupyter_server_config.d/halo_labs.json"
+    links = {
+        prefix / "share/jupyter" / extension: HERE / "share" / extension,
+        prefix / "etc/jupyter" / setting: HERE / "etc" / setting,
+    }
+    for place, target in links.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.is_symlink():
+            place.unlink()
+        if not place.exists():  # the files of an installation that is not editable stay
+            place.symlink_to(target)
+    return list(links)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments == ["--link"]:
+        link(Path(sys.prefix))
+        return
+    os.environ.update(environment(os.environ))
+    (ROOT / "results").mkdir(exist_ok=True)  # the start page links it, and no lab may have run yet
+    from jupyterlab.labapp import main as serve
+
+    options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]
+    # Options of the user come last, so that they win.
+    serve([*options, *arguments])
+
+
+if __name__ == "__main__":
+    main()

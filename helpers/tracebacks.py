@@ -1,0 +1,141 @@
+"""Errors in a notebook in a few lines: what went wrong, and which lines of the notebook led there.
+
+IPython shows every frame of a traceback with the code around it. For an error of a check or of
+PyCUDA that is half a screen which repeats the cell, and the lines of this package in it are none of
+the student's business. `install(shell)` shortens these errors:
+
+- an AssertionError with a message, or one that an assert of the notebook raised;
+- every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for
+  a wrong argument;
+- a NameError for a name that stays unbound because its %%kernel cell failed;
+- KeyboardInterrupt, which is one line.
+
+All others look as IPython shows them. `%tb` shows the whole traceback of a shortened error, and
+`%debug` works as ever.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import traceback
+from collections.abc import Mapping
+from types import TracebackType
+
+LINE = 100  # characters in a line
+PLACES = 3  # lines of the notebook
+COMPILER_LINES = 20  # lines of a compiler's message
+
+# nvcc and the host's compilers name the file in a temporary folder.
+_FOLDER = re.compile(r"(?:[^\s\"'()]*[/\\])(?=kernel\.cu\b)")
+_PYCUDA = ("pycuda", "helpers.simulator.pycuda_api")
+
+
+def install(shell, unbound: Mapping[str, str]) -> None:
+    """Shorten errors in the IPython `shell`.
+
+    `unbound` says of a name why a kernel is missing; it may change later.
+    """
+
+    def show(shell, etype, value, tb, tb_offset=None) -> None:
+        lines = short(shell, value, tb, unbound)
+        if lines is None:
+            shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
+            return
+        # IPython asks the exception itself how it wants to be shown. The answer is for this once,
+        # so that %tb shows all of it.
+        value._render_traceback_ = lambda: lines
+        try:
+            shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
+        finally:
+            del value._render_traceback_
+
+    shell.set_custom_exc((Exception, KeyboardInterrupt), show)
+
+
+def short(
+    shell, error: BaseException, tb: TracebackType | None, unbound: Mapping[str, str]
+) -> list[str] | None:
+    """The few lines that stand for `error`; None where IPython's own traceback is the right one."""
+    if hasattr(error, "_render_traceback_"):
+        return None
+    name, places = type(error).__name__, _places(shell, tb)
+    if isinstance(error, KeyboardInterrupt):
+        return [_cut(f"{name}: stopped{f' at {places[-1]}' if places else ''}")]
+    if isinstance(error, NameError) and error.name in unbound:
+        return _folded(f"{name}: {error.name} is not defined: {unbound[error.name]}")
+    if not _is_plain(error, tb, bool(places)):
+        return None
+    text = _compile_error(error) if name == "CompileError" else str(error)
+    shown = places if len(places) <= PLACES else [*places[: PLACES - 1], places[-1]]
+    return [*_titled(name, text), *(_cut(f"  {place}") for place in reversed(shown))]
+
+
+def compiler_message(said: str) -> str:
+    """The first lines of what a compiler said, without the temporary folder of the file."""
+    lines = _FOLDER.sub("", said).strip().splitlines()
+    if len(lines) > COMPILER_LINES + 1:
+        lines[COMPILER_LINES:] = [f"... and {len(lines) - COMPILER_LINES} more lines"]
+    return "\n".join(lines)
+
+
+def _is_plain(error: BaseException, tb: TracebackType | None, in_notebook: bool) -> bool:
+    """Whether the message says all that a student needs: no line of a library would help."""
+    raised_in = _module_of_last_frame(tb)
+    if isinstance(error, AssertionError):
+        return bool(str(error)) or (in_notebook and raised_in == "__main__")
+    if _is_of(type(error).__module__, ("helpers", *_PYCUDA)):
+        return True
+    return isinstance(error, TypeError | ValueError) and _is_of(raised_in, _PYCUDA)
+
+
+def _is_of(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def _module_of_last_frame(tb: TracebackType | None) -> str:
+    name = ""
+    while tb is not None:
+        name, tb = tb.tb_frame.f_globals.get("__name__", ""), tb.tb_next
+    return name
+
+
+def _compile_error(error) -> str:
+    said = getattr(error, "stderr", None) or getattr(error, "stdout", None)
+    return f"the CUDA source does not compile\n{compiler_message(said)}" if said else str(error)
+
+
+def _places(shell, tb: TracebackType | None) -> list[str]:
+    """The notebook's lines in the traceback, outermost first: "In[5], line 3, in run: kernel(P)"."""
+    found = []
+    for frame in traceback.extract_tb(tb):
+        cell = shell.compile.format_code_name(frame.filename)
+        if cell is None:
+            continue
+        function = "" if frame.name == "<module>" else f", in {frame.name}"
+        # The line of a magic is IPython's call of it, which nobody wrote.
+        is_magic = not frame.line or frame.line.startswith("get_ipython()")
+        code = "" if is_magic else f": {frame.line}"
+        found.append(f"{cell[1]}, line {frame.lineno}{function}{code}")
+    return found
+
+
+def _titled(name: str, text: str) -> list[str]:
+    """The class and the message; on a line of its own where the message begins with a full line."""
+    first, *others = text.splitlines() or [""]
+    if others and len(f"{name}: {first}") > LINE:
+        return [f"{name}:", *_folded(text)]
+    return _folded(f"{name}: {text}" if text else name)
+
+
+def _folded(text: str) -> list[str]:
+    """The lines of a text, the long ones broken between words."""
+    folded = []
+    for line in text.splitlines():
+        parts = textwrap.wrap(line, LINE, subsequent_indent="    ", break_long_words=False)
+        folded += parts or [""]
+    return folded
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE else f"{line[: LINE - 4]} ..."
