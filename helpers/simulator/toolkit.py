@@ -1,0 +1,127 @@
+"""NVIDIA's compiler from PyPI: where the wheels' library, headers and programs lie, and their versions.
+
+No GPU, driver or CUDA installation is needed or looked at: the same wheels give the same code on every machine. Nothing is
+searched for or loaded when this module is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+# Wheels of one minor version belong together: its compiler, headers and assembler.
+_WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl")
+_RELEASE = ">=13.0,<13.1"
+_FOLDER = "cu13"
+_LIBRARY, _BUILTINS = "libnvrtc.so.13", "libnvrtc-builtins.so.13.0"
+_HEADERS = "cuda_runtime.h"
+
+
+class ToolkitMissingError(RuntimeError):
+    """A wheel of NVIDIA's compiler is missing or does not load; the message says what to install."""
+
+
+def _install(what: str) -> ToolkitMissingError:
+    if sys.platform != "linux":
+        return ToolkitMissingError(
+            f"the simulator needs NVIDIA's compiler ({what}), which runs on Linux only: use WSL on Windows, a container on macOS"
+        )
+    words = " ".join(f'"{name}{_RELEASE}"' for name in _WHEELS)
+    return ToolkitMissingError(f"the simulator needs NVIDIA's compiler, of which {what}: pip install {words}")
+
+
+@cache
+def root() -> Path:
+    """The folder of the wheels, with include/ and lib/. Raises ToolkitMissingError."""
+    package = importlib.util.find_spec("nvidia")
+    places = package.submodule_search_locations if package is not None else None
+    folders = [Path(place) / _FOLDER for place in places or ()]
+    for folder in folders:
+        if (folder / "lib" / _LIBRARY).is_file():
+            return folder
+    raise _install(f"{_LIBRARY} was not found")
+
+
+@cache
+def include_directories() -> tuple[Path, ...]:
+    """The folders of CUDA's headers, in the order of search. Raises ToolkitMissingError."""
+    include = root() / "include"
+    for header, wheel in ((_HEADERS, _WHEELS[1]), ("crt/host_defines.h", _WHEELS[2])):
+        if not (include / header).is_file():
+            raise _install(f"the header {header} ({wheel}) was not found")
+    return tuple(folder for folder in (include, include / "cccl") if folder.is_dir())
+
+
+@cache
+def nvrtc() -> ctypes.CDLL:
+    """The run-time compiler's library, loaded. Raises ToolkitMissingError."""
+    library = root() / "lib"
+    try:
+        # The library opens this one by its bare name, which the dynamic linker knows once it is loaded.
+        ctypes.CDLL(str(library / _BUILTINS))
+        loaded = ctypes.CDLL(str(library / _LIBRARY))
+    except OSError as error:
+        raise _install(f"{_LIBRARY} does not load ({error})") from error
+    loaded.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return loaded
+
+
+@cache
+def program(name: str) -> Path | None:
+    """One of the wheels' programs ("nvcc", "ptxas", "nvdisasm"); None where its wheel is not installed."""
+    path = root() / "bin" / name
+    return path if path.is_file() and os.access(path, os.X_OK) else None
+
+
+@cache
+def host_compiler() -> Path | None:
+    """A C++ compiler that nvcc can preprocess with: $CXX, g++ or clang++; None without one."""
+    for name in (os.environ.get("NVCC_CCBIN", ""), os.environ.get("CXX", ""), "g++", "c++", "clang++"):
+        if name and (found := shutil.which(name)):
+            return Path(found)
+    return None
+
+
+@cache
+def version() -> str:
+    """The compiler's version, such as "13.0.88"."""
+    try:
+        return importlib.metadata.version(_WHEELS[0])
+    except importlib.metadata.PackageNotFoundError:
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        nvrtc().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions of the wheels that are installed, by name: what a cache of compiled code depends on."""
+    names = (*_WHEELS, "nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
+    found = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs one of the wheels' programs in `folder`, with messages in English."""
+    return subprocess.run(
+        arguments,
+        check=False,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
+    )
