@@ -1,251 +1,597 @@
-"""What the compiler's debug information says of a kernel's library: source lines of instructions, arrays and their shapes."""
+"""What the compiler's debug information says of a program's kernels and variables: names, types and shapes in the source's words.
+
+The optimised PTX names symbols and sizes only. The same source compiled for debugging (`-G`) carries DWARF sections as text: kernels
+with their parameters, variables with their types. This module reads them, and brings both texts together by symbol.
+"""
 
 from __future__ import annotations
 
-import bisect
-from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
 
-from elftools.dwarf.die import DIE
-from elftools.elf.elffile import ELFFile
+_SPACES = {"shared": "shared", "const": "constant", "global": "device", "local": "local"}
+_PTX_VARIABLE = re.compile(
+    r"^[ \t]*(?P<extern>\.extern[ \t]+)?(?:\.(?:visible|weak|common)[ \t]+)?\.(?P<space>shared|const|global|local)\b[ \t]*"
+    r"(?:\.attribute\([^)]*\)[ \t]*)?(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\w*)[ \t]+"
+    r"(?P<name>[\w$%]+)(?P<extents>(?:\[\d*\])*)",
+    re.MULTILINE,
+)
+_PTX_FUNCTION = re.compile(r"^(?:\.(?:visible|weak|extern|common)[ \t]+)*\.(?P<kind>entry|func)\b(?P<rest>[^\n]*)", re.MULTILINE)
+_NAME_OF_FUNCTION = re.compile(r"^[ \t]*(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]+)")
+_PTX_PARAMETER = re.compile(
+    r"\.param[ \t]+(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\d+)[^,\[\n]*?[ \t](?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
+    re.MULTILINE,
+)
+_FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_LOCAL_NAME = re.compile(r"E(?P<length>[1-9]\d*)(?P<rest>\w+)$")
+_SAME_NAME_AGAIN = re.compile(r"(?:_\d*_?|__\d+_|\$\d+|__\d+)?")
 
-_OP_ADDR, _TLS_OPERATIONS = 0x03, (0x9B, 0xE0)
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel: bytes and offset in the packed argument buffer.
+
+    is_const: it points to what the kernel does not write; element_bytes: of what it points to, 0 where that is not known.
+    """
+
+    name: str
+    type_text: str
+    size: int
+    offset: int
+    is_pointer: bool
+    is_floating: bool
+    is_const: bool = False
+    element_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Variable:
-    """An array or scalar with a fixed place.
+    """An array or scalar with a fixed place, and how the source speaks of it.
 
-    space: "shared", "constant" or "device"; place: offset in the library, for shared ones in its thread-local block; function: the
-    (mangled) name of the function that declares it, "" outside functions.
+    name: as the source declares it, without namespaces; symbol: its name in the PTX; element: the type of its elements, "" where
+    that is not known; extents: () for a scalar, a first extent of 0 for dynamic shared memory; space: "shared", "constant",
+    "device" or "local"; function: the (mangled) name of the function that declares it, "" outside functions.
+    A local array's symbol is that of the function's whole frame: where in the frame it lies, the compiler does not say.
     """
 
     name: str
+    symbol: str
     element: str
     element_bytes: int
     extents: tuple[int, ...]
-    place: int
     space: str
     function: str = ""
+    size: int = 0
 
     @property
     def nbytes(self) -> int:
-        count = 1
-        for extent in self.extents:
-            count *= extent
-        return count * self.element_bytes
+        """Bytes of the whole variable; 0 for dynamic shared memory."""
+        return self.size
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel that can be launched.
+
+    name: as the source calls it ("k", "ns::k", "k<4>"); mangled: the linker's name, which is that of the .entry; line: of its
+    name in `file`, from 1, and 0 where that is not known.
+    """
+
+    name: str
+    mangled: str
+    parameters: tuple[Parameter, ...]
+    line: int
+    file: str
 
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """`offsets[k]` is the first instruction of source line `lines[k]` in `files[k]`; 0 marks a gap.
+    """Variables of a program, by symbol where they have one of their own."""
 
-    literals: (place, bytes) of read-only data that no variable names: tables that the compiler made of constants.
-    inlined: (first offset, last offset, line of the call) of calls of the source's own functions, outer ones first.
-    """
+    variables: tuple[Variable, ...] = ()
 
-    offsets: tuple[int, ...]
-    lines: tuple[int, ...]
-    files: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    literals: tuple[tuple[int, int], ...] = ()
-    inlined: tuple[tuple[int, int, int], ...] = ()
+    def of_symbol(self, symbol: str) -> Variable | None:
+        """The variable with this name in the PTX; None where there is none."""
+        return next((v for v in self.variables if v.symbol == symbol and v.space != "local"), None)
 
-    def place_of(self, offset: int) -> tuple[str, int]:
-        """File and line of the instruction at `offset` in the library; ("", 0) where the compiler does not say."""
-        k = bisect.bisect_right(self.offsets, offset) - 1
-        return (self.files[k], self.lines[k]) if k >= 0 else ("", 0)
-
-    def line_near(self, offset: int, file: str) -> int:
-        """The line of `file` at `offset`, or of the code just before it where the compiler gives none; 0 for unknown."""
-        k = bisect.bisect_right(self.offsets, offset) - 1
-        for near in range(k, max(k - 16, -1), -1):
-            if self.lines[near] and self.files[near] == file:
-                return self.lines[near]
-        return 0
-
-    def calls_around(self, offset: int) -> tuple[int, ...]:
-        """The lines of the inlined calls that the instruction at `offset` belongs to, outer ones first."""
-        return tuple(line for first, last, line in self.inlined if first <= offset < last)
+    def locals_of(self, function: str) -> tuple[Variable, ...]:
+        """The local arrays of a function, by its mangled name, in the order of the source."""
+        return tuple(v for v in self.variables if v.space == "local" and v.function == function)
 
     def to_dict(self) -> dict:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict) -> DebugInfo:
-        variables = tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"])
-        literals = tuple((place, nbytes) for place, nbytes in data["literals"])
-        inlined = tuple(tuple(call) for call in data["inlined"])
-        return cls(tuple(data["offsets"]), tuple(data["lines"]), tuple(data["files"]), variables, literals, inlined)
+        return cls(tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"]))
 
 
-def read(path: Path) -> DebugInfo:
-    """Reads the debug information of one shared library (ELF)."""
-    with path.open("rb") as file:
-        elf = ELFFile(file)
-        dwarf = elf.get_dwarf_info()
-        constant = _sections(elf, "halo_constant")
-        table, variables, inlined = {}, [], []
-        for unit in dwarf.iter_CUs():
-            program = dwarf.line_program_for_CU(unit)
-            table.update(_line_table(program))
-            _move_to_call_sites(table, unit.get_top_DIE(), _file_names(program), dwarf.range_lists(), inlined)
-            variables += [v for die in unit.iter_DIEs() if (v := _variable(die, constant)) is not None and v.nbytes]
-        literals = _without_variables(_sections(elf, ".rodata"), variables)
-    offsets = tuple(sorted(table))
-    lines, files = tuple(table[o][1] for o in offsets), tuple(table[o][0] for o in offsets)
-    return DebugInfo(offsets, lines, files, tuple(variables), literals, tuple(inlined))
+def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], DebugInfo]:
+    """The kernels and variables of `ptx`, in the words of the DWARF in `debug_ptx` ("" where there is none)."""
+    dwarf = _Dwarf(debug_ptx)
+    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(tuple(_variables(ptx, dwarf)))
 
 
-def _sections(elf: ELFFile, prefix: str) -> list[range]:
-    found = [s for s in elf.iter_sections() if s.name.startswith(prefix)]
-    return [range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in found]
+# ---- the PTX that runs ----
 
 
-def _without_variables(sections: list[range], variables: list[Variable]) -> tuple[tuple[int, int], ...]:
-    """The parts of the sections that hold no variable."""
-    parts = []
-    for section in sections:
-        start = section.start
-        for variable in sorted((v for v in variables if v.space != "shared" and v.place in section), key=lambda v: v.place):
-            parts.append((start, variable.place - start))
-            start = variable.place + variable.nbytes
-        parts.append((start, section.stop - start))
-    return tuple((place, nbytes) for place, nbytes in parts if nbytes > 0)
+@dataclass(frozen=True)
+class _Symbol:
+    """A variable of the PTX. declared: bytes of its type; count: None for an array without a size."""
+
+    name: str
+    space: str
+    declared: int
+    count: int | None
+    is_array: bool
+    align: int
+    floating: bool
+    function: str
+
+    @property
+    def nbytes(self) -> int:
+        return self.declared * (self.count or 0)
 
 
-def _line_table(program) -> dict[int, tuple[str, int]]:
-    names = _file_names(program)
-    table: dict[int, tuple[str, int]] = {}
-    for entry in program.get_entries():
-        if (state := entry.state) is None:
+def functions(ptx: str) -> Iterator[tuple[str, str, int]]:
+    """(kind, name, position) of each .entry and .func, in order."""
+    for found in _PTX_FUNCTION.finditer(ptx):
+        if name := _NAME_OF_FUNCTION.match(found["rest"]):
+            yield found["kind"], name["name"], found.start()
+        elif name := _NAME_OF_FUNCTION.match(ptx[found.end() :].lstrip()):  # a result's declaration may take a line
+            yield found["kind"], name["name"], found.start()
+
+
+def _symbols(ptx: str) -> Iterator[_Symbol]:
+    places = list(functions(ptx))
+    position, owner = 0, ""
+    seen = set()
+    for found in _PTX_VARIABLE.finditer(ptx):
+        while position < len(places) and places[position][2] < found.start():
+            owner, position = places[position][1], position + 1
+        indented = ptx[found.start()] in " \t"
+        name, extents = found["name"], found["extents"]
+        if name in seen or found["type"] in ("texref", "samplerref", "surfref"):
             continue
-        table[state.address] = ("", 0) if state.end_sequence else (names.get(state.file, ""), state.line)
+        seen.add(name)
+        count: int | None = 1
+        for extent in re.findall(r"\[(\d*)\]", extents):
+            count = None if extent == "" or count is None else count * int(extent)
+        declared = int(re.sub(r"\D", "", found["type"]) or 8) // 8
+        align, floating = int(found["align"] or declared), found["type"][0] == "f"
+        yield _Symbol(name, found["space"], declared, count, bool(extents), align, floating, owner if indented else "")
+
+
+def _parameter_sizes(ptx: str, start: int) -> list[tuple[int, int, bool]]:
+    """(bytes, offset, whether it is a floating-point number) of the parameters of the .entry at `start`."""
+    end = ptx.find("{", start)
+    head = ptx[start:end]
+    sizes, offset = [], 0
+    for found in _PTX_PARAMETER.finditer(head):
+        width = int(found["type"][1:]) // 8
+        size = width * int(found["bytes"] or 1) if found["bytes"] is not None else width
+        align = int(found["align"] or width)
+        offset = -(-offset // align) * align
+        sizes.append((size, offset, found["type"][0] == "f"))
+        offset += size
+    return sizes
+
+
+# ---- DWARF, as the PTX of a debug compilation writes it ----
+
+_TAGS = {
+    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block", 0x0F: "pointer", 0x10: "reference",
+    0x11: "unit", 0x13: "structure", 0x16: "typedef", 0x17: "union", 0x1D: "inlined", 0x21: "subrange", 0x24: "base",
+    0x26: "const", 0x2E: "function", 0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x39: "namespace", 0x3B: "unspecified",
+    0x42: "rvalue reference",
+}  # fmt: skip
+_ATTRIBUTES = {
+    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x22: "bound", 0x2F: "upper", 0x31: "origin", 0x37: "count", 0x3A: "file", 0x3B: "line",
+    0x3E: "encoding", 0x47: "specification", 0x49: "type", 0x6E: "linkage", 0x2007: "linkage",
+}  # fmt: skip
+_FLOATING, _ADDRESS = 0x04, 0x03
+_MOST_LEVELS = 64  # of pointers, arrays and names of one type
+
+
+@dataclass
+class _Entry:
+    """A debugging information entry. parent: its position in the list of entries, -1 for none."""
+
+    tag: str
+    parent: int
+    values: dict[str, int | str | bytes] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int:
+        value = self.values.get(name, 0)
+        return value if isinstance(value, int) else 0
+
+
+@dataclass(frozen=True)
+class _Type:
+    """What is known of a type: its text, bytes (0 for unknown), the extents of an array, and what a pointer points to."""
+
+    text: str
+    nbytes: int = 0
+    extents: tuple[int, ...] = ()
+    floating: bool = False
+    is_const: bool = False
+    target: _Type | None = None
+
+    @property
+    def total(self) -> int:
+        count = 1
+        for extent in self.extents:
+            count *= extent
+        return count * self.nbytes
+
+
+_UNKNOWN = _Type("")
+
+
+class _Dwarf:
+    """The entries of a debug compilation, by what is asked: kernels, variables with a symbol, variables inside functions."""
+
+    def __init__(self, ptx: str):
+        self.files = {int(number): path for number, path in _FILE.findall(ptx)}
+        self._names: list[str] = []  # symbols: an address in the sections is a position in this list, from 1
+        self._entries: list[_Entry] = []
+        self._at: dict[int, int] = {}  # offset in .debug_info -> position in _entries
+        self._types: dict[int, _Type] = {}
+        try:
+            self._read(self._section(ptx, "info"), self._section(ptx, "abbrev"), self._section(ptx, "str"))
+        except (IndexError, KeyError, ValueError):  # a form that nobody knows: what was read up to it counts
+            pass
+        self._children: dict[int, list[int]] = {}
+        for position, entry in enumerate(self._entries):
+            self._children.setdefault(entry.parent, []).append(position)
+        self.functions = {e.text("linkage") or e.text("name"): k for k, e in enumerate(self._entries) if e.tag == "function"}
+        self._by_symbol = {s: e for e in self._entries if e.tag == "variable" and (s := self._symbol(e))}
+
+    def _section(self, ptx: str, name: str) -> bytes:
+        begin = re.search(rf"^[ \t]*\.section[ \t]+\.debug_{name}\s*\{{", ptx, re.MULTILINE)
+        if begin is None:
+            return b""
+        end = ptx.find("}", begin.end())
+        data = bytearray()
+        for line in ptx[begin.end() : end if end >= 0 else len(ptx)].split("\n"):
+            words = line.split(None, 1)
+            if len(words) != 2 or words[0] not in (".b8", ".b16", ".b32", ".b64"):
+                continue
+            if words[0] == ".b8":
+                data += bytes(map(int, words[1].split(",")))
+                continue
+            width = int(words[0][2:]) // 8
+            for item in words[1].split(","):
+                data += self._value(item.strip(), width)
+        return bytes(data)
+
+    def _value(self, item: str, width: int) -> bytes:
+        if item.isdigit():
+            return (int(item) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+        if item.startswith("."):  # a place in another section
+            return int(item.partition("+")[2] or 0).to_bytes(width, "little")
+        self._names.append(item)
+        return len(self._names).to_bytes(width, "little")
+
+    def _read(self, info: bytes, abbrev: bytes, strings: bytes) -> None:
+        unit = 0
+        while unit + 11 <= len(info):
+            length, table = int.from_bytes(info[unit : unit + 4], "little"), int.from_bytes(info[unit + 6 : unit + 10], "little")
+            end = unit + 4 + length
+            self._read_unit(info, strings, _abbreviations(abbrev, table), unit, end)
+            unit = end
+
+    def _read_unit(self, info: bytes, strings: bytes, forms: dict, unit: int, end: int) -> None:
+        at, parents = unit + 11, [-1]
+        while at < end:
+            offset = at
+            code, at = _leb128(info, at)
+            if code == 0:
+                parents[1:] = parents[1:-1]
+                continue
+            tag, has_children, attributes = forms[code]
+            entry = _Entry(tag, parents[-1])
+            for name, form in attributes:
+                value, at = _attribute(info, strings, at, form, unit)
+                if name:
+                    entry.values[name] = value
+            self._at[offset] = len(self._entries)
+            self._entries.append(entry)
+            if has_children:
+                parents.append(len(self._entries) - 1)
+
+    def _symbol(self, entry: _Entry) -> str:
+        """The symbol that a variable's location names, "" where it is none of its own."""
+        location = entry.values.get("location")
+        if not isinstance(location, bytes) or len(location) != 9 or location[0] != _ADDRESS:
+            return ""
+        number = int.from_bytes(location[1:], "little")
+        return self._names[number - 1] if 0 < number <= len(self._names) else ""
+
+    def of_symbol(self, symbol: str) -> tuple[str, _Type] | None:
+        """Name and type of the variable with this symbol; None where there is none."""
+        entry = self._by_symbol.get(symbol)
+        return (entry.text("name"), self.type_of(entry)) if entry is not None else None
+
+    def _inside(self, position: int) -> Iterator[tuple[int, _Entry]]:
+        """The entries directly inside the one at `position`, with their own positions."""
+        return ((k, self._entries[k]) for k in self._children.get(position, []))
+
+    def parameters(self, function: str) -> list[tuple[str, _Type]]:
+        """Names and types of a function's parameters, in order."""
+        inside = self._inside(self.functions.get(function, -2))
+        return [(entry.text("name"), self.type_of(entry)) for _, entry in inside if entry.tag == "parameter"]
+
+    def variables_in(self, function: str) -> list[tuple[str, _Type, bool]]:
+        """Names and types of the variables that a function declares, in the order of the source; whether each has a place."""
+        found: list[tuple[str, _Type, bool]] = []
+        waiting = [self.functions.get(function, -2)]
+        while waiting:
+            for position, entry in self._inside(waiting.pop(0)):
+                if entry.tag == "variable":
+                    found.append((entry.text("name"), self.type_of(entry), isinstance(entry.values.get("location"), bytes)))
+                elif entry.tag == "block":
+                    waiting.append(position)
+        return found
+
+    def entry_of(self, function: str) -> _Entry | None:
+        position = self.functions.get(function)
+        return self._entries[position] if position is not None else None
+
+    def type_of(self, entry: _Entry) -> _Type:
+        """The type of a variable or parameter."""
+        for link in ("origin", "specification"):
+            if "type" not in entry.values and link in entry.values:
+                entry = self._entries[self._at[entry.number(link)]]
+        return self._type(entry.number("type"), 0) if "type" in entry.values else _UNKNOWN
+
+    def _type(self, offset: int, level: int) -> _Type:
+        if level > _MOST_LEVELS or offset not in self._at:
+            return _UNKNOWN
+        if offset not in self._types:
+            self._types[offset] = self._new_type(self._at[offset], level)
+        return self._types[offset]
+
+    def _new_type(self, position: int, level: int) -> _Type:
+        entry = self._entries[position]
+        inner = self._type(entry.number("type"), level + 1) if "type" in entry.values else _Type("void")
+        name = entry.text("name")
+        if entry.tag in ("pointer", "reference", "rvalue reference"):
+            sign = {"pointer": "*", "reference": "&"}.get(entry.tag, "&&")
+            return _Type(f"{inner.text} {sign}" if inner.text[-1:].isalnum() else f"{inner.text}{sign}", 8, target=inner)
+        if entry.tag == "const":
+            # Of a pointer, the word stands behind the star.
+            text = f"{inner.text} const" if inner.target is not None else f"const {inner.text}"
+            return _Type(text, inner.nbytes, inner.extents, inner.floating, True, inner.target)
+        if entry.tag in ("volatile", "restrict"):
+            text = inner.text if entry.tag == "restrict" else f"volatile {inner.text}"
+            return _Type(text, inner.nbytes, inner.extents, inner.floating, inner.is_const, inner.target)
+        if entry.tag == "typedef":
+            return _Type(name or inner.text, inner.nbytes, inner.extents, inner.floating, inner.is_const, inner.target)
+        if entry.tag == "array":
+            extents = tuple(_extent(e) for _, e in self._inside(position) if e.tag == "subrange")
+            return _Type(inner.text, inner.nbytes, extents + inner.extents, inner.floating, inner.is_const, inner.target)
+        floating = entry.tag == "base" and entry.number("encoding") == _FLOATING
+        return _Type(name, entry.number("bytes"), floating=floating)
+
+
+def _abbreviations(data: bytes, at: int) -> dict[int, tuple[str, bool, list[tuple[str, int]]]]:
+    """The table of abbreviations at `at`: code -> tag, whether children follow, and names and forms of the attributes."""
+    table = {}
+    while at < len(data):
+        code, at = _leb128(data, at)
+        if code == 0:
+            break
+        tag, at = _leb128(data, at)
+        has_children, at, attributes = bool(data[at]), at + 1, []
+        while True:
+            name, at = _leb128(data, at)
+            form, at = _leb128(data, at)
+            if not name and not form:
+                break
+            attributes.append((_ATTRIBUTES.get(name, ""), form))
+        table[code] = (_TAGS.get(tag, "other"), has_children, attributes)
     return table
 
 
-def _move_to_call_sites(
-    table: dict[int, tuple[str, int]], die: DIE, names: dict[int, str], ranges, inlined: list[tuple[int, int, int]]
-) -> None:
-    """Gives code of the simulator's own headers that was inlined into a kernel the file and line of the call.
-
-    From the outside in: where a function of the .cu is inlined as well, the call inside it is what counts. Calls between functions
-    of the .cu are noted in `inlined`.
-    """
-    if die.tag == "DW_TAG_inlined_subroutine" and "DW_AT_call_line" in die.attributes:
-        call = (names.get(die.attributes["DW_AT_call_file"].value, ""), die.attributes["DW_AT_call_line"].value)
-        if not _is_own_header(call[0]):
-            own = not _is_own_header(_declared_in(die, names))
-            for first, last in _ranges_of(die, ranges):
-                inlined += [(first, last, call[1])] if own and last > first else []
-                for offset in range(first, last):
-                    if offset in table and _is_own_header(table[offset][0]):
-                        table[offset] = call
-    for child in die.iter_children():
-        _move_to_call_sites(table, child, names, ranges, inlined)
+def _leb128(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
 
 
-def _declared_in(die: DIE, names: dict[int, str]) -> str:
-    """The file of the function that was inlined."""
-    origin = die.get_DIE_from_attribute("DW_AT_abstract_origin") if "DW_AT_abstract_origin" in die.attributes else die
-    if "DW_AT_decl_file" not in origin.attributes and "DW_AT_specification" in origin.attributes:
-        origin = origin.get_DIE_from_attribute("DW_AT_specification")
-    return names.get(origin.attributes["DW_AT_decl_file"].value, "") if "DW_AT_decl_file" in origin.attributes else ""
+_FIXED = {0x01: 8, 0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x10: 4, 0x17: 4}  # forms of plain numbers -> bytes
+_BLOCKS = {0x03: 2, 0x04: 4, 0x0A: 1}  # -> bytes of the length
+_REFERENCES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}
 
 
-@cache
-def _own_headers() -> frozenset[str]:
-    return frozenset(path.name for path in (Path(__file__).parent / "native" / "include").iterdir())
+def _attribute(info: bytes, strings: bytes, at: int, form: int, unit: int) -> tuple[int | str | bytes, int]:
+    """The value of an attribute at `at`, and where the next begins. Raises KeyError for a form that nobody knows."""
+    if form == 0x08:
+        end = info.index(0, at)
+        return info[at:end].decode(errors="replace"), end + 1
+    if form == 0x0E:
+        start = int.from_bytes(info[at : at + 4], "little")
+        return strings[start : strings.index(0, start)].decode(errors="replace"), at + 4
+    if form in _FIXED:
+        return int.from_bytes(info[at : at + _FIXED[form]], "little"), at + _FIXED[form]
+    if form in _REFERENCES:
+        return unit + int.from_bytes(info[at : at + _REFERENCES[form]], "little"), at + _REFERENCES[form]
+    if form in _BLOCKS:
+        start = at + _BLOCKS[form]
+        end = start + int.from_bytes(info[at:start], "little")
+        return info[start:end], end
+    if form in (0x0D, 0x0F):
+        return _leb128(info, at)
+    if form == 0x15:
+        value, at = _leb128(info, at)
+        return unit + value, at
+    if form == 0x18:
+        length, at = _leb128(info, at)
+        return info[at : at + length], at + length
+    if form == 0x19:
+        return 1, at
+    raise KeyError(form)
 
 
-def _is_own_header(name: str) -> bool:
-    return name in _own_headers()
+def _extent(subrange: _Entry) -> int:
+    return subrange.number("count") if "count" in subrange.values else subrange.number("upper") + 1 if "upper" in subrange.values else 0
 
 
-def _ranges_of(die: DIE, ranges) -> list[tuple[int, int]]:
-    if "DW_AT_high_pc" in die.attributes:
-        first = die.attributes["DW_AT_low_pc"].value
-        return [(first, first + die.attributes["DW_AT_high_pc"].value)]
-    if "DW_AT_ranges" not in die.attributes or ranges is None:
-        return []
-    base = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
-    base = base.value if base else 0
-    found = []
-    for entry in ranges.get_range_list_at_offset(die.attributes["DW_AT_ranges"].value, cu=die.cu):
-        if hasattr(entry, "base_address"):
-            base = entry.base_address
-        else:
-            start = 0 if getattr(entry, "is_absolute", False) else base
-            found.append((start + entry.begin_offset, start + entry.end_offset))
-    return found
+# ---- both together ----
 
 
-def _file_names(program) -> dict[int, str]:
-    first = 0 if program["version"] >= 5 else 1
-    return {first + k: Path(entry.name.decode()).name for k, entry in enumerate(program["file_entry"])}
+def _kernels(ptx: str, dwarf: _Dwarf, file: str) -> Iterator[KernelInfo]:
+    for kind, mangled, start in functions(ptx):
+        if kind != "entry":
+            continue
+        entry = dwarf.entry_of(mangled)
+        sizes, named = _parameter_sizes(ptx, start), dwarf.parameters(mangled)
+        if len(named) != len(sizes):
+            named = [("", _UNKNOWN)] * len(sizes)
+        parameters = tuple(_parameter(k, *words, *place) for k, (words, place) in enumerate(zip(named, sizes, strict=True)))
+        own = entry.text("name") if entry is not None else ""
+        where = dwarf.files.get(entry.number("file"), file) if entry is not None else file
+        yield KernelInfo(source_name(mangled, own), mangled, parameters, entry.number("line") if entry else 0, short_path(where, file))
 
 
-def _variable(die: DIE, constant: list[range]) -> Variable | None:
-    if die.tag != "DW_TAG_variable" or "DW_AT_location" not in die.attributes:
+def _parameter(number: int, name: str, kind: _Type, size: int, offset: int, floating: bool) -> Parameter:
+    text = kind.text
+    if kind.is_const:  # of the parameter itself: the caller does not see it
+        text = text.removesuffix(" const") if kind.target is not None else text.removeprefix("const ")
+    target = kind.target
+    known = bool(text)
+    return Parameter(
+        name or f"argument {number}",
+        text,
+        size,
+        offset,
+        is_pointer=target is not None if known else size == 8 and not floating,
+        is_floating=kind.floating if known else floating,
+        is_const=target is not None and target.is_const,
+        element_bytes=target.total if target is not None else 0,
+    )
+
+
+def _variables(ptx: str, dwarf: _Dwarf) -> Iterator[Variable]:
+    taken: dict[tuple[str, str, int], int] = {}
+    symbols = list(_symbols(ptx))
+    declared = []
+    for symbol in symbols:
+        if symbol.space == "local":
+            continue
+        known, function = dwarf.of_symbol(symbol.name), symbol.function
+        name = plain_name(symbol.name)
+        if inside := local_name(symbol.name):
+            encoded = inside[0]
+            names = (f"_Z{encoded}", plain_name(f"_Z{encoded}"))
+            function = next((n for n in names if n in dwarf.functions), names[0])
+            known = known or _same_size(dwarf.variables_in(function), name, symbol, function, taken)
+        kind = known[1] if known is not None else _UNKNOWN
+        if symbol.count is not None and kind.total != symbol.nbytes:
+            kind = _UNKNOWN
+        declared.append(_variable(name, symbol, kind, _SPACES[symbol.space], function))
+    yield from declared
+    static = {(v.function, v.name, v.nbytes) for v in declared}
+    for symbol in symbols:
+        if symbol.space != "local":
+            continue
+        for name, kind, has_place in dwarf.variables_in(symbol.function):
+            if has_place and kind.extents and kind.total and (symbol.function, name, kind.total) not in static:
+                yield Variable(name, symbol.name, kind.text, kind.nbytes, kind.extents, "local", symbol.function, kind.total)
+
+
+def _same_size(
+    variables: Iterable[tuple[str, _Type, bool]], name: str, symbol: _Symbol, function: str, taken: dict[tuple[str, str, int], int]
+) -> tuple[str, _Type] | None:
+    """The variable of this name and size, of several such in one function the first that no other symbol has."""
+    fitting = [(n, kind) for n, kind, _ in variables if n == name and kind.total == symbol.nbytes]
+    if not fitting:
         return None
-    location = die.attributes["DW_AT_location"].value
-    if not isinstance(location, list) or len(location) < 9:
+    key = (function, name, symbol.nbytes)
+    taken[key] = taken.get(key, 0) + 1
+    return fitting[min(taken[key], len(fitting)) - 1]
+
+
+def _variable(name: str, symbol: _Symbol, kind: _Type, space: str, function: str) -> Variable:
+    if kind.text and kind.nbytes:
+        text = kind.text.replace("const ", "", 1) if kind.is_const and kind.target is None else kind.text
+        size = symbol.nbytes
+        return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
+    # The PTX declares every array and structure as bytes: the alignment then says the most.
+    width = symbol.declared if symbol.declared > 1 else symbol.align
+    if symbol.count is None:
+        return Variable(name, symbol.name, "", width, (0,), space, function, 0)
+    width = width if symbol.nbytes % width == 0 else 1
+    extents = (symbol.nbytes // width,) if symbol.is_array else ()
+    return Variable(name, symbol.name, "", width, extents, space, function, symbol.nbytes)
+
+
+# ---- names ----
+
+
+def nested_name(mangled: str) -> list[str]:
+    """The namespaces and the last plain name of a mangled name, as far as it is made of these: "_ZN2ns1kEPKf" -> ["ns", "k"]."""
+    rest = mangled.removeprefix("_Z")
+    if rest == mangled:
+        return [mangled]
+    nested = rest.startswith("N")
+    rest = rest[1:].lstrip("KVr") if nested else rest.removeprefix("L")
+    parts = []
+    while found := re.match(r"L?(\d+)", rest):
+        length = int(found[1])
+        parts.append(rest[found.end() : found.end() + length])
+        rest = rest[found.end() + length :]
+        if not nested:
+            break
+    # What a compiler adds for names that are known in one file only.
+    return [part for part in parts if not part.startswith(("_INTERNAL_", "_GLOBAL__N"))]
+
+
+def local_name(symbol: str) -> tuple[str, str] | None:
+    """Function, mangled without its `_Z`, and name of a variable inside it: "_ZZ1kPfE4tile" -> ("1kPf", "tile"). Else None."""
+    if not symbol.startswith("_ZZ"):
         return None
-    shared = location[-1] in _TLS_OPERATIONS and len(location) == 10
-    if not shared and not (location[0] == _OP_ADDR and len(location) == 9):
-        return None
-    declaration = die
-    if "DW_AT_type" not in die.attributes:
-        for link in ("DW_AT_specification", "DW_AT_abstract_origin"):
-            if link in die.attributes:
-                declaration = die.get_DIE_from_attribute(link)
-    if "DW_AT_name" not in declaration.attributes or "DW_AT_type" not in declaration.attributes:
-        return None
-    element, element_bytes, extents = _type(declaration.get_DIE_from_attribute("DW_AT_type"))
-    name = declaration.attributes["DW_AT_name"].value.decode()
-    place = int.from_bytes(bytes(location[1:9]), "little")
-    space = "shared" if shared else "constant" if any(place in section for section in constant) else "device"
-    return Variable(name, element, element_bytes, extents, place, space, _function_of(declaration) or _function_of(die))
+    for start in range(len(symbol) - 2, 3, -1):
+        found = _LOCAL_NAME.match(symbol, start)
+        length = int(found["length"]) if found else 0
+        if found and len(found["rest"]) >= length and _SAME_NAME_AGAIN.fullmatch(found["rest"][length:]):
+            return symbol[3:start], found["rest"][:length]
+    return None
 
 
-def _function_of(die: DIE) -> str:
-    """The linker's name of the function that a DIE lies in."""
-    parent = die.get_parent()
-    while parent is not None and parent.tag != "DW_TAG_subprogram":
-        parent = parent.get_parent()
-    for _ in range(4):  # concrete instance -> abstract instance -> declaration
-        if parent is None:
-            return ""
-        for attribute in ("DW_AT_linkage_name", "DW_AT_name"):
-            if attribute in parent.attributes and not (attribute == "DW_AT_name" and "DW_AT_specification" in parent.attributes):
-                return parent.attributes[attribute].value.decode()
-        link = next((a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in parent.attributes), None)
-        parent = parent.get_DIE_from_attribute(link) if link else None
-    return ""
+def plain_name(symbol: str) -> str:
+    """The name that the source gives to a variable: "_ZZ1kPfE4tile" -> "tile"."""
+    if inside := local_name(symbol):
+        return inside[1]
+    parts = nested_name(symbol)
+    return parts[-1] if parts else symbol
 
 
-def _type(die: DIE) -> tuple[str, int, tuple[int, ...]]:
-    """Name and bytes of the element type, and the extents of an array of it."""
-    if die.tag == "DW_TAG_array_type":
-        ranges = [c for c in die.iter_children() if c.tag == "DW_TAG_subrange_type"]
-        extents = tuple(_extent(r) for r in ranges)
-        element, nbytes, inner = _type(die.get_DIE_from_attribute("DW_AT_type"))
-        return element, nbytes, extents + inner
-    if die.tag in ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_typedef") and "DW_AT_type" in die.attributes:
-        element, nbytes, extents = _type(die.get_DIE_from_attribute("DW_AT_type"))
-        if die.tag == "DW_TAG_typedef":
-            element = die.attributes["DW_AT_name"].value.decode()
-        return element, nbytes, extents
-    name = die.attributes["DW_AT_name"].value.decode() if "DW_AT_name" in die.attributes else "?"
-    if die.tag == "DW_TAG_pointer_type":
-        return "pointer", 8, ()
-    size = die.attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in die.attributes else 0
-    return name, size, ()
+def source_name(mangled: str, own: str) -> str:
+    """A kernel's name with namespaces and template arguments. own: what the debug information calls it ("k<4,float>"), or ""."""
+    parts = nested_name(mangled)
+    if not own:
+        return "::".join(parts) or mangled
+    base = own.partition("<")[0]
+    spaces = parts[: parts.index(base)] if base in parts else []
+    arguments = re.sub(r"\s*,\s*", ", ", own[len(base) :])
+    return "::".join([*spaces, base + arguments])
 
 
-def _extent(subrange: DIE) -> int:
-    for attribute, extra in (("DW_AT_count", 0), ("DW_AT_upper_bound", 1)):
-        if attribute in subrange.attributes and isinstance(subrange.attributes[attribute].value, int):
-            return subrange.attributes[attribute].value + extra
-    return 0
+def short_path(path: str, file: str) -> str:
+    """How findings call a file: the source by the name it was given, a header by its last part."""
+    if path == file or path.endswith("/" + file):
+        return file
+    return PurePosixPath(path.replace("\\\\", "/")).name

@@ -1,0 +1,257 @@
+"""The two compilers that make PTX of CUDA source: NVRTC in this process, and nvcc with the host's compiler behind it."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import compiler_cache, standard_headers, toolkit
+from .compiler_options import Options
+from .includes import without_comments
+from .toolchain import CompileFailed, scratch
+
+# What the text that is compiled has beside the source: a cache of compiled code depends on it.
+_SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
+FINGERPRINT = compiler_cache.key_of([standard_headers.PRELUDE, *map(repr, standard_headers.HEADERS.items()), _SEEN_BY_BOTH])
+# A source that asks which compiler it has means nvcc: it was written for one.
+_ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
+_STACK_BYTES = 64 << 20
+_POLL_S = 0.1
+_SHARED = re.compile(r"\b__shared__\b")
+_NO_JIT = re.compile(
+    r" in JIT mode\. Consider using -default-device flag to process unannotated (?:functions|namespace scope variables) as "
+    r"__device__ (?:functions|variables) in JIT mode"
+)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A source and what decides its meaning; folders: of -I, and its own."""
+
+    source: str
+    file: str
+    extern_c: bool
+    options: Options
+    folders: tuple[Path, ...]
+
+    def whole(self, before: str, source: str | None = None) -> str:
+        """The text for a compiler: the macros first, and the source with the lines of its own."""
+        name = self.file.replace("\\", "\\\\").replace('"', '\\"')
+        body = self.source if source is None else source
+        opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
+        return f'{_SEEN_BY_BOTH}{before}{self.options.macros}\n{opening}#line 1 "{name}"\n{body}{closing}'
+
+
+@dataclass(frozen=True)
+class Translation:
+    """PTX to run, PTX of a debug compilation ("" where that failed), the compiler's warnings, and which compiler it was."""
+
+    ptx: str
+    debug_ptx: str
+    warnings: str
+    compiler: str
+
+
+def translate(text: Text) -> Translation:
+    """Compiles by NVRTC, or by nvcc what NVRTC refuses. Raises CompileFailed."""
+    nvcc, host = toolkit.program("nvcc"), toolkit.host_compiler()
+    has_nvcc = nvcc is not None and host is not None
+    if has_nvcc and _ASKS_FOR_NVCC.search(text.source):
+        return _by_nvcc(text)
+    try:
+        return _by_nvrtc(text)
+    except CompileFailed as refused:
+        if not has_nvcc:
+            raise _with_advice(refused, nvcc is None) from None
+    return _by_nvcc(text)
+
+
+def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
+    """The refusal, with what to install where the source may only need the host's headers."""
+    if not _NO_JIT.search(refused.message) and "cannot open source file" not in refused.message:
+        return refused
+    message = _NO_JIT.sub(" without nvcc", refused.message)
+    needed = 'pip install "nvidia-cuda-nvcc>=13.0,<13.1"' if no_nvcc else "a C++ compiler (such as: sudo apt install g++)"
+    return CompileFailed(f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; missing here: {needed}")
+
+
+# ---- NVRTC ----
+
+
+def _by_nvrtc(text: Text) -> Translation:
+    folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
+    flags = [f"--gpu-architecture=compute_{text.options.architecture}", "--no-source-include", *folders, *text.options.flags]
+    before = standard_headers.PRELUDE
+    ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file)
+    debug_flags = [*flags, "-G", "--disable-warnings"]
+    debug = ""
+    # Arrays in shared memory as plain local ones: of those, the debug information tells the types.
+    attempts = [(before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source))]
+    attempts = [*(attempts if _SHARED.search(ptx_of := text.source) or ".shared" in ptx else []), (before, text.source)]
+    for prelude, source in attempts:
+        try:
+            debug, _ = _nvrtc(text.whole(prelude, source), debug_flags, text.file)
+            break
+        except CompileFailed:
+            continue
+    return Translation(ptx, debug, warnings, "nvrtc")
+
+
+def _nvrtc(text: str, options: Sequence[str], file: str) -> tuple[str, str]:
+    """PTX and warnings. Raises CompileFailed. Ctrl-C ends the wait, not the compilation, which has a thread of its own."""
+    done: list[tuple[str, str] | BaseException] = []
+
+    def compile_it() -> None:
+        try:
+            done.append(_nvrtc_call(text, options, file))
+        except BaseException as error:
+            done.append(error)
+
+    # Deeply nested sources need more than a thread's usual stack.
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        thread = threading.Thread(target=compile_it, daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    while thread.is_alive():
+        thread.join(_POLL_S)
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]
+
+
+def _nvrtc_call(text: str, options: Sequence[str], file: str) -> tuple[str, str]:
+    library, program = toolkit.nvrtc(), ctypes.c_void_p()
+    names, headers = list(standard_headers.HEADERS), list(standard_headers.HEADERS.values())
+    status = library.nvrtcCreateProgram(
+        ctypes.byref(program), _c_text(text), _c_text(file), len(names), _c_texts(headers), _c_texts(names)
+    )
+    if status:
+        raise CompileFailed(f"{file}: the compiler does not take this source ({library.nvrtcGetErrorString(status).decode()})")
+    try:
+        status = library.nvrtcCompileProgram(program, len(options), _c_texts(options))
+        log = _result(library, program, "ProgramLog")
+        if status:
+            raise CompileFailed(_plain(log, file) or library.nvrtcGetErrorString(status).decode())
+        return _result(library, program, "PTX"), _plain(log, file)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _c_text(text: str) -> bytes:
+    return text.replace("\0", " ").encode(errors="replace")
+
+
+def _c_texts(texts: Sequence[str]) -> ctypes.Array:
+    return (ctypes.c_char_p * len(texts))(*map(_c_text, texts))
+
+
+def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
+    size = ctypes.c_size_t()
+    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    buffer = ctypes.create_string_buffer(max(size.value, 1))
+    getattr(library, f"nvrtcGet{what}")(program, buffer)
+    return buffer.value.decode(errors="replace")
+
+
+def _plain(log: str, file: str) -> str:
+    """The compiler's messages without its general remarks and the paths of CUDA's headers' folder."""
+    log = re.sub(r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n', "", log)
+    for folder in toolkit.include_directories():
+        log = log.replace(f"{folder}/", "")
+    return log.strip()
+
+
+# ---- the source for the debug compilation ----
+
+
+def _shared_as_local(source: str) -> str:
+    """The source with `__shared__` taken from arrays inside functions, by a macro that is empty, and kept on all others.
+
+    Every line stays in its place. `extern` ones and those outside functions keep the attribute; `static` goes with `__shared__`.
+    """
+    code = without_comments(source)
+    pieces, end = [], 0
+    for found in _SHARED.finditer(code):
+        start, stop = _statement(code, found.start())
+        words = code[start:stop]
+        if re.search(r"\bextern\b", words) or not _inside_function(code, found.start()):
+            pieces += [source[end : found.start()], "__attribute__((shared))"]
+            end = found.end()
+            continue
+        for static in re.finditer(r"\bstatic\b", words):
+            at = start + static.start()
+            if at >= end:
+                pieces += [source[end:at], " " * len("static")]
+                end = at + len("static")
+    return "".join([*pieces, source[end:]])
+
+
+def _statement(code: str, position: int) -> tuple[int, int]:
+    """Where the declaration around `position` begins and ends; a macro's definition does so with its line."""
+    line = code.rfind("\n", 0, position) + 1
+    if code[line:position].lstrip().startswith("#"):
+        end = code.find("\n", position)
+        return line, end if end >= 0 else len(code)
+    start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
+    end = re.compile(r"[;={]|\Z").search(code, position)
+    return start, end.start() if end else len(code)
+
+
+def _inside_function(code: str, position: int) -> bool:
+    """Whether a brace is open at `position` that is none of a namespace or of `extern "C"`; in a macro's definition, always."""
+    line = code.rfind("\n", 0, position) + 1
+    if code[line:position].lstrip().startswith("#"):
+        return True
+    scopes, start = [], 0
+    for brace in re.finditer(r"[{};]", code[:position]):
+        if brace[0] == "{":
+            head = code[start : brace.start()]
+            scopes.append(re.search(r'\bnamespace\b[^()]*$|\bextern\s*"C"\s*$', head) is None)
+        elif brace[0] == "}" and scopes:
+            scopes.pop()
+        start = brace.end()
+    return any(scopes)
+
+
+# ---- nvcc ----
+
+
+def _by_nvcc(text: Text) -> Translation:
+    with scratch() as folder:
+        (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
+        flags = [f"-arch=sm_{text.options.architecture}", *text.options.flags, *text.options.nvcc_flags]
+        flags += [f"-I{path}" for path in text.folders]
+        command = [str(toolkit.program("nvcc")), "-ptx", "-ccbin", str(toolkit.host_compiler()), *flags, "source.cu"]
+        # A message shows no line of a file that `#line` names: g++ would open it.
+        quiet = ["-Xcompiler", "-fno-diagnostics-show-caret"] if "g++" in str(toolkit.host_compiler()) else []
+        debug = subprocess.Popen(
+            [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
+            log = _without_folder(done.stdout + done.stderr, folder, text.file)
+            if done.returncode:
+                raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+            debug.wait()
+        finally:
+            debug.kill()
+            debug.wait()
+        ptx = (folder / "run.ptx").read_text(encoding="utf-8", errors="replace")
+        try:
+            debug_ptx = (folder / "debug.ptx").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            debug_ptx = ""
+    return Translation(ptx, debug_ptx, log, "nvcc")
+
+
+def _without_folder(log: str, folder: Path, file: str) -> str:
+    log = log.replace(f"{folder}/source.cu", file).replace(f"{folder}/", "").replace('"source.cu"', f'"{file}"')
+    return _plain(log.replace("source.cu:", f"{file}:"), file)
