@@ -1,0 +1,118 @@
+// floats.h -- what floating-point operations share: operands as float or double, and results with the instruction's flags
+//
+// A format says how a slot becomes values and back. Operations of 16-bit formats are computed in float, on values that are exact
+// there, and rounded once at the end (an operation whose float result would be rounded twice rounds it to odd first).
+#pragma once
+#include "narrow.h"
+
+struct Single {
+    using Value = float;
+    using Word = std::uint32_t;
+    static constexpr int count = WARP_SIZE;
+};
+struct Double {
+    using Value = double;
+    using Word = std::uint64_t;
+    static constexpr int count = WARP_SIZE;
+};
+template <bool brain, bool pairs> struct Short {
+    using Value = float;
+    using Word = std::uint16_t;
+    static constexpr int count = pairs ? 2 * WARP_SIZE : WARP_SIZE;
+    static HALO_INLINE float widen(Word word) { return brain ? float_of_brain(word) : float_of_half(word); }
+    static HALO_INLINE Word narrow(float value) { return brain ? brain_of_float(value) : half_of_float(value); }
+};
+using Half = Short<false, false>;
+using HalfPair = Short<false, true>;
+using Brain = Short<true, false>;
+using BrainPair = Short<true, true>;
+template <class Format> constexpr bool is_short = sizeof(typename Format::Word) == 2;
+
+// Passes over the values of a warp. They are functions of their own: each is compiled once, not once an operation.
+inline HALO_NOINLINE void flush_values(const float* values, float* result) {
+    for (int l = 0; l < WARP_SIZE; ++l) result[l] = flushed(values[l]);
+}
+inline HALO_NOINLINE void saturate_values(float* values, int count) {
+    for (int l = 0; l < count; ++l) values[l] = saturated(values[l]);
+}
+inline HALO_NOINLINE void saturate_values(double* values, int count) {
+    for (int l = 0; l < count; ++l) values[l] = saturated(values[l]);
+}
+inline HALO_NOINLINE void rectify_values(float* values, int count) {
+    for (int l = 0; l < count; ++l) values[l] = rectified(values[l]);
+}
+template <class Format> HALO_NOINLINE void widen_values(const std::uint16_t* words, float* result, bool flush) {
+    for (int l = 0; l < Format::count; ++l) result[l] = Format::widen(words[l]);
+    if (flush)    // half: below 2^-14
+        for (int l = 0; l < Format::count; ++l)
+            if (std::fabs(result[l]) < 0x1p-14f) result[l] = std::copysign(0.0f, result[l]);
+}
+template <class Format> HALO_NOINLINE void narrow_values(const float* values, std::uint16_t* result, bool flush) {
+    for (int l = 0; l < Format::count; ++l) result[l] = Format::narrow(values[l]);
+    if (flush)
+        for (int l = 0; l < Format::count; ++l)
+            if ((result[l] & 0x7C00) == 0) result[l] &= 0x8000;
+}
+
+// An operand's values: those of the slot, or a copy.
+template <class Format> class Values {
+  public:
+    using Value = typename Format::Value;
+    HALO_INLINE Values(const Lanes& w, const Instruction& i, int k) : Values(w, i.operand[k], i.flags) {}
+    HALO_INLINE Values(const Lanes& w, std::int32_t operand, std::uint32_t flags) {
+        values_ = w.at<const Value>(operand);
+        if constexpr (is_short<Format>) {
+            widen_values<Format>(w.at<const std::uint16_t>(operand), copy_, flags & FTZ);
+            values_ = copy_;
+        } else if constexpr (std::is_same_v<Format, Single>) {
+            if (flags & FTZ) {
+                flush_values(values_, copy_);
+                values_ = copy_;
+            }
+        }
+    }
+    Values(const Values&) = delete;
+    Values& operator=(const Values&) = delete;
+    HALO_INLINE const Value* get() const { return values_; }
+
+  private:
+    alignas(64) Value copy_[Format::count];
+    const Value* values_;
+};
+
+// Where results go: the slot, or a copy that `finish` treats as the flags say and then puts there.
+template <class Format> class Results {
+  public:
+    using Value = typename Format::Value;
+    HALO_INLINE Results(const Lanes& w, const Instruction& i, std::uint32_t lanes)
+        : slot_(w.at<char>(i.operand[0])), flags_(i.flags & (FTZ | SATURATE | RELU)), lanes_(lanes) {
+        direct_ = !is_short<Format> && flags_ == 0 && lanes == ALL_LANES;
+    }
+    Results(const Results&) = delete;
+    Results& operator=(const Results&) = delete;
+    HALO_INLINE Value* get() { return direct_ ? reinterpret_cast<Value*>(slot_) : copy_; }
+    HALO_INLINE void finish() {
+        if (direct_) return;
+        if (flags_ & SATURATE) saturate_values(copy_, Format::count);
+        if constexpr (!std::is_same_v<Format, Double>)
+            if (flags_ & RELU) rectify_values(copy_, Format::count);
+        if constexpr (is_short<Format>) {
+            alignas(64) std::uint16_t words[Format::count];
+            narrow_values<Format>(copy_, words, flags_ & FTZ);
+            if constexpr (Format::count == WARP_SIZE)
+                keep(reinterpret_cast<std::uint16_t*>(slot_), words, lanes_);
+            else
+                keep(reinterpret_cast<std::uint32_t*>(slot_), reinterpret_cast<const std::uint32_t*>(words), lanes_);
+        } else {
+            if constexpr (std::is_same_v<Format, Single>)
+                if (flags_ & FTZ) flush_values(copy_, copy_);
+            keep(reinterpret_cast<Value*>(slot_), copy_, lanes_);
+        }
+    }
+
+  private:
+    alignas(64) Value copy_[Format::count];
+    char* slot_;
+    std::uint32_t flags_, lanes_;
+    bool direct_;
+};
