@@ -3,6 +3,8 @@
 // A format says how a slot becomes values and back. Operations of 16-bit formats are computed in float, on values that are exact
 // there, and rounded once at the end (an operation whose float result would be rounded twice rounds it to odd first).
 #pragma once
+#include <type_traits>
+
 #include "narrow.h"
 
 struct Single {
@@ -116,3 +118,72 @@ template <class Format> class Results {
     std::uint32_t flags_, lanes_;
     bool direct_;
 };
+
+// A NaN among the operands of a double's operation is passed on, the first one; else an invalid operation makes NAN_64.
+template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
+    if constexpr (sizeof...(rest) == 0)
+        return bits_of<double>(a != a ? bits_of<std::uint64_t>(a) | QUIET_64 : NAN_64);
+    else
+        return a != a ? bits_of<double>(bits_of<std::uint64_t>(a) | QUIET_64) : first_nan(rest...);
+}
+template <class... Rest> HALO_INLINE float settled(float value, float, Rest...) { return canonical(value); }
+template <class... Rest> HALO_INLINE double settled(double value, double a, Rest... rest) {
+    return value == value ? value : first_nan(a, rest...);
+}
+
+template <class Format, class Op> void unary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    using Value = typename Format::Value;
+    const Values<Format> first(w, i, 1);
+    Results<Format> results(w, i, lanes);
+    const Value* a = first.get();
+    Value* d = results.get();
+    if (!is_short<Format> && i.flags & ROUND_MASK) {
+        const RoundingMode mode(i.flags);
+        for (int l = 0; l < Format::count; ++l) {
+            volatile Value x = a[l], result = Op::of(Value(x));
+            d[l] = settled(Value(result), a[l]);
+        }
+    } else {
+        HALO_INDEPENDENT
+        for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l]), a[l]);
+    }
+    results.finish();
+}
+template <class Format, class Op> void binary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    using Value = typename Format::Value;
+    const Values<Format> first(w, i, 1), second(w, i, 2);
+    Results<Format> results(w, i, lanes);
+    const Value *a = first.get(), *b = second.get();
+    Value* d = results.get();
+    if (!is_short<Format> && i.flags & ROUND_MASK) {
+        const RoundingMode mode(i.flags);
+        for (int l = 0; l < Format::count; ++l) {
+            volatile Value x = a[l], y = b[l], result = Op::of(Value(x), Value(y));
+            d[l] = settled(Value(result), a[l], b[l]);
+        }
+    } else {
+        HALO_INDEPENDENT
+        for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l], b[l]), a[l], b[l]);
+    }
+    results.finish();
+}
+template <class Format, class Op> void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    using Value = typename Format::Value;
+    const Values<Format> first(w, i, 1), second(w, i, 2), third(w, i, 3);
+    Results<Format> results(w, i, lanes);
+    const Value *a = first.get(), *b = second.get(), *c = third.get();
+    Value* d = results.get();
+    if constexpr (!is_short<Format>) {
+        if (i.flags & ROUND_MASK) {
+            const RoundingMode mode(i.flags);
+            for (int l = 0; l < Format::count; ++l) {
+                volatile Value x = a[l], y = b[l], z = c[l], result = Op::in_mode(Value(x), Value(y), Value(z));
+                d[l] = settled(Value(result), a[l], b[l], c[l]);
+            }
+            return results.finish();
+        }
+    }
+    HALO_INDEPENDENT
+    for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
+    results.finish();
+}

@@ -1,4 +1,4 @@
-// ops_float.cpp -- arithmetic that IEEE 754 defines, of f64, f32, f16 and bf16: add ... sqrt, min, max, neg, abs
+// ops_float.cpp -- arithmetic that IEEE 754 defines, of f64, f32, f16 and bf16: add, sub, mul, fma, min, max, neg, abs
 #include <type_traits>
 
 #include "floats.h"
@@ -17,9 +17,6 @@ struct Subtract {
 struct Multiply {
     template <class T> static HALO_INLINE T of(T a, T b) { return a * b; }
 };
-struct Divide {
-    template <class T> static HALO_INLINE T of(T a, T b) { return a / b; }
-};
 struct MultiplyAdd {
     template <class T> static HALO_INLINE T of(T a, T b, T c) { return fused(a, b, c); }
     static double in_mode(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -32,13 +29,6 @@ struct MultiplyOdd {
 struct MultiplyAddOdd {
     static HALO_INLINE float of(float a, float b, float c) { return odd_float(odd_sum(static_cast<double>(a) * b, c)); }
 };
-struct SquareRoot {
-    static HALO_INLINE float of(float a) { return __builtin_sqrtf(a); }
-    static HALO_INLINE double of(double a) { return __builtin_sqrt(a); }
-};
-struct Reciprocal {
-    template <class T> static HALO_INLINE T of(T a) { return T(1) / a; }
-};
 struct Negative {
     template <class T> static HALO_INLINE T of(T a) { return -a; }
 };
@@ -46,75 +36,6 @@ struct Absolute {
     static HALO_INLINE float of(float a) { return __builtin_fabsf(a); }
     static HALO_INLINE double of(double a) { return __builtin_fabs(a); }
 };
-
-// A NaN among the operands of a double's operation is passed on, the first one; else an invalid operation makes NAN_64.
-template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
-    if constexpr (sizeof...(rest) == 0)
-        return bits_of<double>(a != a ? bits_of<uint64_t>(a) | QUIET_64 : NAN_64);
-    else
-        return a != a ? bits_of<double>(bits_of<uint64_t>(a) | QUIET_64) : first_nan(rest...);
-}
-template <class... Rest> HALO_INLINE float settled(float value, float, Rest...) { return canonical(value); }
-template <class... Rest> HALO_INLINE double settled(double value, double a, Rest... rest) {
-    return value == value ? value : first_nan(a, rest...);
-}
-
-template <class Format, class Op> void unary(Lanes& w, const Instruction& i, uint32_t lanes) {
-    using Value = typename Format::Value;
-    const Values<Format> first(w, i, 1);
-    Results<Format> results(w, i, lanes);
-    const Value* a = first.get();
-    Value* d = results.get();
-    if (!is_short<Format> && i.flags & ROUND_MASK) {
-        const RoundingMode mode(i.flags);
-        for (int l = 0; l < Format::count; ++l) {
-            volatile Value x = a[l], result = Op::of(Value(x));
-            d[l] = settled(Value(result), a[l]);
-        }
-    } else {
-        HALO_INDEPENDENT
-        for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l]), a[l]);
-    }
-    results.finish();
-}
-template <class Format, class Op> void binary(Lanes& w, const Instruction& i, uint32_t lanes) {
-    using Value = typename Format::Value;
-    const Values<Format> first(w, i, 1), second(w, i, 2);
-    Results<Format> results(w, i, lanes);
-    const Value *a = first.get(), *b = second.get();
-    Value* d = results.get();
-    if (!is_short<Format> && i.flags & ROUND_MASK) {
-        const RoundingMode mode(i.flags);
-        for (int l = 0; l < Format::count; ++l) {
-            volatile Value x = a[l], y = b[l], result = Op::of(Value(x), Value(y));
-            d[l] = settled(Value(result), a[l], b[l]);
-        }
-    } else {
-        HALO_INDEPENDENT
-        for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l], b[l]), a[l], b[l]);
-    }
-    results.finish();
-}
-template <class Format, class Op> void ternary(Lanes& w, const Instruction& i, uint32_t lanes) {
-    using Value = typename Format::Value;
-    const Values<Format> first(w, i, 1), second(w, i, 2), third(w, i, 3);
-    Results<Format> results(w, i, lanes);
-    const Value *a = first.get(), *b = second.get(), *c = third.get();
-    Value* d = results.get();
-    if constexpr (!is_short<Format>) {
-        if (i.flags & ROUND_MASK) {
-            const RoundingMode mode(i.flags);
-            for (int l = 0; l < Format::count; ++l) {
-                volatile Value x = a[l], y = b[l], z = c[l], result = Op::in_mode(Value(x), Value(y), Value(z));
-                d[l] = settled(Value(result), a[l], b[l], c[l]);
-            }
-            return results.finish();
-        }
-    }
-    HALO_INDEPENDENT
-    for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
-    results.finish();
-}
 
 // -0 is less than +0. A NaN loses against a number, unless .NaN asks for it.
 template <class T> HALO_INLINE T lesser(T a, T b) { return a < b || (a == b && std::signbit(a)) || b != b ? a : b; }
@@ -185,18 +106,12 @@ template <class Format> void of_each_format(const std::string& type) {
     add_operation("min." + type, extreme<Format, true>);
     add_operation("max." + type, extreme<Format, false>);
 }
-template <class Format> void of_wide_formats(const std::string& type) {
-    add_operation("div." + type, binary<Format, Divide>);
-    add_operation("sqrt." + type, unary<Format, SquareRoot>);
-    add_operation("rcp." + type, unary<Format, Reciprocal>);
-    add_operation("copysign." + type, copy_sign<Format>);
-}
 
 const bool registered = [] {
     of_each_format<Single>("f32"), of_each_format<Double>("f64");
     of_each_format<Half>("f16"), of_each_format<HalfPair>("f16x2");
     of_each_format<Brain>("bf16"), of_each_format<BrainPair>("bf16x2");
-    of_wide_formats<Single>("f32"), of_wide_formats<Double>("f64");
+    add_operation("copysign.f32", copy_sign<Single>), add_operation("copysign.f64", copy_sign<Double>);
     return true;
 }();
 
