@@ -8,7 +8,7 @@ Raises Unsupported for what the machine has no operation for.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,7 @@ class Program:
 
     instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the kernel, function 1 + k the
     module's k-th, whichever kernel it is; first is -1 of those that this kernel cannot reach. places: Instruction.place is
-    an index. shared: (variable, offset, bytes) of static shared memory; dynamic_offset: where the extern arrays lie;
+    an index. place_groups: uint32, by place: equal where file, line and column are, whatever was inlined where. shared: (variable, offset, bytes) of static shared memory; dynamic_offset: where the extern arrays lie;
     real_shared_bytes: static shared memory without the gaps between variables. parameter_bytes: of the kernel.
     total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may come back to itself,
     and then it is that of each function once. most_threads: of a block (.maxntid), 0 for no limit; exact_block: (.reqntid).
@@ -80,6 +80,7 @@ class Program:
     statics: np.ndarray
     statics_bytes: int
     places: list[Place]
+    place_groups: np.ndarray
     shared: list[tuple[str, int, int]]
     shared_bytes: int
     real_shared_bytes: int
@@ -138,10 +139,15 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
     exact = limits.get("reqntid", ())
     return Program(
         name, np.concatenate(pieces), np.array(extra, np.int32), functions, [name, *module.functions], statics, statics_bytes,
-        list(places), layout.variables, layout.end, layout.real_end, layout.dynamic, layout.uses_dynamic, relocations,
+        list(places), _groups(places), layout.variables, layout.end, layout.real_end, layout.dynamic, layout.uses_dynamic, relocations,
         [Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters], kernel.parameter_bytes,
         total, recursive, int(np.prod(exact or limits.get("maxntid", (0,)))), exact,
     )  # fmt: skip
+
+
+def _groups(places: Iterable[Place]) -> np.ndarray:
+    groups: dict[tuple[str, int, int], int] = {}
+    return np.array([groups.setdefault((one.file, one.line, one.column), len(groups)) for one in places], np.uint32)
 
 
 class _Shared:

@@ -482,14 +482,12 @@ class Lowering:
     def to_space(self, statement: Statement, opcode: Opcode) -> None:
         """cvta; generic addresses of .global and .const memory are their own."""
         result, source = statement.operands
-        wide = "u64"
-        read = self.source(source, wide)
-        written = self.result(result, wide)
+        type = opcode.types[-1]
+        operands = [self.result(result, type), self.source(source, type)]
         if opcode.space in (GLOBAL_SPACE, CONST_SPACE):
-            self.emit(self.template(describe("mov.u64"), 0, 1, False), [written, read])
-            return
-        name = opcode.name.rpartition(".")[0] if opcode.types[-1] in WIDTHS else opcode.name
-        self.emit(self.template(opcode, 0, 1, False, name=name), [written, read])
+            self.emit(self.template(describe(f"mov.{type}"), 0, 1, False), operands)
+        else:
+            self.emit(self.template(opcode, 0, 1, False, name=opcode.name.rpartition(".")[0]), operands)
 
     def is_space(self, statement: Statement, opcode: Opcode) -> None:
         result, source = statement.operands

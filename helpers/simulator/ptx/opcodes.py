@@ -106,7 +106,7 @@ def describe(text: str) -> Opcode:
             space = SPACES[part]
             kept.append("cluster" if part == "shared::cluster" else part.partition("::")[0])
         elif part in SPACES:
-            kept.append(part.partition("::")[2] if part == "shared::cluster" else part.partition("::")[0])
+            kept.append(part.partition("::")[0])  # a block is a cluster of its own
         elif part == "uni" and root in ("bra", "brx", "call", "ret"):
             pass
         elif part in _VECTORS and root not in ("mma", "wmma"):

@@ -155,9 +155,9 @@ _STATEMENT = re.compile(
     r"""\s*(?:
     ([A-Za-z_$%][\w$]*)\s*:(?!:)                                      # 1 label
     |(?:@\s*(!?)\s*([\w$%]+)\s+)?([a-z][\w.:]*)\s*([^;]*);            # 2 "!" 3 guard 4 opcode 5 operands
-    |\.loc\s+(\d+)\s+(\d+)\s+(\d+[^\n]*)                              # 6 file 7 line 8 column, and where it is inlined
-    |([{}])                                                           # 9 scope
-    |\.(\w+)\s*([^;]*);                                               # 10 directive 11 what it says
+    |\.loc\s+(\d+)\s+(\d+)\s+(\d+)[ \t]*([^\n]*)                      # 6 file 7 line 8 column 9 where it is inlined
+    |([{}])                                                           # 10 scope
+    |\.(\w+)\s*([^;]*);                                               # 11 directive 12 what it says
     )""",
     re.VERBOSE,
 )
@@ -225,7 +225,7 @@ class _BodyReader:
         self.waiting: list[list[Label]] = [[]]  # labels that were named and not yet met, for each open scope
         self.labels: list[dict[str, Label]] = [{}]
         self.marks: list[int] = []  # local memory in use where a scope began
-        self.chains: dict[tuple[str, str], tuple[tuple[str, int], ...]] = {}
+        self.chains: dict[tuple[str, str, str], tuple[tuple[str, int], ...]] = {}
         self.place_numbers: dict[object, int] = {}
         self.last_label = ""
         self.used = 0
@@ -236,7 +236,7 @@ class _BodyReader:
         self.body.local_bytes = self.used
 
     def read(self, text: str) -> Body:
-        body, place = self.body, self.place("", "0", "")
+        body, place = self.body, self.place("0", "0", "0", "")
         statements, names, position, end = body.statements, self.names, 0, len(text)
         match_at, operand = _STATEMENT.match, self.operand
         while True:
@@ -260,14 +260,14 @@ class _BodyReader:
                         found if (found := names.get(one)).__class__ is int else operand(one) for one in split(rest)
                     ]
                 statements.append(statement)
-            elif kind == 8:
-                place = self.place(match[6], match[7], match[8])
+            elif kind == 9:
+                place = self.place(match[6], match[7], match[8], match[9])
             elif kind == 1:
                 self.label(match[1])
-            elif kind == 9:
-                self.open() if match[9] == "{" else self.close()
+            elif kind == 10:
+                self.open() if match[10] == "{" else self.close()
             else:
-                self.directive(match[10], match[11])
+                self.directive(match[11], match[12])
             if position >= end:
                 break
         for one in self.waiting[0]:
@@ -276,24 +276,23 @@ class _BodyReader:
 
     # ---- places
 
-    def place(self, file: str, line: str, rest: str) -> int:
-        key = (file, line, rest)
-        column, _, rest = rest.partition(",")
-        number = self.place_numbers.get(key)
-        if number is not None and not rest:
+    def place(self, file: str, line: str, column: str, rest: str) -> int:
+        """The number of a place. `rest` says where it is inlined; a chain of calls goes on at the place that is named there."""
+        key = (file, line, column)
+        number = self.place_numbers.get(key) if not rest else None
+        if number is not None:
+            self.chains.pop(key, None)
             return number
-        inlined: tuple[tuple[str, int], ...] = ()
+        files, inlined = self.module.files, ()
         if rest and (match := _INLINED.search(rest)):
-            outer = (self.module.files.get(int(match[1]), ""), int(match[2]))
-            inlined = (outer, *self.chains.get((match[1], match[2]), ()))
-            self.chains[file, line] = inlined
-        elif file:
-            self.chains.pop((file, line), None)
-        found = Place(self.module.files.get(int(file), "") if file else "", int(line), inlined, int(column or 0))
+            outer = match[1], match[2], match[3]
+            inlined = ((files.get(int(outer[0]), ""), int(outer[1])), *self.chains.get(outer, ()))
+        self.chains[key] = inlined
+        found = Place(files.get(int(file), ""), int(line), inlined, int(column))
         number = self.place_numbers.setdefault(found, len(self.body.places))
         if number == len(self.body.places):
             self.body.places.append(found)
-        if not rest:
+        if not inlined:
             self.place_numbers[key] = number
         return number
 
