@@ -13,12 +13,24 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import compiler_cache, compiler_options, debug_info, front_ends, includes, toolkit
+from . import compiler_cache, compiler_options, debug_info, front_ends, includes
+from .assembly import Resources, resources, sass
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
 from .toolchain import CompileFailed
 
-__all__ = ["CompileFailed", "Compiled", "DebugInfo", "KernelInfo", "Parameter", "Variable", "compile_source"]
+__all__ = [
+    "CompileFailed",
+    "Compiled",
+    "DebugInfo",
+    "KernelInfo",
+    "Parameter",
+    "Resources",
+    "Variable",
+    "compile_source",
+    "resources",
+    "sass",
+]
 
 _TEMPLATE = re.compile(r"\btemplate\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>\s*(?:[\w\s]|\([^()]*\))*?__global__(?P<head>[^;{]*)")
 _KERNEL_NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*\(")
@@ -62,17 +74,20 @@ class Compiled:
         return cls(**{**data, "kernels": kernels, "debug": debug, "templates": templates, "dynamic_shared": shared})
 
 
-def compile_source(source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False) -> Compiled:
+def compile_source(
+    source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False, compiler: str = ""
+) -> Compiled:
     """Compiles CUDA `source`, or takes it from the cache.
 
     options: nvcc's, see compiler_options; file: what messages call the source, and with a folder before its name where its
-    includes are looked for; extern_c: put the source into `extern "C" { }`, as PyCUDA does unless told otherwise.
+    includes are looked for; extern_c: put the source into `extern "C" { }`, as PyCUDA does unless told otherwise;
+    compiler: "nvrtc" or "nvcc" for this one only, else the first that takes the source.
     Raises CompileFailed with the compiler's own text and the source's lines, and toolkit.ToolkitMissingError.
     """
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)
-    return _compiled(source, file, extern_c, read, tuple(folders), tuple(included.items()))
+    return _compiled(source, file, extern_c, read, tuple(folders), tuple(included.items()), compiler)
 
 
 def _folders(file: str, options: Options) -> list[Path]:
@@ -83,24 +98,25 @@ def _folders(file: str, options: Options) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _compiled(
-    source: str, file: str, extern_c: bool, options: Options, folders: tuple[Path, ...], included: tuple[tuple[str, str], ...]
-) -> Compiled:
+    source: str, file: str, extern_c: bool, options: Options, folders: tuple[Path, ...], included: tuple[tuple[str, str], ...],
+    compiler: str,
+) -> Compiled:  # fmt: skip
     text = front_ends.Text(source, file, extern_c, options, folders)
     key = compiler_cache.key_of(
-        [source, file, str(extern_c), repr(options), repr(folders), repr(included), repr(toolkit.versions()), front_ends.FINGERPRINT]
+        [source, file, str(extern_c), repr(options), repr(folders), repr(included), compiler, front_ends.fingerprint()]
     )
     if (record := compiler_cache.load("ptx", key)) is not None:
         try:
             return Compiled.from_dict(record)
         except (TypeError, KeyError, ValueError):  # another version's record: it is made anew
             pass
-    compiled = _compile(text)
+    compiled = _compile(text, compiler)
     compiler_cache.store("ptx", key, compiled.to_dict())
     return compiled
 
 
-def _compile(text: front_ends.Text) -> Compiled:
-    translation = front_ends.translate(text)
+def _compile(text: front_ends.Text, compiler: str) -> Compiled:
+    translation = front_ends.translate(text, compiler)
     ptx = _FILE_LINE.sub(lambda m: f'{m[1]}"{debug_info.short_path(m[2], text.file)}"', translation.ptx)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
     dynamic = tuple((v.name, v.element or "char") for v in debug.variables if v.space == "shared" and v.extents == (0,))

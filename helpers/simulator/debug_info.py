@@ -24,6 +24,7 @@ _PTX_PARAMETER = re.compile(
     r"\.param[ \t]+(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\d+)[^,\[\n]*?[ \t](?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
     re.MULTILINE,
 )
+_CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)")
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _LOCAL_NAME = re.compile(r"E(?P<length>[1-9]\d*)(?P<rest>\w+)$")
 _SAME_NAME_AGAIN = re.compile(r"(?:_\d*_?|__\d+_|\$\d+|__\d+)?")
@@ -112,6 +113,23 @@ def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], D
     """The kernels and variables of `ptx`, in the words of the DWARF in `debug_ptx` ("" where there is none)."""
     dwarf = _Dwarf(debug_ptx)
     return tuple(_kernels(ptx, dwarf, file)), DebugInfo(tuple(_variables(ptx, dwarf)))
+
+
+def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
+    """Name, file and line of each function that a kernel of a debug compilation calls, by whatever way."""
+    dwarf, places = _Dwarf(debug_ptx), list(functions(debug_ptx))
+    ends = [start for _, _, start in places[1:]] + [len(debug_ptx)]
+    calls: dict[str, set[str]] = {}
+    for (_, name, start), end in zip(places, ends, strict=True):
+        calls.setdefault(name, set()).update(_CALL.findall(debug_ptx, start, end))
+    reached: set[str] = set()
+    waiting = [name for kind, name, _ in places if kind == "entry"]
+    while waiting:
+        new = calls.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    entries = [entry for name in sorted(reached) if (entry := dwarf.entry_of(name)) is not None]
+    return [(e.text("name"), short_path(dwarf.files.get(e.number("file"), file), file), e.number("line")) for e in entries]
 
 
 # ---- the PTX that runs ----

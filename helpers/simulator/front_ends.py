@@ -8,21 +8,25 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, standard_headers, toolkit
+from . import compiler_cache, debug_info, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed, scratch
 
 # What the text that is compiled has beside the source: a cache of compiled code depends on it.
 _SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
-FINGERPRINT = compiler_cache.key_of([standard_headers.PRELUDE, *map(repr, standard_headers.HEADERS.items()), _SEEN_BY_BOTH])
 # A source that asks which compiler it has means nvcc: it was written for one.
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
 _STACK_BYTES = 64 << 20
 _POLL_S = 0.1
+# The compiler looks for a source's includes in its folder first. A text has none, and the working folder is none of its own.
+_NOWHERE = "/no-such-folder"
 _SHARED = re.compile(r"\b__shared__\b")
+_HOST_FUNCTION = re.compile(r"A function without execution space annotations")
+_NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 _NO_JIT = re.compile(
     r" in JIT mode\. Consider using -default-device flag to process unannotated (?:functions|namespace scope variables) as "
     r"__device__ (?:functions|variables) in JIT mode"
@@ -57,10 +61,21 @@ class Translation:
     compiler: str
 
 
-def translate(text: Text) -> Translation:
-    """Compiles by NVRTC, or by nvcc what NVRTC refuses. Raises CompileFailed."""
+@cache
+def fingerprint() -> str:
+    """What decides the result beside the text and its options: the versions of the compilers, and what this module adds."""
+    host = toolkit.host_compiler()
+    return compiler_cache.key_of(
+        [repr(toolkit.versions()), str(host), _SEEN_BY_BOTH, standard_headers.PRELUDE, repr(standard_headers.headers())]
+    )
+
+
+def translate(text: Text, compiler: str = "") -> Translation:
+    """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given. Raises CompileFailed."""
     nvcc, host = toolkit.program("nvcc"), toolkit.host_compiler()
     has_nvcc = nvcc is not None and host is not None
+    if compiler:
+        return _by_nvcc(text) if compiler == "nvcc" else _by_nvrtc(text)
     if has_nvcc and _ASKS_FOR_NVCC.search(text.source):
         return _by_nvcc(text)
     try:
@@ -68,15 +83,20 @@ def translate(text: Text) -> Translation:
     except CompileFailed as refused:
         if not has_nvcc:
             raise _with_advice(refused, nvcc is None) from None
-    return _by_nvcc(text)
+        first = refused
+    try:
+        return _by_nvcc(text)
+    except CompileFailed as refused:
+        # Both refuse in the same words, but only the first shows the source's lines as they are written.
+        raise (refused if _NEEDS_HOST.search(first.message) else first) from None
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     """The refusal, with what to install where the source may only need the host's headers."""
-    if not _NO_JIT.search(refused.message) and "cannot open source file" not in refused.message:
+    if not _NEEDS_HOST.search(refused.message):
         return refused
     message = _NO_JIT.sub(" without nvcc", refused.message)
-    needed = 'pip install "nvidia-cuda-nvcc>=13.0,<13.1"' if no_nvcc else "a C++ compiler (such as: sudo apt install g++)"
+    needed = toolkit.install_command("nvidia-cuda-nvcc") if no_nvcc else "a C++ compiler (such as: sudo apt install g++)"
     return CompileFailed(f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; missing here: {needed}")
 
 
@@ -84,31 +104,57 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
 
 
 def _by_nvrtc(text: Text) -> Translation:
+    try:
+        return _with_flags(text, ())
+    except CompileFailed as refused:
+        places = _host_functions(refused.message)
+        if not places:
+            raise
+    # Helpers without `__device__` that only host code or constant expressions call: constexpr functions above all.
+    translation = _with_flags(text, ("--device-as-default-execution-space",))
+    for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
+        if (file, line) in places:
+            raise CompileFailed(
+                f'{file}({line}): error: calling a __host__ function("{name}") from device code is not allowed: write __device__ '
+                "before it"
+            )
+    return translation
+
+
+def _host_functions(message: str) -> set[tuple[str, int]]:
+    """File and line of each function without an execution space, where the compiler has nothing else to refuse."""
+    errors = re.findall(r"^(.*)\((\d+)\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
+    if not all(_HOST_FUNCTION.match(text) for _, _, text in errors) or "Error limit" in message:
+        return set()
+    return {(file, int(line)) for file, line, _ in errors}
+
+
+def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
-    flags = [f"--gpu-architecture=compute_{text.options.architecture}", "--no-source-include", *folders, *text.options.flags]
+    flags = [f"--gpu-architecture=compute_{text.options.architecture}", *folders, *text.options.flags, *more]
     before = standard_headers.PRELUDE
-    ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file)
-    debug_flags = [*flags, "-G", "--disable-warnings"]
+    ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
+    attempts = [(before, text.source)]
+    if ".shared" in ptx:
+        # Arrays in shared memory as plain local ones: of those, the debug information tells the types.
+        attempts.insert(0, (before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source)))
     debug = ""
-    # Arrays in shared memory as plain local ones: of those, the debug information tells the types.
-    attempts = [(before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source))]
-    attempts = [*(attempts if _SHARED.search(ptx_of := text.source) or ".shared" in ptx else []), (before, text.source)]
     for prelude, source in attempts:
         try:
-            debug, _ = _nvrtc(text.whole(prelude, source), debug_flags, text.file)
+            debug, _ = _nvrtc(text.whole(prelude, source), [*flags, "-G", "--disable-warnings"], text.file, text.folders)
             break
         except CompileFailed:
             continue
     return Translation(ptx, debug, warnings, "nvrtc")
 
 
-def _nvrtc(text: str, options: Sequence[str], file: str) -> tuple[str, str]:
+def _nvrtc(text: str, options: Sequence[str], file: str, folders: Sequence[Path]) -> tuple[str, str]:
     """PTX and warnings. Raises CompileFailed. Ctrl-C ends the wait, not the compilation, which has a thread of its own."""
     done: list[tuple[str, str] | BaseException] = []
 
     def compile_it() -> None:
         try:
-            done.append(_nvrtc_call(text, options, file))
+            done.append(_nvrtc_call(text, options, file, folders))
         except BaseException as error:
             done.append(error)
 
@@ -126,11 +172,11 @@ def _nvrtc(text: str, options: Sequence[str], file: str) -> tuple[str, str]:
     return done[0]
 
 
-def _nvrtc_call(text: str, options: Sequence[str], file: str) -> tuple[str, str]:
+def _nvrtc_call(text: str, options: Sequence[str], file: str, folders: Sequence[Path]) -> tuple[str, str]:
     library, program = toolkit.nvrtc(), ctypes.c_void_p()
-    names, headers = list(standard_headers.HEADERS), list(standard_headers.HEADERS.values())
+    names, headers = list(standard_headers.headers()), list(standard_headers.headers().values())
     status = library.nvrtcCreateProgram(
-        ctypes.byref(program), _c_text(text), _c_text(file), len(names), _c_texts(headers), _c_texts(names)
+        ctypes.byref(program), _c_text(text), _c_text(f"{_NOWHERE}/{file}"), len(names), _c_texts(headers), _c_texts(names)
     )
     if status:
         raise CompileFailed(f"{file}: the compiler does not take this source ({library.nvrtcGetErrorString(status).decode()})")
@@ -138,8 +184,8 @@ def _nvrtc_call(text: str, options: Sequence[str], file: str) -> tuple[str, str]
         status = library.nvrtcCompileProgram(program, len(options), _c_texts(options))
         log = _result(library, program, "ProgramLog")
         if status:
-            raise CompileFailed(_plain(log, file) or library.nvrtcGetErrorString(status).decode())
-        return _result(library, program, "PTX"), _plain(log, file)
+            raise CompileFailed(_plain(log, folders) or library.nvrtcGetErrorString(status).decode())
+        return _result(library, program, "PTX"), _plain(log, folders)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -160,10 +206,10 @@ def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
     return buffer.value.decode(errors="replace")
 
 
-def _plain(log: str, file: str) -> str:
-    """The compiler's messages without its general remarks and the paths of CUDA's headers' folder."""
+def _plain(log: str, folders: Sequence[Path]) -> str:
+    """The compiler's messages without its general remarks and the folders before the names of files."""
     log = re.sub(r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n', "", log)
-    for folder in toolkit.include_directories():
+    for folder in (_NOWHERE, *toolkit.include_directories(), *folders):
         log = log.replace(f"{folder}/", "")
     return log.strip()
 
@@ -237,7 +283,7 @@ def _by_nvcc(text: Text) -> Translation:
         )  # fmt: skip
         try:
             done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
-            log = _without_folder(done.stdout + done.stderr, folder, text.file)
+            log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
             if done.returncode:
                 raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
             debug.wait()
@@ -252,6 +298,6 @@ def _by_nvcc(text: Text) -> Translation:
     return Translation(ptx, debug_ptx, log, "nvcc")
 
 
-def _without_folder(log: str, folder: Path, file: str) -> str:
+def _without_folder(log: str, folder: Path, file: str, folders: Sequence[Path]) -> str:
     log = log.replace(f"{folder}/source.cu", file).replace(f"{folder}/", "").replace('"source.cu"', f'"{file}"')
-    return _plain(log.replace("source.cu:", f"{file}:"), file)
+    return _plain(log.replace("source.cu:", f"{file}:"), folders)

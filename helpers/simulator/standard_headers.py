@@ -6,30 +6,35 @@ by nvcc with the host's own headers. Types are those of 64-bit Linux.
 
 from __future__ import annotations
 
+from functools import cache
+
+from . import toolkit
+
 _EXACT = "".join(
     f"typedef {sign} {word} {prefix}int{bits}_t;\n"
     for bits, word in ((8, "char"), (16, "short"), (32, "int"), (64, "long"))
     for sign, prefix in (("signed", ""), ("unsigned", "u_"))
 )
+# Spelled as in <cuda/std/climits>, which defines them again.
 _LIMITS = """
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255
-#define CHAR_MIN (-128)
-#define CHAR_MAX 127
-#define SHRT_MIN (-32768)
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-#define INT_MIN (-2147483647 - 1)
-#define INT_MAX 2147483647
-#define UINT_MAX 4294967295U
-#define LONG_MIN (-9223372036854775807L - 1L)
-#define LONG_MAX 9223372036854775807L
-#define ULONG_MAX 18446744073709551615UL
-#define LLONG_MIN (-9223372036854775807LL - 1LL)
-#define LLONG_MAX 9223372036854775807LL
-#define ULLONG_MAX 18446744073709551615ULL
+#define CHAR_MIN SCHAR_MIN
+#define CHAR_MAX SCHAR_MAX
+#define SHRT_MIN (-SHRT_MAX - 1)
+#define SHRT_MAX 0x7fff
+#define USHRT_MAX 0xffff
+#define INT_MIN (-INT_MAX - 1)
+#define INT_MAX 0x7fffffff
+#define UINT_MAX 0xffffffff
+#define LONG_MIN (-LONG_MAX - 1)
+#define LONG_MAX LLONG_MAX
+#define ULONG_MAX ULLONG_MAX
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define LLONG_MAX 0x7fffffffffffffffLL
+#define ULLONG_MAX 0xffffffffffffffffUL
 """
 _NUMBERS = """
 #define HUGE_VAL (__longlong_as_double(0x7ff0000000000000ULL))
@@ -64,6 +69,8 @@ _FUNCTIONS = (
     "log10 log1p log2 nearbyint rint round sin sinh sqrt tan tanh tgamma trunc"
 ).split()
 PRELUDE = (
+    "#define _CG_LIMIT_INCLUDED_DEPENDENCIES 1\n"
+
     f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\ntypedef unsigned short ushort;\ntypedef unsigned int uint;\n"
     f"typedef unsigned long ulong;\n{_LIMITS}{_NUMBERS}namespace std {{ using ::size_t; using ::ptrdiff_t; "
     + " ".join(f"using ::{name};" for name in _FUNCTIONS)
@@ -144,18 +151,34 @@ _FLOATS = """#pragma once
 """
 # What nvcc's own headers include already: nothing is left to declare.
 _NOTHING = "#pragma once\n"
-
-HEADERS = {
+_EMPTY = (
+    "assert.h", "cassert", "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "stddef.h",
+    "cstddef", "string.h", "cstring", "time.h", "ctime", "stdbool.h", "cstdbool", "sys/types.h", "new",
+)  # fmt: skip
+_OWN = {
     "stdint.h": _INTEGERS,
     "cstdint": _STD_INTEGERS,
     "inttypes.h": "#pragma once\n#include <stdint.h>\n",
     "float.h": _FLOATS,
     "cfloat": "#pragma once\n#include <float.h>\n",
-    **{
-        name: _NOTHING
-        for name in (
-            "assert.h", "cassert", "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio", "stdlib.h", "cstdlib",
-            "stddef.h", "cstddef", "string.h", "cstring", "time.h", "ctime", "stdbool.h", "cstdbool", "sys/types.h", "new",
-        )
-    },
-}  # fmt: skip
+    **dict.fromkeys(_EMPTY, _NOTHING),
+}
+# Headers of libcu++ have types and constants of their own for the run-time compiler: a 64-bit integer is another type there than
+# for nvcc, and a kernel's name would be another one. They take those above, as they take the host's from nvcc.
+_CHANGES = (
+    ("cuda/std/cstdint", "#if !_CCCL_COMPILER(NVRTC)\n", "#include <cuda/std/climits>\n#if 1\n"),
+    ("cuda/std/detail/libcxx/include/cmath", "#if _CCCL_COMPILER(NVRTC)\n#  define INFINITY", "#if 0\n#  define INFINITY"),
+)
+
+
+@cache
+def headers() -> dict[str, str]:
+    """Texts of headers by the name in angle brackets. Raises toolkit.ToolkitMissingError."""
+    changed = {}
+    for name, old, new in _CHANGES:
+        for folder in toolkit.include_directories():
+            if (folder / name).is_file():
+                text = (folder / name).read_text(encoding="utf-8")
+                changed[name] = text.replace(old, new)
+                break
+    return {**_OWN, **changed}

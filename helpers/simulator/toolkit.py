@@ -33,8 +33,12 @@ def _install(what: str) -> ToolkitMissingError:
         return ToolkitMissingError(
             f"the simulator needs NVIDIA's compiler ({what}), which runs on Linux only: use WSL on Windows, a container on macOS"
         )
-    words = " ".join(f'"{name}{_RELEASE}"' for name in _WHEELS)
-    return ToolkitMissingError(f"the simulator needs NVIDIA's compiler, of which {what}: pip install {words}")
+    return ToolkitMissingError(f"the simulator needs NVIDIA's compiler, of which {what}: {install_command(*_WHEELS)}")
+
+
+def install_command(*wheels: str) -> str:
+    """The command that installs `wheels` in the one release that goes with the others."""
+    return "pip install " + " ".join(f'"{wheel}{_RELEASE}"' for wheel in wheels)
 
 
 @cache
