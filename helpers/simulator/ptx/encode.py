@@ -7,12 +7,12 @@ Raises Unsupported for what the machine has no operation for.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
 from .lower import BUILTINS, FUNCTION_ADDRESS, Code, Context, Lowering, Unsupported
 from .opcodes import RESULT_UNUSED
@@ -231,61 +231,49 @@ def _assemble(
     context: Context, code: Code, start: int, static_slots: np.ndarray, extra: list[int], places: dict[Place, int]
 ) -> tuple[np.ndarray, int]:
     """The instructions of one function, its slots allocated; ``start`` is its first instruction in the program."""
-    rows, count = code.rows, len(code.rows)
-    template, operand_lists, guard, predicate, immediate, flags, place = (list(column) for column in zip(*rows, strict=True))
-    lengths = np.array([len(one) for one in operand_lists])
-    templates = np.array([tuple(one) for one in context.templates], np.int64)[np.array(template)]
-    flat = np.fromiter(itertools.chain.from_iterable(operand_lists), np.int64, int(lengths.sum()))
-    row_of = np.repeat(np.arange(count), lengths)
-    position = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    is_result = (position >= templates[row_of, 6]) & (position < templates[row_of, 7])
-    guards, predicates = np.array(guard), np.array(predicate, np.int64)
-
-    graph, jumps = _flow(code)
-    read, written = (flat >= 0) & ~is_result, (flat >= 0) & is_result
-    guarded = np.flatnonzero(guards)
+    rows = without_copies(context, code, columns(context, code))
+    count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
+    graph, jumps = _flow(code, count)
+    read, written = (operand >= 0) & ~rows.is_result, (operand >= 0) & rows.is_result
+    guarded = np.flatnonzero(guard)
     use_rows = np.concatenate([row_of[read], guarded])
-    apart = templates[:, 8].astype(bool)
     accesses = Accesses(
-        use_rows, np.concatenate([flat[read], predicates[guarded]]), apart[use_rows],
-        row_of[written], flat[written], guards[row_of[written]] != 0,
+        use_rows, np.concatenate([operand[read], rows.predicate[guarded]]), rows.field("apart")[use_rows] != 0,
+        row_of[written], operand[written], guard[row_of[written]] != 0,
     )  # fmt: skip
     first, last = live_ranges(accesses, graph, count, len(code.widths))
     slots, frame_bytes = allocate(first, last, code.widths)
 
     found = np.zeros(count, INSTRUCTION)
-    for column, name in enumerate(("operation", "flags", "space", "bytes", "elements", "type")):
-        found[name] = templates[:, column]
-    found["flags"] |= np.array(flags, np.uint32)
-    found["guard"], found["count"], found["immediate"] = guards, lengths, immediate
-    numbers = np.array([places.setdefault(one, len(places)) for one in code.body.places])
-    found["place"] = numbers[np.array(place)]
-    found["predicate"] = np.where(guards != 0, slots[predicates], -1) if len(slots) else -1
+    for name in ("operation", "flags", "space", "bytes", "elements", "type"):
+        found[name] = rows.field(name)
+    found["flags"] |= rows.flags.astype(np.uint32)
+    found["guard"], found["count"], found["immediate"] = guard, rows.lengths, rows.immediate
+    found["place"] = np.array([places.setdefault(one, len(places)) for one in code.body.places])[rows.place]
+    # One table for all operands: the registers' slots, from its end the statics', and NONE as its last entry.
+    table = np.concatenate([slots, static_slots[::-1], [-1]])
+    found["predicate"] = np.where(guard != 0, table[rows.predicate], -1)
     found["target"] = found["join"] = -1
-
-    resolved = np.where(flat >= 0, slots[np.maximum(flat, 0)] if len(slots) else -1, -1)
-    if len(static_slots):
-        resolved = np.where(flat <= -2, static_slots[np.maximum(-2 - flat, 0)], resolved)
-    inline = position < INLINE
+    resolved, inline = table[operand], rows.position < INLINE
     operands = np.full((count, INLINE), -1, np.int64)
-    operands[row_of[inline], position[inline]] = resolved[inline]
+    operands[row_of[inline], rows.position[inline]] = resolved[inline]
     found["operand"] = operands
-    beyond = np.maximum(lengths - INLINE, 0)
+    beyond = np.maximum(rows.lengths - INLINE, 0)
     found["more"] = np.where(beyond > 0, len(extra) + np.cumsum(beyond) - beyond, 0)
     extra.extend(resolved[~inline].tolist())
 
-    _mark_unused(context, found, templates, flat, row_of, position, is_result)
+    _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
     return found, frame_bytes
 
 
-def _flow(code: Code) -> tuple[Flow, list[Jump]]:
+def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:
     first_rows = code.first_rows
     jumps = [
         Jump(one.row, tuple(first_rows[label.statement] for label in one.labels), one.falls, one.fatal)
         for one in code.branches
     ]
-    return flow(len(code.rows), jumps), jumps
+    return flow(count, jumps), jumps
 
 
 def _link(code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]) -> None:
@@ -305,18 +293,15 @@ def _link(code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: 
         extra.extend(numbers)
 
 
-def _mark_unused(
-    context: Context, found: np.ndarray, templates: np.ndarray, flat: np.ndarray, row_of: np.ndarray,
-    position: np.ndarray, is_result: np.ndarray,
-) -> None:  # fmt: skip
+def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
     """Flag atomics whose old value nobody reads."""
-    atomics = {index for name, index in context.operation_ids.items() if name.startswith("atom.")}
-    chosen = np.isin(templates[:, 0], list(atomics))
+    atomics = [index for name, index in context.operation_ids.items() if name.startswith("atom.")]
+    chosen = np.isin(found["operation"], atomics)
     if not chosen.any():
         return
-    read = np.unique(flat[~is_result & (flat >= 0)])
+    read = np.unique(rows.operand[~rows.is_result & (rows.operand >= 0)])
     wanted = np.zeros(len(found), bool)
-    wanted[row_of[is_result & np.isin(flat, read)]] = True
+    wanted[rows.row_of[rows.is_result & np.isin(rows.operand, read)]] = True
     found["flags"][chosen & ~wanted] |= RESULT_UNUSED
 
 

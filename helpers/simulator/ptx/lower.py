@@ -174,11 +174,15 @@ class Lowering:
             self.lower(statement)
         first_rows.append(len(rows))
         self.guard, self.predicate = 0, NONE
-        self.leave("ret")
-        if not self.function.kernel:
-            return self.code
-        self.leave_early()
+        last = self.code.branches[-1] if self.code.branches else None
+        if last is None or last.row != len(rows) - 1 or last.falls or self.names_the_end():
+            self.leave("ret")
+        if self.function.kernel:
+            self.leave_early()
         return self.code
+
+    def names_the_end(self) -> bool:
+        return any(one.statement == len(self.body.statements) for branch in self.code.branches for one in branch.labels)
 
     def lower(self, statement: Statement) -> None:
         opcode = describe(statement.opcode)
