@@ -748,6 +748,35 @@ def test_threads_read_the_same_values_from_slots_as_from_registers(seed):
     assert run_program(text, 400) == run_text(text, 400)
 
 
+def test_results_of_one_instruction_share_slots_with_nothing():
+    """Not with what it reads last, and not with a result that nobody reads."""
+    found = lines("ld.global.v2.u64 {%rd5, %rd2}, [%rd1]; st.global.u64 [%rd5], %rd5;")
+    assert len(set(found.operands(0))) == 3
+    found = lines("shfl.sync.up.b32 %r2, %r1, 1, 0, -1; st.global.u32 [%rd1], %r2;")
+    assert found.operands(0)[0] != found.operands(0)[2]
+    found = lines("add.s32 %r2, %r1, 1; st.global.u32 [%rd1], %r2;")
+    assert found.operands(0)[0] == found.operands(0)[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "stays"),
+    [
+        ("TOP: add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; @%p1 bra TOP;", False),
+        ("TOP: add.s32 %r2, %r1, 1; st.global.u32 [%rd1], %r3; mov.u32 %r3, %r2; @%p1 bra TOP;", True),
+        ("TOP: add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; ON: st.global.u32 [%rd1], %r3; @%p2 bra TOP;", True),
+        ("add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; ON: ret;", False),
+        ("add.s32 %r2, %r1, 1; @%p1 mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3;", True),
+        ("@%p1 add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3;", True),
+        ("add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; add.s32 %r2, %r2, 1; st.global.v2.u32 [%rd1], {%r2, %r3};", True),
+        ("mov.u32 %r3, 1; add.s32 %r3, %r3, 1; st.global.u32 [%rd1], %r3;", True),
+        ("TOP: mov.u32 %r3, %tid.x; st.global.u32 [%rd1], %r3; @%p1 bra TOP;", False),
+        ("mov.u32 %r2, %r3; mov.u32 %r3, 5; st.global.v2.u32 [%rd1], {%r2, %r3};", True),
+    ],
+)
+def test_copies_go_where_they_are_the_same_value(code, stays):
+    assert ("mov.b32" in lines(code).all_names()) == stays
+
+
 def test_many_registers_need_few_slots():
     text = "".join(f"add.s32 %r{k + 1}, %r{k}, {k}; st.global.u32 [%rd1], %r{k};" for k in range(2000))
     found = Encoded(kernel(text).replace("%r<16>", "%r<2100>"))

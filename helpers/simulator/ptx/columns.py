@@ -86,8 +86,8 @@ def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
     end_of_first = leaders[1] if once and len(leaders) > 1 else 0
     source = np.maximum(of, 0)
     at = defined_at[source]
-    still = (definitions[source] == 1) & (at >= 0) & (all_rows.guard[np.maximum(at, 0)] == 0)
-    together = (np.searchsorted(leaders, at, "right") == np.searchsorted(leaders, rows, "right")) & (at < rows)
+    still = (definitions[source] == 1) & (at >= 0) & (at < rows) & (all_rows.guard[np.maximum(at, 0)] == 0)
+    together = np.searchsorted(leaders, at, "right") == np.searchsorted(leaders, rows, "right")
     read = ~all_rows.is_result & (operand >= 0)
     first_read = np.full(count, len(all_rows))
     np.minimum.at(first_read, operand[read], row_of[read])
