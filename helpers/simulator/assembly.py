@@ -1,6 +1,8 @@
-"""What the assembler makes of a program's PTX: registers, memory and machine code, as on a GPU of compute capability 9.0.
+"""What the assembler makes of a program's PTX: registers, memory and machine code, as on a GPU of
+compute capability 9.0.
 
-Asked for when somebody looks at it: a launch in the simulator needs none of it. The programs are ptxas and nvdisasm, of two wheels.
+Asked for when somebody looks at it: a launch in the simulator needs none of it. The programs are
+ptxas and nvdisasm, of two wheels.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ _LONG_VALUE = 0x04  # a format: bytes of the value follow, others keep two bytes
 class Resources:
     """What a thread or block of one kernel takes.
 
-    registers: 32-bit ones, of a thread; local_bytes: local memory of a thread; shared_bytes: static, of a block; constant_bytes: of
-    the program's `__constant__` variables; max_threads: the most in a block by `__launch_bounds__`, 0 without;
-    spill_store_bytes, spill_load_bytes: of the code that a shortage of registers adds.
+    registers: 32-bit ones, of a thread; local_bytes: local memory of a thread; shared_bytes:
+    static, of a block; constant_bytes: of the program's `__constant__` variables; max_threads: the
+    most in a block by `__launch_bounds__`, 0 without; spill_store_bytes, spill_load_bytes: of the
+    code that a shortage of registers adds.
     """
 
     registers: int
@@ -49,7 +52,8 @@ class Resources:
 def resources(compiled: Compiled) -> dict[str, Resources]:
     """Resources of each kernel, by its mangled name.
 
-    Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError where its wheel is not installed.
+    Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError where its wheel
+    is not installed.
     """
     cubin, log = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
     sections = dict(_sections(cubin))
@@ -80,7 +84,8 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
 
 
 def sass(compiled: Compiled) -> str | None:
-    """The machine code of all kernels with the lines it comes from; None where nvdisasm or ptxas is not installed.
+    """The machine code of all kernels with the lines it comes from; None where nvdisasm or ptxas is
+    not installed.
 
     Raises CompileFailed with the assembler's words.
     """
@@ -90,7 +95,9 @@ def sass(compiled: Compiled) -> str | None:
     cubin, _ = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
     with scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        done = toolkit.run([str(disassembler), "--print-code", "--print-line-info", "kernel.cubin"], folder)
+        done = toolkit.run(
+            [str(disassembler), "--print-code", "--print-line-info", "kernel.cubin"], folder
+        )
     if done.returncode:
         raise CompileFailed(f"nvdisasm: {(done.stderr or done.stdout).strip()}")
     return done.stdout
@@ -101,7 +108,11 @@ def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]
     """The cubin, and what ptxas says of it."""
     key = compiler_cache.key_of([ptx, architecture, str(registers), repr(toolkit.versions())])
     record = compiler_cache.load("cubin", key)
-    if record is not None and isinstance(record.get("cubin"), str) and isinstance(record.get("log"), str):
+    if (
+        record is not None
+        and isinstance(record.get("cubin"), str)
+        and isinstance(record.get("log"), str)
+    ):
         return base64.b64decode(record["cubin"]), record["log"]
     assembler = toolkit.program("ptxas")
     if assembler is None:
@@ -111,7 +122,15 @@ def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]
     limit = [f"--maxrregcount={registers}"] if registers else []
     with scratch() as folder:
         (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        arguments = [f"-arch=sm_{architecture}", "-lineinfo", "-v", *limit, "kernel.ptx", "-o", "kernel.cubin"]
+        arguments = [
+            f"-arch=sm_{architecture}",
+            "-lineinfo",
+            "-v",
+            *limit,
+            "kernel.ptx",
+            "-o",
+            "kernel.cubin",
+        ]
         done = toolkit.run([str(assembler), *arguments], folder)
         if done.returncode:
             raise CompileFailed((done.stderr or done.stdout).strip())
@@ -131,13 +150,21 @@ def _product(extents: tuple[int, ...]) -> int:
 
 
 def _sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the sections; one without contents in the file is as many zeros as it is long."""
-    table, size, count, names = (*struct.unpack_from("<Q", elf, 40), *struct.unpack_from("<HHH", elf, 58))
+    """Names and contents of the sections; one without contents in the file is as many zeros as it
+    is long.
+    """
+    table, size, count, names = (
+        *struct.unpack_from("<Q", elf, 40),
+        *struct.unpack_from("<HHH", elf, 58),
+    )
     headers = [struct.unpack_from("<IIQQQQIIQQ", elf, table + k * size) for k in range(count)]
     at = headers[names][4]
     for name, kind, _, _, offset, length, *_ in headers:
         end = elf.index(0, at + name)
-        yield elf[at + name : end].decode(), bytes(length) if kind == 8 else elf[offset : offset + length]
+        yield (
+            elf[at + name : end].decode(),
+            bytes(length) if kind == 8 else elf[offset : offset + length],
+        )
 
 
 def _symbols(sections: dict[str, bytes]) -> list[str]:

@@ -1,14 +1,16 @@
-"""CUDA source to PTX, by NVIDIA's own compiler from PyPI: no GPU, no driver, and for most sources no host compiler.
+"""CUDA source to PTX, by NVIDIA's own compiler from PyPI: no GPU, no driver, and for most sources
+no host compiler.
 
-A source goes to the run-time compiler (NVRTC) first, in this process and in milliseconds. What it refuses, such as a file with
-host code, goes to nvcc, where its wheel and a host's C++ compiler are there. What both refuse is refused in the compiler's words.
+A source goes to the run-time compiler (NVRTC) first, in this process and in milliseconds. What it
+refuses, such as a file with host code, goes to nvcc, where its wheel and a host's C++ compiler are
+there. What both refuse is refused in the compiler's words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,9 +34,18 @@ __all__ = [
     "sass",
 ]
 
-_TEMPLATE = re.compile(r"\btemplate\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>\s*(?:[\w\s]|\([^()]*\))*?__global__(?P<head>[^;{]*)")
+_TEMPLATE = re.compile(
+    r"\btemplate\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>\s*(?:[\w\s]|\([^()]*\))*?__global__(?P<head>[^;{]*)"
+)
 _KERNEL_NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*\(")
-_NOT_NAMES = ("__launch_bounds__", "__attribute__", "__maxnreg__", "__cluster_dims__", "alignas", "decltype")
+_NOT_NAMES = (
+    "__launch_bounds__",
+    "__attribute__",
+    "__maxnreg__",
+    "__cluster_dims__",
+    "alignas",
+    "decltype",
+)
 _FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
 
 
@@ -42,10 +53,12 @@ _FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$',
 class Compiled:
     """A compiled source.
 
-    file: what messages and lines call the source; ptx: with `.loc` lines, whose `.file` names are `file` and the plain names of
-    headers; kernels: every .entry; debug: the variables; warnings: the compiler's; templates: names of kernels' templates that the
-    source asks no instance of; dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or "nvcc";
-    architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the options set no limit.
+    file: what messages and lines call the source; ptx: with `.loc` lines, whose `.file` names are
+    `file` and the plain names of headers; kernels: every .entry; debug: the variables; warnings:
+    the compiler's; templates: names of kernels' templates that the source asks no instance of;
+    dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
+    "nvcc"; architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the
+    options set no limit.
     """
 
     source: str
@@ -67,33 +80,57 @@ class Compiled:
     def from_dict(cls, data: dict[str, Any]) -> Compiled:
         """Raises TypeError, KeyError and ValueError for what `to_dict` did not make."""
         kernels = tuple(
-            KernelInfo(**{**kernel, "parameters": tuple(Parameter(**p) for p in kernel["parameters"])}) for kernel in data["kernels"]
+            KernelInfo(
+                **{**kernel, "parameters": tuple(Parameter(**p) for p in kernel["parameters"])}
+            )
+            for kernel in data["kernels"]
         )
         shared = tuple((name, element) for name, element in data["dynamic_shared"])
         debug, templates = DebugInfo.from_dict(data["debug"]), tuple(data["templates"])
-        return cls(**{**data, "kernels": kernels, "debug": debug, "templates": templates, "dynamic_shared": shared})
+        return cls(
+            **{
+                **data,
+                "kernels": kernels,
+                "debug": debug,
+                "templates": templates,
+                "dynamic_shared": shared,
+            }
+        )
 
 
 def compile_source(
-    source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False, compiler: str = ""
+    source: str,
+    options: Sequence[str] = (),
+    file: str = "kernel.cu",
+    extern_c: bool = False,
+    compiler: str = "",
 ) -> Compiled:
     """Compiles CUDA `source`, or takes it from the cache.
 
-    options: nvcc's, see compiler_options; file: what messages call the source, and with a folder before its name where its
-    includes are looked for; extern_c: put the source into `extern "C" { }`, as PyCUDA does unless told otherwise;
+    options: nvcc's, see compiler_options; file: what messages call the source, and with a folder
+    before its name where its includes are looked for; extern_c: put the source into `extern "C" {
+    }`, as PyCUDA does unless told otherwise;
     compiler: "nvrtc" or "nvcc" for this one only, else the first that takes the source.
-    Raises CompileFailed with the compiler's own text and the source's lines, and toolkit.ToolkitMissingError.
+    Raises CompileFailed with the compiler's own text and the source's lines, and
+    toolkit.ToolkitMissingError.
     """
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)
-    return _compiled(source, file, extern_c, read, tuple(folders), tuple(included.items()), compiler)
+    return _compiled(
+        source, file, extern_c, read, tuple(folders), tuple(included.items()), compiler
+    )
 
 
 def _folders(file: str, options: Options) -> list[Path]:
-    """The folders whose files a source may include: its own, where its name has one, and those of -I."""
+    """The folders whose files a source may include: its own, where its name has one, and those of
+    -I.
+    """
     own = Path(file).parent if "/" in file and Path(file).is_file() else None
-    return [path.absolute() for path in ([own] if own else []) + [Path(path) for path in options.include_paths]]
+    return [
+        path.absolute()
+        for path in ([own] if own else []) + [Path(path) for path in options.include_paths]
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -103,7 +140,16 @@ def _compiled(
 ) -> Compiled:  # fmt: skip
     text = front_ends.Text(source, file, extern_c, options, folders)
     key = compiler_cache.key_of(
-        [source, file, str(extern_c), repr(options), repr(folders), repr(included), compiler, front_ends.fingerprint()]
+        [
+            source,
+            file,
+            str(extern_c),
+            repr(options),
+            repr(folders),
+            repr(included),
+            compiler,
+            front_ends.fingerprint(),
+        ]
     )
     if (record := compiler_cache.load("ptx", key)) is not None:
         try:
@@ -117,9 +163,15 @@ def _compiled(
 
 def _compile(text: front_ends.Text, compiler: str) -> Compiled:
     translation = front_ends.translate(text, compiler)
-    ptx = _FILE_LINE.sub(lambda m: f'{m[1]}"{debug_info.short_path(m[2], text.file)}"', translation.ptx)
+    ptx = _FILE_LINE.sub(
+        lambda m: f'{m[1]}"{debug_info.short_path(m[2], text.file)}"', translation.ptx
+    )
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
-    dynamic = tuple((v.name, v.element or "char") for v in debug.variables if v.space == "shared" and v.extents == (0,))
+    dynamic = tuple(
+        (v.name, v.element or "char")
+        for v in debug.variables
+        if v.space == "shared" and v.extents == (0,)
+    )
     return Compiled(
         text.source, text.file, ptx, kernels, debug, translation.warnings, _unused_templates(text.source, kernels), dynamic,
         translation.compiler, text.options.architecture, text.options.registers,
@@ -132,7 +184,11 @@ def _unused_templates(source: str, kernels: tuple[KernelInfo, ...]) -> tuple[str
         return ()
     code, names = includes.without_comments(source), []
     for template in _TEMPLATE.finditer(code):
-        found = [m["name"] for m in _KERNEL_NAME.finditer(template["head"]) if m["name"] not in _NOT_NAMES]
+        found = [
+            m["name"]
+            for m in _KERNEL_NAME.finditer(template["head"])
+            if m["name"] not in _NOT_NAMES
+        ]
         names += found[:1]
     known = {kernel.name.partition("<")[0].split("::")[-1] for kernel in kernels}
     return tuple(name for name in dict.fromkeys(names) if name not in known)

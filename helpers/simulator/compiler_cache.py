@@ -1,7 +1,8 @@
-"""Compiled sources on disk, so that the same text is compiled once: JSON files under a key of everything that they depend on.
+"""Compiled sources on disk, so that the same text is compiled once: JSON files under a key of
+everything that they depend on.
 
-A cache is a help and never a need: a file that is damaged, cut short or somebody else's is made anew, and where the folder cannot
-be written to, each process compiles for itself.
+A cache is a help and never a need: a file that is damaged, cut short or somebody else's is made
+anew, and where the folder cannot be written to, each process compiles for itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def key_of(parts: Iterable[str]) -> str:
     digest = hashlib.sha256(str(FORMAT).encode())
     for part in parts:
         encoded = part.encode(errors="surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)  # lengths, so that ("ab", "c") != ("a", "bc")
+        digest.update(
+            len(encoded).to_bytes(8, "little") + encoded
+        )  # lengths, so that ("ab", "c") != ("a", "bc")
     return digest.hexdigest()[:32]
 
 

@@ -1,7 +1,7 @@
 """The options of nvcc that a program may give: which of them mean something here, and which do not.
 
-What changes a kernel's meaning is passed on to NVIDIA's compiler, what steers speed, files or messages is passed over, and what
-nobody knows is refused.
+What changes a kernel's meaning is passed on to NVIDIA's compiler, what steers speed, files or
+messages is passed over, and what nobody knows is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from .toolchain import CompileFailed
 
-# Names in CUDA's own headers: nvcc applies -D to these, too, and `template <typename 16>` does not compile.
+# Names in CUDA's own headers: nvcc applies -D to these, too, and `template <typename 16>` does not
+# compile.
 _IN_CUDAS_HEADERS = re.compile(r"[TUa-fhknpstv-z]")
 _LONG = {
     "--define-macro": "-D",
@@ -41,7 +42,8 @@ _SWITCHES = {
 _VALUES = ("--std", "--ftz", "--prec-div", "--prec-sqrt", "--fmad")
 # Language extensions that nvcc asks a switch for; the run-time compiler has no such switches.
 _ONLY_NVCC = re.compile(r"--?(?:expt-)?(?:relaxed-constexpr|extended-lambda)")
-# Passed over: optimisation that keeps the meaning, debugging, messages, files, the host's compiler and linker.
+# Passed over: optimisation that keeps the meaning, debugging, messages, files, the host's compiler
+# and linker.
 _WITHOUT_VALUE = re.compile(
     r"-O\d?|-Ofast|-G|-g|-lineinfo|-v|-m64|-c|-dc|-dw|-ptx|-cubin|-fatbin|-keep|-clean|-res-usage|-src-in-ptx|-dlto|-E|-M|-time"
     r"|-ewp|-Wno-[\w-]+|-Wreorder|-Wext-lambda-captures-this|-l\w+|-L.+|-fPIC|-Wall|-Wextra|-forward-unknown-to-host-compiler"
@@ -63,8 +65,9 @@ _WITH_VALUE = (
 class Options:
     """What the options of one compilation mean.
 
-    macros: preprocessor lines, in the order given; include_paths: folders of -I; flags: for either of NVIDIA's compilers;
-    nvcc_flags: for nvcc only; architecture: "90" or "90a"; registers: of -maxrregcount, 0 where it is not given.
+    macros: preprocessor lines, in the order given; include_paths: folders of -I; flags: for either
+    of NVIDIA's compilers; nvcc_flags: for nvcc only; architecture: "90" or "90a"; registers: of
+    -maxrregcount, 0 where it is not given.
     """
 
     macros: str = ""
@@ -76,10 +79,11 @@ class Options:
 
 
 def read(options: Sequence[object]) -> Options:
-    """Reads nvcc's options as PyCUDA takes them: words, of which one may be the value of the word before it.
+    """Reads nvcc's options as PyCUDA takes them: words, of which one may be the value of the word
+    before it.
 
-    Raises toolchain.CompileFailed for an option that nobody knows, for one that lacks its value, and for a macro that would break
-    CUDA's own headers on a GPU.
+    Raises toolchain.CompileFailed for an option that nobody knows, for one that lacks its value,
+    and for a macro that would break CUDA's own headers on a GPU.
     """
     macros: list[str] = []
     paths: list[str] = []
@@ -99,7 +103,9 @@ def read(options: Sequence[object]) -> Options:
             architecture = "90a" if value.strip() in ("sm_90a", "compute_90a") else architecture
         elif name == "--maxrregcount":
             if not value.strip().isdigit():
-                raise CompileFailed(f"-maxrregcount takes a whole number of registers, was given {value!r}")
+                raise CompileFailed(
+                    f"-maxrregcount takes a whole number of registers, was given {value!r}"
+                )
             registers = int(value)
         elif name in _VALUES:
             flags.append(f"{name}={value}")
@@ -113,7 +119,14 @@ def read(options: Sequence[object]) -> Options:
                 "-prec-div, -prec-sqrt, -restrict, -maxrregcount and -arch, and passes over nvcc's options for optimisation, "
                 "debugging, messages and the host's compiler (-O3, -G, -lineinfo, -Xptxas ...)"
             )
-    return Options("\n".join(macros), tuple(paths), tuple(dict.fromkeys(flags)), tuple(only_nvcc), architecture, registers)
+    return Options(
+        "\n".join(macros),
+        tuple(paths),
+        tuple(dict.fromkeys(flags)),
+        tuple(only_nvcc),
+        architecture,
+        registers,
+    )
 
 
 def _next(words: list[str]) -> tuple[str, str]:
@@ -141,7 +154,9 @@ def _value(name: str, words: list[str]) -> str:
 
 
 def _definition(text: str) -> str:
-    """The preprocessor line of `-Dtext`. A macro of the command line becomes a line because NVRTC's own header would see it."""
+    """The preprocessor line of `-Dtext`. A macro of the command line becomes a line because NVRTC's
+    own header would see it.
+    """
     name, equals, value = text.partition("=")
     if _IN_CUDAS_HEADERS.fullmatch(name.strip()):
         raise CompileFailed(

@@ -1,4 +1,6 @@
-"""The two compilers that make PTX of CUDA source: NVRTC in this process, and nvcc with the host's compiler behind it."""
+"""The two compilers that make PTX of CUDA source: NVRTC in this process, and nvcc with the host's
+compiler behind it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ _SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
 _STACK_BYTES = 64 << 20
 _POLL_S = 0.1
-# The compiler looks for a source's includes in its folder first. A text has none, and the working folder is none of its own.
+# The compiler looks for a source's includes in its folder first. A text has none, and the working
+# folder is none of its own.
 _NOWHERE = "/no-such-folder"
 _SHARED = re.compile(r"\b__shared__\b")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
@@ -53,7 +56,9 @@ class Text:
 
 @dataclass(frozen=True)
 class Translation:
-    """PTX to run, PTX of a debug compilation ("" where that failed), the compiler's warnings, and which compiler it was."""
+    """PTX to run, PTX of a debug compilation ("" where that failed), the compiler's warnings, and
+    which compiler it was.
+    """
 
     ptx: str
     debug_ptx: str
@@ -63,15 +68,25 @@ class Translation:
 
 @cache
 def fingerprint() -> str:
-    """What decides the result beside the text and its options: the versions of the compilers, and what this module adds."""
+    """What decides the result beside the text and its options: the versions of the compilers, and
+    what this module adds.
+    """
     host = toolkit.host_compiler()
     return compiler_cache.key_of(
-        [repr(toolkit.versions()), str(host), _SEEN_BY_BOTH, standard_headers.PRELUDE, repr(standard_headers.headers())]
+        [
+            repr(toolkit.versions()),
+            str(host),
+            _SEEN_BY_BOTH,
+            standard_headers.PRELUDE,
+            repr(standard_headers.headers()),
+        ]
     )
 
 
 def translate(text: Text, compiler: str = "") -> Translation:
-    """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given. Raises CompileFailed."""
+    """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given.
+    Raises CompileFailed.
+    """
     nvcc, host = toolkit.program("nvcc"), toolkit.host_compiler()
     has_nvcc = nvcc is not None and host is not None
     if compiler:
@@ -87,7 +102,8 @@ def translate(text: Text, compiler: str = "") -> Translation:
     try:
         return _by_nvcc(text)
     except CompileFailed as refused:
-        # Both refuse in the same words, but only the first shows the source's lines as they are written.
+        # Both refuse in the same words, but only the first shows the source's lines as they are
+        # written.
         raise (refused if _NEEDS_HOST.search(first.message) else first) from None
 
 
@@ -96,8 +112,14 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     if not _NEEDS_HOST.search(refused.message):
         return refused
     message = _NO_JIT.sub(" without nvcc", refused.message)
-    needed = toolkit.install_command("nvidia-cuda-nvcc") if no_nvcc else "a C++ compiler (such as: sudo apt install g++)"
-    return CompileFailed(f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; missing here: {needed}")
+    needed = (
+        toolkit.install_command("nvidia-cuda-nvcc")
+        if no_nvcc
+        else "a C++ compiler (such as: sudo apt install g++)"
+    )
+    return CompileFailed(
+        f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; missing here: {needed}"
+    )
 
 
 # ---- NVRTC ----
@@ -110,7 +132,8 @@ def _by_nvrtc(text: Text) -> Translation:
         places = _host_functions(refused.message)
         if not places:
             raise
-    # Helpers without `__device__` that only host code or constant expressions call: constexpr functions above all.
+    # Helpers without `__device__` that only host code or constant expressions call: constexpr
+    # functions above all.
     translation = _with_flags(text, ("--device-as-default-execution-space",))
     for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
         if (file, line) in places:
@@ -122,7 +145,9 @@ def _by_nvrtc(text: Text) -> Translation:
 
 
 def _host_functions(message: str) -> set[tuple[str, int]]:
-    """File and line of each function without an execution space, where the compiler has nothing else to refuse."""
+    """File and line of each function without an execution space, where the compiler has nothing
+    else to refuse.
+    """
     errors = re.findall(r"^(.*)\((\d+)\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
     if not all(_HOST_FUNCTION.match(text) for _, _, text in errors) or "Error limit" in message:
         return set()
@@ -131,25 +156,42 @@ def _host_functions(message: str) -> set[tuple[str, int]]:
 
 def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
-    flags = [f"--gpu-architecture=compute_{text.options.architecture}", *folders, *text.options.flags, *more]
+    flags = [
+        f"--gpu-architecture=compute_{text.options.architecture}",
+        *folders,
+        *text.options.flags,
+        *more,
+    ]
     before = standard_headers.PRELUDE
     ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
     attempts = [(before, text.source)]
     if ".shared" in ptx:
-        # Arrays in shared memory as plain local ones: of those, the debug information tells the types.
-        attempts.insert(0, (before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source)))
+        # Arrays in shared memory as plain local ones: of those, the debug information tells the
+        # types.
+        attempts.insert(
+            0, (before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source))
+        )
     debug = ""
     for prelude, source in attempts:
         try:
-            debug, _ = _nvrtc(text.whole(prelude, source), [*flags, "-G", "--disable-warnings"], text.file, text.folders)
+            debug, _ = _nvrtc(
+                text.whole(prelude, source),
+                [*flags, "-G", "--disable-warnings"],
+                text.file,
+                text.folders,
+            )
             break
         except CompileFailed:
             continue
     return Translation(ptx, debug, warnings, "nvrtc")
 
 
-def _nvrtc(text: str, options: Sequence[str], file: str, folders: Sequence[Path]) -> tuple[str, str]:
-    """PTX and warnings. Raises CompileFailed. Ctrl-C ends the wait, not the compilation, which has a thread of its own."""
+def _nvrtc(
+    text: str, options: Sequence[str], file: str, folders: Sequence[Path]
+) -> tuple[str, str]:
+    """PTX and warnings. Raises CompileFailed. Ctrl-C ends the wait, not the compilation, which has
+    a thread of its own.
+    """
     done: list[tuple[str, str] | BaseException] = []
 
     def compile_it() -> None:
@@ -172,19 +214,30 @@ def _nvrtc(text: str, options: Sequence[str], file: str, folders: Sequence[Path]
     return done[0]
 
 
-def _nvrtc_call(text: str, options: Sequence[str], file: str, folders: Sequence[Path]) -> tuple[str, str]:
+def _nvrtc_call(
+    text: str, options: Sequence[str], file: str, folders: Sequence[Path]
+) -> tuple[str, str]:
     library, program = toolkit.nvrtc(), ctypes.c_void_p()
     names, headers = list(standard_headers.headers()), list(standard_headers.headers().values())
     status = library.nvrtcCreateProgram(
-        ctypes.byref(program), _c_text(text), _c_text(f"{_NOWHERE}/{file}"), len(names), _c_texts(headers), _c_texts(names)
+        ctypes.byref(program),
+        _c_text(text),
+        _c_text(f"{_NOWHERE}/{file}"),
+        len(names),
+        _c_texts(headers),
+        _c_texts(names),
     )
     if status:
-        raise CompileFailed(f"{file}: the compiler does not take this source ({library.nvrtcGetErrorString(status).decode()})")
+        raise CompileFailed(
+            f"{file}: the compiler does not take this source ({library.nvrtcGetErrorString(status).decode()})"
+        )
     try:
         status = library.nvrtcCompileProgram(program, len(options), _c_texts(options))
         log = _result(library, program, "ProgramLog")
         if status:
-            raise CompileFailed(_plain(log, folders) or library.nvrtcGetErrorString(status).decode())
+            raise CompileFailed(
+                _plain(log, folders) or library.nvrtcGetErrorString(status).decode()
+            )
         return _result(library, program, "PTX"), _plain(log, folders)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
@@ -207,8 +260,14 @@ def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
 
 
 def _plain(log: str, folders: Sequence[Path]) -> str:
-    """The compiler's messages without its general remarks and the folders before the names of files."""
-    log = re.sub(r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n', "", log)
+    """The compiler's messages without its general remarks and the folders before the names of
+    files.
+    """
+    log = re.sub(
+        r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n',
+        "",
+        log,
+    )
     for folder in (_NOWHERE, *toolkit.include_directories(), *folders):
         log = log.replace(f"{folder}/", "")
     return log.strip()
@@ -218,9 +277,11 @@ def _plain(log: str, folders: Sequence[Path]) -> str:
 
 
 def _shared_as_local(source: str) -> str:
-    """The source with `__shared__` taken from arrays inside functions, by a macro that is empty, and kept on all others.
+    """The source with `__shared__` taken from arrays inside functions, by a macro that is empty,
+    and kept on all others.
 
-    Every line stays in its place. `extern` ones and those outside functions keep the attribute; `static` goes with `__shared__`.
+    Every line stays in its place. `extern` ones and those outside functions keep the attribute;
+    `static` goes with `__shared__`.
     """
     code = without_comments(source)
     pieces, end = [], 0
@@ -240,18 +301,22 @@ def _shared_as_local(source: str) -> str:
 
 
 def _statement(code: str, position: int) -> tuple[int, int]:
-    """Where the declaration around `position` begins and ends; a macro's definition does so with its line."""
+    """Where the declaration around `position` begins and ends; a macro's definition does so with
+    its line.
+    """
     line = code.rfind("\n", 0, position) + 1
     if code[line:position].lstrip().startswith("#"):
         end = code.find("\n", position)
         return line, end if end >= 0 else len(code)
     start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
-    end = re.compile(r"[;={]|\Z").search(code, position)
-    return start, end.start() if end else len(code)
+    stop = re.compile(r"[;={]|\Z").search(code, position)
+    return start, stop.start() if stop else len(code)
 
 
 def _inside_function(code: str, position: int) -> bool:
-    """Whether a brace is open at `position` that is none of a namespace or of `extern "C"`; in a macro's definition, always."""
+    """Whether a brace is open at `position` that is none of a namespace or of `extern "C"`; in a
+    macro's definition, always.
+    """
     line = code.rfind("\n", 0, position) + 1
     if code[line:position].lstrip().startswith("#"):
         return True
@@ -272,11 +337,26 @@ def _inside_function(code: str, position: int) -> bool:
 def _by_nvcc(text: Text) -> Translation:
     with scratch() as folder:
         (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
-        flags = [f"-arch=sm_{text.options.architecture}", *text.options.flags, *text.options.nvcc_flags]
+        flags = [
+            f"-arch=sm_{text.options.architecture}",
+            *text.options.flags,
+            *text.options.nvcc_flags,
+        ]
         flags += [f"-I{path}" for path in text.folders]
-        command = [str(toolkit.program("nvcc")), "-ptx", "-ccbin", str(toolkit.host_compiler()), *flags, "source.cu"]
+        command = [
+            str(toolkit.program("nvcc")),
+            "-ptx",
+            "-ccbin",
+            str(toolkit.host_compiler()),
+            *flags,
+            "source.cu",
+        ]
         # A message shows no line of a file that `#line` names: g++ would open it.
-        quiet = ["-Xcompiler", "-fno-diagnostics-show-caret"] if "g++" in str(toolkit.host_compiler()) else []
+        quiet = (
+            ["-Xcompiler", "-fno-diagnostics-show-caret"]
+            if "g++" in str(toolkit.host_compiler())
+            else []
+        )
         debug = subprocess.Popen(
             [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -299,5 +379,9 @@ def _by_nvcc(text: Text) -> Translation:
 
 
 def _without_folder(log: str, folder: Path, file: str, folders: Sequence[Path]) -> str:
-    log = log.replace(f"{folder}/source.cu", file).replace(f"{folder}/", "").replace('"source.cu"', f'"{file}"')
+    log = (
+        log.replace(f"{folder}/source.cu", file)
+        .replace(f"{folder}/", "")
+        .replace('"source.cu"', f'"{file}"')
+    )
     return _plain(log.replace("source.cu:", f"{file}:"), folders)

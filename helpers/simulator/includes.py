@@ -24,15 +24,19 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _DIRECTIVE = re.compile(
-    r"^\s*(?:\#|%:|\?\?=)\s*(?P<word>include_next|include|import|embed)\b\s*(?P<operand>[^\n]*)", re.MULTILINE | re.VERBOSE
+    r"^\s*(?:\#|%:|\?\?=)\s*(?P<word>include_next|include|import|embed)\b\s*(?P<operand>[^\n]*)",
+    re.MULTILINE | re.VERBOSE,
 )
 # Wherever a directive could stand, whatever comments and literals there are.
 _ANYWHERE = re.compile(
-    r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?P<word>include_next|include|import|embed)\b(?P<operand>[^\n]*)", re.MULTILINE
+    r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?P<word>include_next|include|import|embed)\b(?P<operand>[^\n]*)",
+    re.MULTILINE,
 )
 _ASKED = re.compile(r"\b__has_(?:include(?:_next)?|embed)\s*\(\s*(?P<operand>[^)\n]*)")
 _FILE = re.compile(r'"(?P<quoted>[^"\n]*)"|<(?P<angled>[^>\n]*)>')
-_DEFINITION = re.compile(r"^\s*(?:#|%:|\?\?=)\s*define[ \t]+(?P<name>\w+)(?P<value>[^\n]*)", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^\s*(?:#|%:|\?\?=)\s*define[ \t]+(?P<name>\w+)(?P<value>[^\n]*)", re.MULTILINE
+)
 _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -66,7 +70,9 @@ def without_comments(text: str) -> str:
         if match["comment"] or match["raw"]:
             return re.sub(r"[^\n]", " ", words)
         if match["literal"] and words != '"C"':  # of extern "C"
-            return words[0] + re.sub(r"[^\n]", " ", words[1:-1]) + words[-1] if len(words) > 1 else " "
+            return (
+                words[0] + re.sub(r"[^\n]", " ", words[1:-1]) + words[-1] if len(words) > 1 else " "
+            )
         return words
 
     return _TOKEN.sub(blank, text)
@@ -79,7 +85,11 @@ def _operands(text: str) -> Iterator[tuple[str, int]]:
         plain = view if doubtful else _without(view)
         for pattern in (_ANYWHERE if doubtful else _DIRECTIVE, _ASKED):
             for found in pattern.finditer(plain):
-                operand = re.sub(r"/\*.*?\*/|//.*", " ", found["operand"]) if doubtful else found["operand"]
+                operand = (
+                    re.sub(r"/\*.*?\*/|//.*", " ", found["operand"])
+                    if doubtful
+                    else found["operand"]
+                )
                 yield operand.strip(), view.count("\n", 0, found.start("operand")) + 1
 
 
@@ -97,7 +107,9 @@ def _without(text: str) -> str:
 
 
 def _lone_quote(text: str) -> bool:
-    return any(m["literal"] and (len(m[0]) < 2 or m[0][0] != m[0][-1]) for m in _TOKEN.finditer(text))
+    return any(
+        m["literal"] and (len(m[0]) < 2 or m[0][0] != m[0][-1]) for m in _TOKEN.finditer(text)
+    )
 
 
 def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator[tuple[str, bool]]:
@@ -106,22 +118,34 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
         yield (named["quoted"], True) if named["quoted"] is not None else (named["angled"], False)
         return
     macro = _MACRO.fullmatch(operand)
-    values = [m["value"].strip() for text in texts for m in _DEFINITION.finditer(_without(text)) if macro and m["name"] == macro[0]]
-    for value in values:
+    defined = [
+        (m["name"], m["value"].strip())
+        for text in texts
+        for m in _DEFINITION.finditer(_without(text))
+    ]
+    names = {name for name, _ in defined}
+    for value in (value for name, value in defined if macro and name == macro[0]):
         named = _FILE.fullmatch(value)
-        if named is None:
+        # Inside angle brackets, the preprocessor goes on to replace names.
+        if named is None or (
+            named["angled"] is not None and names & set(_MACRO.findall(named["angled"]))
+        ):
             break
         yield (named["quoted"], True) if named["quoted"] is not None else (named["angled"], False)
     else:
-        if macro is not None:  # without a definition here, the compiler refuses it, or one of its own headers gave it
+        if (
+            macro is not None
+        ):  # without a definition here, the compiler refuses it, or one of its own headers gave it
             return
     raise CompileFailed(
-        f'{file}({line}): error: #include {operand} -- the simulator takes the name of a file in quotes or angle brackets only, '
+        f"{file}({line}): error: #include {operand} -- the simulator takes the name of a file in quotes or angle brackets only, "
         f'or a macro that is defined as one, such as #define HEADER "tile.cuh"'
     )
 
 
-def _place(included: str, quoted: bool, file: str, line: int, folder: Path | None, folders: Sequence[Path]) -> Path | None:
+def _place(
+    included: str, quoted: bool, file: str, line: int, folder: Path | None, folders: Sequence[Path]
+) -> Path | None:
     """The file of `folders` that is meant; None for one of CUDA's or the host's. Raises toolchain.CompileFailed for any other."""
     asked = f'"{included}"' if quoted else f"<{included}>"
     if included.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", included):

@@ -70,7 +70,6 @@ _FUNCTIONS = (
 ).split()
 PRELUDE = (
     "#define _CG_LIMIT_INCLUDED_DEPENDENCIES 1\n"
-
     f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\ntypedef unsigned short ushort;\ntypedef unsigned int uint;\n"
     f"typedef unsigned long ulong;\n{_LIMITS}{_NUMBERS}namespace std {{ using ::size_t; using ::ptrdiff_t; "
     + " ".join(f"using ::{name};" for name in _FUNCTIONS)
@@ -121,9 +120,16 @@ typedef unsigned long uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_
 #define UINT64_C(value) value##UL
 """
 _INTEGER_NAMES = [
-    f"{sign}int{kind}{bits}_t" for sign in ("", "u") for kind in ("", "_least", "_fast") for bits in (8, 16, 32, 64)
+    f"{sign}int{kind}{bits}_t"
+    for sign in ("", "u")
+    for kind in ("", "_least", "_fast")
+    for bits in (8, 16, 32, 64)
 ] + ["intptr_t", "uintptr_t", "intmax_t", "uintmax_t"]
-_STD_INTEGERS = "#pragma once\n#include <stdint.h>\nnamespace std { " + " ".join(f"using ::{n};" for n in _INTEGER_NAMES) + " }\n"
+_STD_INTEGERS = (
+    "#pragma once\n#include <stdint.h>\nnamespace std { "
+    + " ".join(f"using ::{n};" for n in _INTEGER_NAMES)
+    + " }\n"
+)
 _FLOATS = """#pragma once
 #define FLT_RADIX 2
 #define FLT_MANT_DIG 24
@@ -167,7 +173,11 @@ _OWN = {
 # for nvcc, and a kernel's name would be another one. They take those above, as they take the host's from nvcc.
 _CHANGES = (
     ("cuda/std/cstdint", "#if !_CCCL_COMPILER(NVRTC)\n", "#include <cuda/std/climits>\n#if 1\n"),
-    ("cuda/std/detail/libcxx/include/cmath", "#if _CCCL_COMPILER(NVRTC)\n#  define INFINITY", "#if 0\n#  define INFINITY"),
+    (
+        "cuda/std/detail/libcxx/include/cmath",
+        "#if _CCCL_COMPILER(NVRTC)\n#  define INFINITY",
+        "#if 0\n#  define INFINITY",
+    ),
 )
 
 

@@ -1,7 +1,8 @@
-"""NVIDIA's compiler from PyPI: where the wheels' library, headers and programs lie, and their versions.
+"""NVIDIA's compiler from PyPI: where the wheels' library, headers and programs lie, and their
+versions.
 
-No GPU, driver or CUDA installation is needed or looked at: the same wheels give the same code on every machine. Nothing is
-searched for or loaded when this module is imported.
+No GPU, driver or CUDA installation is needed or looked at: the same wheels give the same code on
+every machine. Nothing is searched for or loaded when this module is imported.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def _install(what: str) -> ToolkitMissingError:
         return ToolkitMissingError(
             f"the simulator needs NVIDIA's compiler ({what}), which runs on Linux only: use WSL on Windows, a container on macOS"
         )
-    return ToolkitMissingError(f"the simulator needs NVIDIA's compiler, of which {what}: {install_command(*_WHEELS)}")
+    return ToolkitMissingError(
+        f"the simulator needs NVIDIA's compiler, of which {what}: {install_command(*_WHEELS)}"
+    )
 
 
 def install_command(*wheels: str) -> str:
@@ -68,7 +71,8 @@ def nvrtc() -> ctypes.CDLL:
     """The run-time compiler's library, loaded. Raises ToolkitMissingError."""
     library = root() / "lib"
     try:
-        # The library opens this one by its bare name, which the dynamic linker knows once it is loaded.
+        # The library opens this one by its bare name, which the dynamic linker knows once it is
+        # loaded.
         ctypes.CDLL(str(library / _BUILTINS))
         loaded = ctypes.CDLL(str(library / _LIBRARY))
     except OSError as error:
@@ -79,7 +83,9 @@ def nvrtc() -> ctypes.CDLL:
 
 @cache
 def program(name: str) -> Path | None:
-    """One of the wheels' programs ("nvcc", "ptxas", "nvdisasm"); None where its wheel is not installed."""
+    """One of the wheels' programs ("nvcc", "ptxas", "nvdisasm"); None where its wheel is not
+    installed.
+    """
     path = root() / "bin" / name
     return path if path.is_file() and os.access(path, os.X_OK) else None
 
@@ -87,7 +93,13 @@ def program(name: str) -> Path | None:
 @cache
 def host_compiler() -> Path | None:
     """A C++ compiler that nvcc can preprocess with: $CXX, g++ or clang++; None without one."""
-    for name in (os.environ.get("NVCC_CCBIN", ""), os.environ.get("CXX", ""), "g++", "c++", "clang++"):
+    for name in (
+        os.environ.get("NVCC_CCBIN", ""),
+        os.environ.get("CXX", ""),
+        "g++",
+        "c++",
+        "clang++",
+    ):
         if name and (found := shutil.which(name)):
             return Path(found)
     return None
@@ -106,7 +118,9 @@ def version() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """The versions of the wheels that are installed, by name: what a cache of compiled code depends on."""
+    """The versions of the wheels that are installed, by name: what a cache of compiled code depends
+    on.
+    """
     names = (*_WHEELS, "nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
     found = {}
     for name in names:
