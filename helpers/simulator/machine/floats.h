@@ -101,14 +101,11 @@ template <class Format> class Results {
         if constexpr (is_short<Format>) {
             alignas(64) std::uint16_t words[Format::count];
             narrow_values<Format>(copy_, words, flags_ & FTZ);
-            if constexpr (Format::count == WARP_SIZE)
-                keep(reinterpret_cast<std::uint16_t*>(slot_), words, lanes_);
-            else
-                keep(reinterpret_cast<std::uint32_t*>(slot_), reinterpret_cast<const std::uint32_t*>(words), lanes_);
+            keep_bits<2 * Format::count / WARP_SIZE>(slot_, words, lanes_);
         } else {
             if constexpr (std::is_same_v<Format, Single>)
                 if (flags_ & FTZ) flush_values(copy_, copy_);
-            keep(reinterpret_cast<Value*>(slot_), copy_, lanes_);
+            keep_bits<sizeof(Value)>(slot_, copy_, lanes_);
         }
     }
 

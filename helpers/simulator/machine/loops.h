@@ -25,17 +25,24 @@ template <> struct Unsigned<1> { using type = std::uint8_t; };
 template <> struct Unsigned<2> { using type = std::uint16_t; };
 template <> struct Unsigned<4> { using type = std::uint32_t; };
 template <> struct Unsigned<8> { using type = std::uint64_t; };
+// The same, as a way to read values of any type.
+template <int bytes> struct AnyBits;
+template <> struct AnyBits<2> { typedef std::uint16_t __attribute__((may_alias)) type; };
+template <> struct AnyBits<4> { typedef std::uint32_t __attribute__((may_alias)) type; };
+template <> struct AnyBits<8> { typedef std::uint64_t __attribute__((may_alias)) type; };
 
 // result[l] = values[l] for the lanes that take part.
-template <class Bits> HALO_NOINLINE void keep_bits(Bits* result, const Bits* values, std::uint32_t lanes) {
+template <int bytes> HALO_NOINLINE void keep_bits(void* result, const void* values, std::uint32_t lanes) {
+    using Bits = typename AnyBits<bytes>::type;
+    Bits* out = static_cast<Bits*>(result);
+    const Bits* in = static_cast<const Bits*>(values);
     for (int l = 0; l < WARP_SIZE; ++l) {
         const Bits mask = static_cast<Bits>(-static_cast<Bits>(lanes >> l & 1));
-        result[l] = static_cast<Bits>((values[l] & mask) | (result[l] & static_cast<Bits>(~mask)));
+        out[l] = static_cast<Bits>((in[l] & mask) | (out[l] & static_cast<Bits>(~mask)));
     }
 }
 template <class T> HALO_INLINE void keep(T* result, const T* values, std::uint32_t lanes) {
-    using Bits = typename Unsigned<sizeof(T)>::type;
-    keep_bits(reinterpret_cast<Bits*>(result), reinterpret_cast<const Bits*>(values), lanes);
+    keep_bits<sizeof(T)>(result, values, lanes);
 }
 
 template <class T, class F> HALO_INLINE void all_lanes(T* result, std::uint32_t lanes, F f) {

@@ -9,82 +9,109 @@ using std::uint16_t;
 using std::uint32_t;
 using std::uint64_t;
 
-enum class Comparison { EQ, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NOT_A_NUMBER };
+enum Comparison { EQ, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, UNORDERED };
 
-template <Comparison c, class T> HALO_INLINE bool holds(T a, T b) {
+// Which lanes a comparison holds in. These few are compiled to vectors; all others follow from them.
+template <class T> HALO_NOINLINE uint32_t equal(const T* a, const T* b) {
+    return bits_where([=](int l) { return a[l] == b[l]; });
+}
+template <class T> HALO_NOINLINE uint32_t less(const T* a, const T* b) {
+    return bits_where([=](int l) { return a[l] < b[l]; });
+}
+template <class T> HALO_NOINLINE uint32_t not_greater(const T* a, const T* b) {
+    if constexpr (!std::is_floating_point_v<T>) return ~less(b, a);
+    return bits_where([=](int l) { return a[l] <= b[l]; });
+}
+template <class T> HALO_NOINLINE uint32_t ordered(const T* a, const T* b) {    // neither is a NaN
+    if constexpr (!std::is_floating_point_v<T>) return ~0u;
+    return bits_where([=](int l) { return (a[l] == a[l]) & (b[l] == b[l]); });
+}
+template <class T> HALO_NOINLINE uint32_t holds(Comparison c, const T* a, const T* b) {
     switch (c) {
-        case Comparison::EQ: return a == b;
-        case Comparison::NE: return std::is_floating_point_v<T> ? (a < b) | (a > b) : a != b;
-        case Comparison::LT: return a < b;
-        case Comparison::LE: return a <= b;
-        case Comparison::GT: return a > b;
-        case Comparison::GE: return a >= b;
-        case Comparison::EQU: return !((a < b) | (a > b));
-        case Comparison::NEU: return !(a == b);
-        case Comparison::LTU: return !(a >= b);
-        case Comparison::LEU: return !(a > b);
-        case Comparison::GTU: return !(a <= b);
-        case Comparison::GEU: return !(a < b);
-        case Comparison::NUM: return (a == a) & (b == b);
-        default: return (a != a) | (b != b);
+        case EQ: return equal(a, b);
+        case NE: return ~equal(a, b) & ordered(a, b);
+        case LT: return less(a, b);
+        case LE: return not_greater(a, b);
+        case GT: return less(b, a);
+        case GE: return not_greater(b, a);
+        case EQU: return equal(a, b) | ~ordered(a, b);
+        case NEU: return ~equal(a, b);
+        case LTU: return ~not_greater(b, a);
+        case LEU: return ~less(b, a);
+        case GTU: return ~not_greater(a, b);
+        case GEU: return ~less(a, b);
+        case NUM: return ordered(a, b);
+        default: return ~ordered(a, b);
     }
 }
 
-// How the slots of a type are read: integers as they are, floating-point numbers through their format.
-template <class T> struct Integer {
-    using Value = T;
-    static constexpr int count = WARP_SIZE;
-};
-template <class T> struct Read {
-    const T* values;
-    Read(const Lanes& w, const Instruction& i, int k) : values(w.at<const T>(i.operand[k])) {}
-    const T* get() const { return values; }
-};
-template <class Format> struct Reader { using type = Values<Format>; };
-template <class T> struct Reader<Integer<T>> { using type = Read<T>; };
-
-// Which lanes the comparison holds in: of pairs, all the lower halves and then all the upper ones.
+// Of pairs, all the lower halves and then all the upper ones.
 struct Outcome { uint32_t low, high; };
-template <class Format, Comparison c>
-HALO_NOINLINE Outcome compared(const Lanes& w, const Instruction& i, int k) {
-    const typename Reader<Format>::type first(w, i, k), second(w, i, k + 1);
-    const auto *a = first.get(), *b = second.get();
-    if constexpr (Format::count == 2 * WARP_SIZE) {
-        return {bits_where([=](int l) { return holds<c>(a[2 * l], b[2 * l]); }),
-                bits_where([=](int l) { return holds<c>(a[2 * l + 1], b[2 * l + 1]); })};
+template <class T> HALO_INLINE Outcome of_integers(const Lanes& w, const Instruction& i, int k, Comparison c) {
+    return {holds(c, source<T>(w, i, k), source<T>(w, i, k + 1)), 0};
+}
+template <class Format> HALO_NOINLINE Outcome of_floats(const Lanes& w, const Instruction& i, int k, Comparison c) {
+    const Values<Format> first(w, i, k), second(w, i, k + 1);
+    if constexpr (Format::count == WARP_SIZE) {
+        return {holds(c, first.get(), second.get()), 0};
     } else {
-        return {bits_where([=](int l) { return holds<c>(a[l], b[l]); }), 0};
+        float a[2][WARP_SIZE], b[2][WARP_SIZE];
+        for (int l = 0; l < 2 * WARP_SIZE; ++l) a[l % 2][l / 2] = first.get()[l], b[l % 2][l / 2] = second.get()[l];
+        return {holds(c, a[0], b[0]), holds(c, a[1], b[1])};
     }
 }
+// Comparison, type and join are numbers, not template arguments, wherever code is: there are 1,300 combinations.
+HALO_NOINLINE Outcome compared(const Lanes& w, const Instruction& i, int k, Type type, Comparison c) {
+    switch (type) {
+        case U16: return of_integers<uint16_t>(w, i, k, c);
+        case U32: return of_integers<uint32_t>(w, i, k, c);
+        case U64: return of_integers<uint64_t>(w, i, k, c);
+        case S16: return of_integers<std::int16_t>(w, i, k, c);
+        case S32: return of_integers<std::int32_t>(w, i, k, c);
+        case S64: return of_integers<std::int64_t>(w, i, k, c);
+        case F32: return of_floats<Single>(w, i, k, c);
+        case F64: return of_floats<Double>(w, i, k, c);
+        case F16: return of_floats<Half>(w, i, k, c);
+        case F16X2: return of_floats<HalfPair>(w, i, k, c);
+        case BF16: return of_floats<Brain>(w, i, k, c);
+        default: return of_floats<BrainPair>(w, i, k, c);
+    }
+}
+constexpr bool is_pair(Type type) { return type == F16X2 || type == BF16X2; }
 
-// What only depends on the outcome is not compiled once a comparison.
-enum class Join { NONE, AND, OR, XOR };
+enum Join { ALONE, AND, OR, XOR };
 uint32_t joined(Join join, uint32_t bits, uint32_t given) {
-    return join == Join::AND ? bits & given : join == Join::OR ? bits | given : join == Join::XOR ? bits ^ given : bits;
+    return join == AND ? bits & given : join == OR ? bits | given : join == XOR ? bits ^ given : bits;
 }
 // p|q, a, b, c: p is the comparison joined with c, q its opposite joined with c; of pairs, p is the lower half's, q the upper's.
-HALO_NOINLINE void put_predicates(Lanes& w, const Instruction& i, uint32_t lanes, uint32_t p, uint32_t q, Join join) {
-    const int with_join = join != Join::NONE, both = i.count == 4 + with_join;
+HALO_NOINLINE void put_predicates(Lanes& w, const Instruction& i, uint32_t lanes, Type type, Comparison c, Join join) {
+    const int with_join = join != ALONE, both = i.count == 4 + with_join;
+    const Outcome outcome = compared(w, i, 1 + both, type, c);
     const uint32_t given = with_join ? w.predicate(i.operand[3 + both]) : 0;
-    if (i.operand[0] != -1) keep_predicate(w.predicate(i.operand[0]), joined(join, p, given), lanes);
-    if (both && i.operand[1] != -1) keep_predicate(w.predicate(i.operand[1]), joined(join, q, given), lanes);
+    const uint32_t other = is_pair(type) ? outcome.high : ~outcome.low;
+    if (i.operand[0] != -1) keep_predicate(w.predicate(i.operand[0]), joined(join, outcome.low, given), lanes);
+    if (both && i.operand[1] != -1) keep_predicate(w.predicate(i.operand[1]), joined(join, other, given), lanes);
 }
-template <class Format, Comparison c, Join join> void set_predicate(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const Outcome outcome = compared<Format, c>(w, i, i.count == 4 + (join != Join::NONE) ? 2 : 1);
-    put_predicates(w, i, lanes, outcome.low, Format::count == 2 * WARP_SIZE ? outcome.high : ~outcome.low, join);
+template <Type type, Comparison c, Join join> void set_predicate(Lanes& w, const Instruction& i, uint32_t lanes) {
+    put_predicates(w, i, lanes, type, c, join);
 }
 
 // The same as a value: all ones or zero, 1.0 or 0.0, in each half where there are two.
-struct Yes { uint32_t low, high; };
-template <class Word> HALO_NOINLINE void put_value(Lanes& w, const Instruction& i, uint32_t lanes, Outcome outcome, Join join, Yes yes) {
-    const uint32_t given = join != Join::NONE ? w.predicate(i.operand[3]) : 0;
+HALO_NOINLINE void put_value(Lanes& w, const Instruction& i, uint32_t lanes, Type type, Comparison c, Join join, uint32_t yes) {
+    const Outcome outcome = compared(w, i, 1, type, c);
+    const uint32_t given = join != ALONE ? w.predicate(i.operand[3]) : 0, upper = is_pair(type) ? yes << 16 : 0;
     const uint32_t low = joined(join, outcome.low, given), high = joined(join, outcome.high, given);
-    all_lanes(result_of<Word>(w, i), lanes, [=](int l) {
-        return static_cast<Word>((low >> l & 1 ? yes.low : 0) | (high >> l & 1 ? yes.high : 0));
-    });
+    all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) { return (low >> l & 1 ? yes : 0) | (high >> l & 1 ? upper : 0); });
 }
-template <class Format, Comparison c, Join join, class Word, uint32_t yes> void set_value(Lanes& w, const Instruction& i, uint32_t lanes) {
-    put_value<Word>(w, i, lanes, compared<Format, c>(w, i, 1), join, {yes, Format::count == 2 * WARP_SIZE ? yes << 16 : 0});
+HALO_NOINLINE void put_short(Lanes& w, const Instruction& i, uint32_t lanes, Type type, Comparison c, uint32_t yes) {
+    const uint32_t bits = compared(w, i, 1, type, c).low;
+    all_lanes(result_of<uint16_t>(w, i), lanes, [=](int l) { return static_cast<uint16_t>(bits >> l & 1 ? yes : 0); });
+}
+template <Type type, Comparison c, Join join, uint32_t yes> void set_value(Lanes& w, const Instruction& i, uint32_t lanes) {
+    put_value(w, i, lanes, type, c, join, yes);
+}
+template <Type type, Comparison c, uint32_t yes> void set_short(Lanes& w, const Instruction& i, uint32_t lanes) {
+    put_short(w, i, lanes, type, c, yes);
 }
 
 template <class Word> void select(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -123,64 +150,57 @@ template <class Word, int digits, Class wanted> void test(Lanes& w, const Instru
     keep_predicate(w.predicate(i.operand[0]), bits, lanes);
 }
 
+HALO_NOINLINE std::string two(const char* first, const char* second) { return std::string(first) + "." + second; }
 // NAME.comparison{.and, .or, .xor}.types
 HALO_NOINLINE void add_joined(const char* name, const char* comparison, const std::string& types, const Operation (&run)[4]) {
-    const std::string start = std::string(name) + "." + comparison;
+    const std::string start = two(name, comparison);
     const char* const joins[4] = {".", ".and.", ".or.", ".xor."};
     for (int k = 0; k < 4; ++k) operations().push_back({start + joins[k] + types, run[k]});
 }
-template <class Format, Comparison c> void setp(const char* name, const char* type) {
-    add_joined("setp", name, type, {set_predicate<Format, c, Join::NONE>, set_predicate<Format, c, Join::AND>,
-                                    set_predicate<Format, c, Join::OR>, set_predicate<Format, c, Join::XOR>});
+template <Type type, Comparison c> void setp(const char* comparison, const char* from) {
+    add_joined("setp", comparison, from, {set_predicate<type, c, ALONE>, set_predicate<type, c, AND>,
+                                          set_predicate<type, c, OR>, set_predicate<type, c, XOR>});
 }
-template <class Format, Comparison c, class Word, uint32_t yes> void set_as(const char* name, const std::string& types) {
-    add_joined("set", name, types, {set_value<Format, c, Join::NONE, Word, yes>, set_value<Format, c, Join::AND, Word, yes>,
-                                    set_value<Format, c, Join::OR, Word, yes>, set_value<Format, c, Join::XOR, Word, yes>});
+// set with a join is older than 16-bit formats: it is here for sources of 32 and 64 bits.
+template <Type type, Comparison c, uint32_t yes> void set_as(const char* comparison, const char* to, const char* from) {
+    if constexpr (type == U32 || type == S32 || type == U64 || type == S64 || type == F32 || type == F64)
+        add_joined("set", comparison, two(to, from), {set_value<type, c, ALONE, yes>, set_value<type, c, AND, yes>,
+                                                      set_value<type, c, OR, yes>, set_value<type, c, XOR, yes>});
+    else
+        add_operation("set", (two(comparison, to) + "." + from).c_str(), set_value<type, c, ALONE, yes>);
 }
-HALO_NOINLINE std::string two(const char* first, const char* second) { return std::string(first) + "." + second; }
-// Results of 32 bits (s32 is as u32, all ones), of 16-bit formats also of 16 bits, of pairs one half each.
-template <class Format, Comparison c> void set(const char* name, const char* type) {
-    constexpr bool brain = std::is_same_v<Format, Brain> || std::is_same_v<Format, BrainPair>;
+template <Type type, Comparison c, uint32_t yes> void set_as_short(const char* comparison, const char* to, const char* from) {
+    add_operation("set", (two(comparison, to) + "." + from).c_str(), set_short<type, c, yes>);
+}
+// Results: integers (s32 is as u32, all ones), f32, and numbers of 16 bits; of pairs a half each.
+template <Type type, Comparison c> void both(const char* comparison, const char* from) {
+    setp<type, c>(comparison, from);
+    constexpr bool brain = type == BF16 || type == BF16X2;
     constexpr uint32_t one_16 = brain ? 0x3F80 : 0x3C00;
-    if constexpr (Format::count == 2 * WARP_SIZE) {
-        set_as<Format, c, uint32_t, 0xFFFF>(name, two("u16x2", type));
-        set_as<Format, c, uint32_t, one_16>(name, two(type, type));
+    if constexpr (is_pair(type)) {
+        for (const char* to : {"u32", "s32", "u16x2"}) set_as<type, c, 0xFFFF>(comparison, to, from);
+        set_as<type, c, one_16>(comparison, from, from);
     } else {
-        set_as<Format, c, uint32_t, 0xFFFFFFFF>(name, two("u32", type));
-        set_as<Format, c, uint32_t, 0xFFFFFFFF>(name, two("s32", type));
-        set_as<Format, c, uint32_t, 0x3F800000>(name, two("f32", type));
-        if constexpr (std::is_same_v<Format, Half> || std::is_same_v<Format, Brain>) {
-            set_as<Format, c, uint16_t, 0xFFFF>(name, two("u16", type));
-            set_as<Format, c, uint16_t, 0xFFFF>(name, two("s16", type));
-            set_as<Format, c, uint16_t, one_16>(name, two(type, type));
-        }
+        for (const char* to : {"u32", "s32"}) set_as<type, c, 0xFFFFFFFF>(comparison, to, from);
+        set_as<type, c, 0x3F800000>(comparison, "f32", from);
+        if constexpr (type == F16 || type == BF16)
+            for (const char* to : {"u16", "s16"}) set_as_short<type, c, 0xFFFF>(comparison, to, from);
+        set_as_short<type, c, one_16>(comparison, brain ? "bf16" : "f16", from);
     }
-}
-template <class Format, Comparison c> void both(const char* name, const char* type) {
-    setp<Format, c>(name, type);
-    set<Format, c>(name, type);
 }
 
-template <class Format> void of_each_float(const char* type) {
-    using C = Comparison;
-    both<Format, C::EQ>("eq", type), both<Format, C::NE>("ne", type), both<Format, C::LT>("lt", type);
-    both<Format, C::LE>("le", type), both<Format, C::GT>("gt", type), both<Format, C::GE>("ge", type);
-    both<Format, C::EQU>("equ", type), both<Format, C::NEU>("neu", type), both<Format, C::LTU>("ltu", type);
-    both<Format, C::LEU>("leu", type), both<Format, C::GTU>("gtu", type), both<Format, C::GEU>("geu", type);
-    both<Format, C::NUM>("num", type), both<Format, C::NOT_A_NUMBER>("nan", type);
+template <Type type> void of_each_float(const char* from) {
+    both<type, EQ>("eq", from), both<type, NE>("ne", from), both<type, LT>("lt", from), both<type, LE>("le", from);
+    both<type, GT>("gt", from), both<type, GE>("ge", from), both<type, EQU>("equ", from), both<type, NEU>("neu", from);
+    both<type, LTU>("ltu", from), both<type, LEU>("leu", from), both<type, GTU>("gtu", from), both<type, GEU>("geu", from);
+    both<type, NUM>("num", from), both<type, UNORDERED>("nan", from);
 }
-template <class T> void of_equality(const char* type) {
-    both<Integer<T>, Comparison::EQ>("eq", type), both<Integer<T>, Comparison::NE>("ne", type);
-}
-template <class T> void of_order(const char* type) {
-    using C = Comparison;
-    of_equality<T>(type);
-    both<Integer<T>, C::LT>("lt", type), both<Integer<T>, C::LE>("le", type);
-    both<Integer<T>, C::GT>("gt", type), both<Integer<T>, C::GE>("ge", type);
-    if constexpr (!std::is_signed_v<T>) {
-        both<Integer<T>, C::LT>("lo", type), both<Integer<T>, C::LE>("ls", type);
-        both<Integer<T>, C::GT>("hi", type), both<Integer<T>, C::GE>("hs", type);
-    }
+template <Type type> void of_equality(const char* from) { both<type, EQ>("eq", from), both<type, NE>("ne", from); }
+template <Type type> void of_order(const char* from) {
+    of_equality<type>(from);
+    both<type, LT>("lt", from), both<type, LE>("le", from), both<type, GT>("gt", from), both<type, GE>("ge", from);
+    if constexpr (type == U16 || type == U32 || type == U64)
+        both<type, LT>("lo", from), both<type, LE>("ls", from), both<type, GT>("hi", from), both<type, GE>("hs", from);
 }
 template <class Word> void choices(const std::vector<const char*>& types) {
     for (const char* type : types) {
@@ -199,12 +219,10 @@ template <class Word, int digits> void tests(const char* type) {
 }
 
 const bool registered = [] {
-    of_each_float<Single>("f32"), of_each_float<Double>("f64");
-    of_each_float<Half>("f16"), of_each_float<HalfPair>("f16x2");
-    of_each_float<Brain>("bf16"), of_each_float<BrainPair>("bf16x2");
-    of_order<uint16_t>("u16"), of_order<uint32_t>("u32"), of_order<uint64_t>("u64");
-    of_order<std::int16_t>("s16"), of_order<std::int32_t>("s32"), of_order<std::int64_t>("s64");
-    of_equality<uint16_t>("b16"), of_equality<uint32_t>("b32"), of_equality<uint64_t>("b64");
+    of_each_float<F32>("f32"), of_each_float<F64>("f64"), of_each_float<F16>("f16"), of_each_float<BF16>("bf16");
+    of_each_float<F16X2>("f16x2"), of_each_float<BF16X2>("bf16x2");
+    of_order<U16>("u16"), of_order<U32>("u32"), of_order<U64>("u64"), of_order<S16>("s16"), of_order<S32>("s32"), of_order<S64>("s64");
+    of_equality<U16>("b16"), of_equality<U32>("b32"), of_equality<U64>("b64");
     choices<uint16_t>({"b16", "u16", "s16", "f16", "bf16"});
     choices<uint32_t>({"b32", "u32", "s32", "f32", "f16x2", "bf16x2"});
     choices<uint64_t>({"b64", "u64", "s64", "f64"});

@@ -17,19 +17,19 @@ using std::uint64_t;
 template <class T> using Slot = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, std::int16_t, uint16_t>, T>;
 
 template <class To, class From> void integers(Lanes& w, const Instruction& i, uint32_t lanes) {
+    using Source = std::numeric_limits<From>;
+    using Target = std::numeric_limits<To>;
+    // The limits of both types, as numbers of the source's.
+    const bool clamp = i.flags & SATURATE;
+    constexpr bool more_below = std::is_signed_v<From> && (!std::is_signed_v<To> || Source::digits > Target::digits);
+    constexpr bool more_above = Source::digits > Target::digits;
+    const From low = clamp && more_below ? static_cast<From>(Target::min()) : Source::min();
+    const From high = clamp && more_above ? static_cast<From>(Target::max()) : Source::max();
     const Slot<From>* a = source<Slot<From>>(w, i, 1);
-    if (i.flags & SATURATE) {
-        using Limits = std::numeric_limits<To>;
-        all_lanes(result_of<Slot<To>>(w, i), lanes, [=](int l) -> Slot<To> {
-            const From value = static_cast<From>(a[l]);
-            if (std::is_signed_v<From> && value < 0)
-                return !std::is_signed_v<To> ? 0 : static_cast<int64_t>(value) < static_cast<int64_t>(Limits::min())
-                                                       ? Limits::min() : static_cast<To>(value);
-            return static_cast<uint64_t>(value) > static_cast<uint64_t>(Limits::max()) ? Limits::max() : static_cast<To>(value);
-        });
-    } else {
-        all_lanes(result_of<Slot<To>>(w, i), lanes, [=](int l) -> Slot<To> { return static_cast<To>(static_cast<From>(a[l])); });
-    }
+    all_lanes(result_of<Slot<To>>(w, i), lanes, [=](int l) -> Slot<To> {
+        const From value = static_cast<From>(a[l]), raised = value < low ? low : value;
+        return static_cast<To>(raised > high ? high : raised);
+    });
 }
 
 // Integers to floating point: rounded once. 64-bit integers go to 16-bit formats over a double rounded to odd.
@@ -91,21 +91,22 @@ template <class To, class Float> HALO_INLINE To to_integer(Float value, bool wid
     if (value <= lowest) return std::numeric_limits<To>::min();
     return static_cast<To>(value);
 }
+template <class To, class Value>
+HALO_NOINLINE void put_integers(Lanes& w, const Instruction& i, uint32_t lanes, const Value* values) {
+    constexpr bool wide = sizeof(To) == 8 || std::is_same_v<Value, double>;
+    all_lanes(result_of<Slot<To>>(w, i), lanes, [=](int l) -> Slot<To> { return to_integer<To>(values[l], wide); });
+}
+template <class Value> HALO_NOINLINE void round_to_whole(const Value* values, Value* result, uint32_t mode) {
+    for (int l = 0; l < WARP_SIZE; ++l) result[l] = whole(values[l], mode);
+}
 template <class To, class Format> void from_float(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Value = typename Format::Value;
-    constexpr bool wide = sizeof(To) == 8 || std::is_same_v<Format, Double>;
     const Values<Format> first(w, i, 1);
-    const Value* a = first.get();
-    alignas(64) Value values[WARP_SIZE];
-    const uint32_t mode = i.flags & ROUND_MASK;
     // Truncation is what a conversion in C++ does.
-    if (mode == ROUND_ZERO) {
-        HALO_INDEPENDENT
-        for (int l = 0; l < WARP_SIZE; ++l) values[l] = a[l];
-    } else {
-        for (int l = 0; l < WARP_SIZE; ++l) values[l] = whole(a[l], mode);
-    }
-    all_lanes(result_of<Slot<To>>(w, i), lanes, [&](int l) -> Slot<To> { return to_integer<To>(values[l], wide); });
+    if ((i.flags & ROUND_MASK) == ROUND_ZERO) return put_integers<To, Value>(w, i, lanes, first.get());
+    alignas(64) Value values[WARP_SIZE];
+    round_to_whole(first.get(), values, i.flags & ROUND_MASK);
+    put_integers<To, Value>(w, i, lanes, values);
 }
 
 // Floating point to floating point, through values that are exact.
