@@ -47,7 +47,7 @@ def pointers(kernel, packed: bytes) -> dict[str, int]:
 
 
 def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, ArrayName]:
-    """The arrays of a launch by the machine's numbers: `names` (address -> name), pointer parameters, and the module's variables."""
+    """The arrays of a launch by the machine's numbers: `names` (address -> name), pointer parameters, and variables."""
     arrays: dict[int, ArrayName] = {}
     for address, name in names.items():
         if found := memory.region(address):

@@ -199,7 +199,8 @@ class _Describer:
     # ---- accesses ----
 
     def out_of_bounds(self) -> _Words:
-        if (freed := memory.freed_at(self.address()) if self.address() else None) is not None:
+        freed = memory.freed_at(self.address()) if self.address() else None
+        if freed is not None and (self.array is None or self.pointing_into(*freed[:2])):
             return self.use_after_free(*freed)
         if self.array is None:
             return self.wild_pointer()
@@ -222,8 +223,12 @@ class _Describer:
         cause = "No array is there: is the pointer uninitialised, a host pointer, or one to an array that has been freed?"
         return None, None, f"{self.does()} {self.raw.size} bytes at {where}, outside every array", cause
 
+    def pointing_into(self, start: int, nbytes: int) -> list[str]:
+        """The parameters whose addresses lie in these bytes."""
+        return [name for name, address in self.scene.pointers.items() if start <= address < start + nbytes]
+
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
-        names = [name for name, pointer in self.scene.pointers.items() if start <= pointer < start + nbytes]
+        names = self.pointing_into(start, nbytes)
         name = names[0] if len(names) == 1 else None
         where = f"{name}, an array" if name else "an array"
         made = f" (allocated at {Path(file).name}:{line})" if file else ""
@@ -238,7 +243,9 @@ class _Describer:
         pointer = f"{name} is a null pointer" if name else "a null pointer"
         size = self.raw.size
         message = f"{self.does()} {size} bytes at address {self.raw.offset:#x}, outside every array: {pointer}"
-        cause = "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, a GPUArray, or cuda.In/Out/InOut."
+        cause = (
+            "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, a GPUArray, or cuda.In/Out/InOut."
+        )
         return (self.raw.offset // size if name and size else None), name, message, cause
 
     def no_dynamic_shared(self) -> _Words:
@@ -309,15 +316,16 @@ class _Describer:
         index, element = self.element() if self.array else (None, "shared memory")
         message = f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may not have filled yet"
         cause = (
-            "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() or the barrier's wait()), then let "
-            "the block's threads meet at __syncthreads()."
+            "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() or the barrier's wait()), then "
+            "let the block's threads meet at __syncthreads()."
         )
         return index, self.array.name if self.array else None, message, cause
 
     def async_proxy(self) -> _Words:
         self.other_line = self.line_of(self.raw.other)
         index, element = self.element() if self.array else (None, "shared memory")
-        message = f"{self.who(self.raw.here)} starts a bulk copy of {element}, which may not see the store of line {self.other_line}"
+        missed = f"which may not see the store of line {self.other_line}"
+        message = f"{self.who(self.raw.here)} starts a bulk copy of {element}, {missed}"
         cause = "A bulk copy reads past the threads' caches: fence.proxy.async must come after the stores and before the barrier."
         return index, self.array.name if self.array else None, message, cause
 
@@ -437,12 +445,16 @@ class _Describer:
 
     def trap(self) -> _Words:
         message = f"{self.who(self.raw.here)} ends the launch: it has come to a trap"
-        cause = "`__trap()`, or a place that the compiler takes to be unreachable (a function that ends without its `return`)."
+        cause = (
+            "Either it calls __trap(), or the compiler has seen that what stands here is undefined in C++: a function that ends "
+            "without its `return`, a store through a null pointer or into a constant."
+        )
         return None, None, message, cause
 
     def stack_overflow(self) -> _Words:
         message = f"{self.who(self.raw.here)} calls itself deeper than its stack reaches"
-        return None, None, message, "Does the recursion end for every thread? A GPU's stack is small: write deep recursions as loops."
+        cause = "Does the recursion end for every thread? A GPU's stack is small: write deep recursions as loops."
+        return None, None, message, cause
 
     def wild_call(self) -> _Words:
         said = self.said() or "calls a function at an address where there is none"

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-import numpy as np
-
 from . import assembly, compiler, encoded
 from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
 from .compiler import Compiled, KernelInfo, Parameter, Variable
@@ -26,6 +24,7 @@ from .toolchain import CompileFailed
 from .toolkit import ToolkitMissingError
 
 _DEVICE, _CONSTANT = 0, 1  # kinds of halo_add_variable
+_NEAR = 16  # instructions
 _SLOT_BYTES = 128  # of 32 lanes' values of 32 bits
 
 
@@ -133,10 +132,14 @@ class Kernel:
     def place_of(self, pc: int) -> tuple[str, int]:
         """File and line of an instruction: of the module's source where it stands there, or is called from there.
 
-        The file is `Compiled.file` then, else the path of a header; the line is 0 where the compiler gives none.
+        The file is `Compiled.file` then, else the path of a header. Where the compiler gives none, those of the code before it.
         """
-        frames = self._frames(pc)
-        return next((frame for frame in frames if frame[0] == self.module.compiled.file), frames[0])
+        own = self.module.compiled.file
+        for near in range(pc, max(pc - _NEAR, -1), -1):
+            frames = [frame for frame in self._frames(near) if frame[1]]
+            if frames:
+                return next((frame for frame in frames if frame[0] == own), frames[0])
+        return own, self.line
 
     def line_of(self, pc: int) -> int:
         """The line of the module's source that an instruction belongs to, 0 where there is none."""
@@ -239,7 +242,8 @@ class Module:
         self.addresses: dict[str, int] = {}
         self._allocate()
         self._release = weakref.finalize(self, _release, tuple(self.addresses.values()))
-        self.kernels = Kernels([self._kernel(info) for info in compiled.kernels], compiled.templates)
+        in_order = sorted(compiled.kernels, key=lambda info: info.line)
+        self.kernels = Kernels([self._kernel(info) for info in in_order], compiled.templates)
 
     def _allocate(self) -> None:
         parsed = encoded.variables(self.compiled)

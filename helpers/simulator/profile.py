@@ -49,9 +49,9 @@ class _Traffic:
 class LineTraffic(_Traffic):
     """What one source line did to one array.
 
-    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions; lanes: those that
-    took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts: passes over the banks,
-    and those beyond the first (shared); replays: different words in a request, beyond the first (constant); serialised: turns that
+    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
+    lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
+    passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant); serialised: turns that
     lanes updating one address take, beyond the first (atomics).
     """
 
@@ -142,8 +142,8 @@ class Profile:
 
     lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
-    What ptxas makes of NVIDIA's intermediate code beyond that (it joins neighbouring words of shared memory, drops loads) is followed
-    where its rules are known; where it is not, `python -m helpers.counters` says the effect.
+    What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
+    rules are known; where they are not, `python -m helpers.counters` says the effect.
     """
 
     kernel: str

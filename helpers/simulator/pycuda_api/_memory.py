@@ -261,9 +261,9 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     first = memory.first_unwritten(address, nbytes)
     if first is None:
         return
+    missing = nbytes - memory.written(address, nbytes)
     message = (
-        f"{call} reads {nbytes:,} bytes of device memory, of which {nbytes - memory.written(address, nbytes):,} were never written; "
-        f"the first is byte {first:,}"
+        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; the first is byte {first:,}"
     )
     cause = (
         "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does every thread store its result?"
