@@ -74,6 +74,7 @@ bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, co
         Region* region = first;
         if (region == nullptr || !region->holds(addresses[lane], size)) region = memory.find(addresses[lane]);
         if (region == nullptr || !region->holds(addresses[lane], size)) {
+            if (first != nullptr) w.recent[pc].region = first;    // what the lanes before touched names the array that was meant
             refuse_place(w, warp, lane, addresses[lane], size, pc, access);
             return false;
         }
@@ -292,6 +293,10 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         int lane = __builtin_ctz(lanes);
         refuse_access(w, warp, lane, READ_ONLY, &region, addresses[lane], size, pc, access);
         return false;
+    }
+    if (access != LOAD && UNLIKELY(w.launch.rehearsal != 0) && !region.saved && !region.is_shared()) {
+        w.saved.emplace_back(region);
+        region.saved = true;
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) meets_copy_in_flight(w, warp, region, lanes, addresses, size, pc, access);
     if (!region.complete && (w.observe & INITIALISATION))

@@ -43,6 +43,17 @@ void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char*
     end_launch(finding);
 }
 
+Saved::Saved(Region& of) : region(&of), dirty(of.dirty) {
+    auto* first = reinterpret_cast<unsigned char*>(of.start);
+    bytes.assign(first, first + of.bytes());
+    if (!of.complete) initialised.assign(of.initialised.cells, of.initialised.cells + of.bytes());
+}
+void Saved::restore() const {
+    std::memcpy(reinterpret_cast<void*>(region->start), bytes.data(), bytes.size());
+    if (!initialised.empty()) std::memcpy(region->initialised.cells, initialised.data(), initialised.size());
+    region->dirty = dirty, region->saved = false;
+}
+
 namespace {
 
 Worker worker;                                      // the first, and the only one of most launches
@@ -111,7 +122,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.observe = launch.observe;
     w.first_block = first_block;
     w.aborted = false;
-    w.now = w.turn = 0, w.ticks = 0, w.fuel = 1 << 16;
+    w.now = w.turn = 0, w.ticks = 0, w.turns = 0, w.fuel = 1 << 16;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear();
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
@@ -130,7 +141,9 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
     begin_worker(w, launch, take_block_numbers(blocks));
     memory.begin_launch(w.first_block);
     w.one_of_many = false;
-    for (std::uint64_t b = 0; b < blocks && !w.aborted; b += launch.sample_every) {
+    const std::uint64_t count = launch.block_count != 0 ? launch.block_count : (blocks + launch.sample_every - 1) / launch.sample_every;
+    for (std::uint64_t k = 0; k < count && !w.aborted; ++k) {
+        const std::uint64_t b = launch.block_count != 0 ? launch.blocks[k] : k * launch.sample_every;
         if (stop_requested.load(std::memory_order_relaxed)) {
             w.fault(w.warps.front(), 0, 0, RUNAWAY);
             break;
@@ -138,25 +151,9 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
         run_block(w, b);
     }
     end_worker(w);
+    for (const Saved& one : w.saved) one.restore();
+    w.saved.clear();
 }
-
-// What an array held before several workers changed it.
-struct Saved {
-    Region* region;
-    std::vector<unsigned char> bytes, initialised;
-    bool dirty;
-
-    explicit Saved(Region& of) : region(&of), dirty(of.dirty) {
-        auto* first = reinterpret_cast<unsigned char*>(of.start);
-        bytes.assign(first, first + of.bytes());
-        if (!of.complete) initialised.assign(of.initialised.cells, of.initialised.cells + of.bytes());
-    }
-    void restore() const {
-        std::memcpy(reinterpret_cast<void*>(region->start), bytes.data(), bytes.size());
-        if (!initialised.empty()) std::memcpy(region->initialised.cells, initialised.data(), initialised.size());
-        region->dirty = dirty;
-    }
-};
 
 // Runs blocks on several workers. True when nothing was found; else the arrays hold again what they held before.
 bool run_together(const LaunchRequest& launch) {

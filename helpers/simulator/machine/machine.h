@@ -41,6 +41,19 @@ struct LaunchRequest {
     const SharedArray* shared_arrays;
     std::uint32_t observe, sample_every, workers, watched_warp;
     std::uint64_t watched_block;
+    std::uint32_t rehearsal, block_count;          // rehearsal: what the launch writes is undone at its end
+    const std::uint64_t* blocks;                   // those to run, where block_count is not 0
+    std::uint64_t step_limit;                      // turns of `fuel_of_a_turn` backward branches; 0: none
+};
+
+// What an array held before a launch that is undone, or before several workers changed it.
+struct Saved {
+    Region* region;
+    std::vector<unsigned char> bytes, initialised;
+    bool dirty;
+
+    explicit Saved(Region& of);
+    void restore() const;
 };
 
 // The slots of a function that runs, and where its local memory lies in each lane's stack.
@@ -111,6 +124,7 @@ struct Warp : Lanes {
     std::array<std::uint64_t, WARP_SIZE> stage{};    // what lanes hand over in a warp operation
     std::array<std::uint64_t, WARP_SIZE> stage_more{};
     bool yielding = false;                  // a lane waits for somebody, as far as one can tell
+    std::uint32_t yields = 0;               // turns that ended so, of this block
     std::int32_t exit_pc = 0;               // where a lane of this warp has exited
     std::uint32_t guessing = 0;             // lanes whose `guess` is a race unless a compare-and-swap of the same address follows
     std::array<std::uint64_t, WARP_SIZE> guessed{};
@@ -143,6 +157,8 @@ struct Worker {
     std::vector<Region*> shared;       // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;         // what the kernel itself has allocated
+    std::vector<Saved> saved;          // of a rehearsal: the arrays that it has written to
+    std::uint64_t turns = 0;           // that ended for want of fuel
     Dim block_index{};
     std::uint64_t block_linear = 0;
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch

@@ -102,6 +102,7 @@ struct Region {
     bool complete = false;    // every byte has been written: there is nothing left to watch for
     bool dirty = false;       // something was written since the array was last forgotten
     bool stored_to = false;   // by this launch
+    bool saved = false;       // by the rehearsal that runs
     bool shadowed = false;    // of this launch's arguments or globals: may be touched by several workers at a time
     bool writable = false;    // of these, one that is saved before they start
     std::uint8_t grain = 2;   // a race cell stands for 1 << grain bytes

@@ -9,6 +9,7 @@
 namespace {
 
 constexpr std::int64_t fuel_of_a_turn = 1 << 16;    // backward branches until the other paths and warps get their turn
+constexpr std::uint32_t patience = 256;             // turns that a warp spins until lanes that wait for the spinning ones go on
 
 // ---- joins ----
 
@@ -423,8 +424,21 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     }
 }
 
+// Lanes that wait at a join for one that spins may be those that it waits for: since Volta they go on without it.
+void part_joins(Warp& warp) {
+    for (std::size_t k = 0; k < warp.joins.size(); ++k) {
+        Join& join = warp.joins[k];
+        if (!join.used || join.kind != Join::BRANCH_JOIN || join.arrived == 0) continue;
+        Path path;
+        path.lanes = join.arrived, path.pc = join.pc, path.join = join.outer, path.frame = join.frame;
+        join.expected &= ~join.arrived, join.arrived = 0;
+        warp.paths.push_back(path);
+    }
+}
+
 // A backward branch: the launch may have been stopped, or others may have waited long enough. True: let them.
 bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
+    if (w.fuel < 0 && w.launch.step_limit != 0 && ++w.turns > w.launch.step_limit) stop_requested = true;
     if (stop_requested.load(std::memory_order_relaxed)) {
         w.fault(warp, __builtin_ctz(warp.path().lanes), pc, RUNAWAY);
         return true;
@@ -433,6 +447,7 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
         w.give_up();
         return true;
     }
+    if (warp.yielding && ++warp.yields % patience == 0) part_joins(warp);
     w.fuel = fuel_of_a_turn;
     warp.yielding = false;
     return true;
@@ -806,7 +821,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.fence.fill({});
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
         warp.guessing = 0;
-        warp.yielding = false;
+        warp.yielding = false, warp.yields = 0;
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);
     }
