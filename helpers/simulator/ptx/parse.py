@@ -185,6 +185,7 @@ class Body:
     targets: dict[str, list[Label]] = field(default_factory=dict)  # of .branchtargets
     symbols: set[str] = field(default_factory=set)  # names from outside
     local_bytes: int = 0  # of formals, .local variables and the .param variables of calls
+    lines: list[int] = field(default_factory=list)  # of each statement, in the PTX
 
 
 def integer(text: str) -> int:
@@ -235,10 +236,11 @@ class _BodyReader:
             self.used = function.parameter_bytes
         self.body.local_bytes = self.used
 
-    def read(self, text: str) -> Body:
+    def read(self, text: str, line: int = 1) -> Body:
         body, place = self.body, self.place("0", "0", "0", "")
         statements, names, position, end = body.statements, self.names, 0, len(text)
         match_at, operand = _STATEMENT.match, self.operand
+        lines, counted = body.lines, 0
         while True:
             match = match_at(text, position)
             if match is None:
@@ -260,6 +262,8 @@ class _BodyReader:
                         found if (found := names.get(one)).__class__ is int else operand(one) for one in split(rest)
                     ]
                 statements.append(statement)
+                line += text.count("\n", counted, counted := match.start(4))
+                lines.append(line)
             elif kind == 9:
                 place = self.place(match[6], match[7], match[8], match[9])
             elif kind == 1:
@@ -518,6 +522,12 @@ class Function:
     text: str | None
     directives: dict[str, tuple[int, ...]]
     parameter_bytes: int
+    line: int = 0  # of the text's first character, in the PTX
+
+
+def _without_comment(match: re.Match) -> str:
+    """What stands for a comment (or a string, which stays): its ends of lines, so that lines keep their numbers."""
+    return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
 
 
 class Module:
@@ -529,7 +539,7 @@ class Module:
         self.variables: dict[str, Variable] = {}
         self.aliases: dict[str, str] = {}
         self._bodies: dict[str, Body] = {}
-        text = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+        text = _COMMENT.sub(_without_comment, text)
         position = 0
         while match := _TOP.match(text, position):
             position = match.end()
@@ -558,7 +568,7 @@ class Module:
             function = self.functions[name]
             if function.text is None:
                 raise KeyError(name)
-            self._bodies[name] = _BodyReader(self, function).read(function.text)
+            self._bodies[name] = _BodyReader(self, function).read(function.text, function.line)
         return self._bodies[name]
 
     def _function(self, text: str, position: int, kernel: bool) -> int:
@@ -594,7 +604,8 @@ class Module:
             code, end = text[match.end() : brace.start()], brace.end()
         if code is not None or match[2] not in self.functions:
             size = used if kernel else -(-used // 16) * 16
-            self.functions[match[2]] = Function(match[2], kernel, *formals, code, directives, size)
+            line = text.count("\n", 0, match.end()) + 1
+            self.functions[match[2]] = Function(match[2], kernel, *formals, code, directives, size, line)
         return end
 
 
