@@ -28,6 +28,7 @@ _POLL_S = 0.1
 # folder is none of its own.
 _NOWHERE = "/no-such-folder"
 _SHARED = re.compile(r"\b__shared__\b")
+_ERROR_LIMIT = "Error limit reached"
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 _NO_JIT = re.compile(
@@ -129,29 +130,35 @@ def _by_nvrtc(text: Text) -> Translation:
     try:
         return _with_flags(text, ())
     except CompileFailed as refused:
-        places = _host_functions(refused.message)
-        if not places:
+        if not _has_only_host_functions(refused.message):
             raise
-    # Helpers without `__device__` that only host code or constant expressions call: constexpr
-    # functions above all.
+        message = refused.message
+    # Functions without `__device__` that only host code or constant expressions call: constexpr
+    # functions above all. As functions of the device they are no harm, unless a kernel calls one.
     translation = _with_flags(text, ("--device-as-default-execution-space",))
     for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
-        if (file, line) in places:
+        told = f"{file}({line}): error: A function without" in message
+        if told or (file == text.file and _ERROR_LIMIT in message and _is_plain(text.source, line)):
             raise CompileFailed(
-                f'{file}({line}): error: calling a __host__ function("{name}") from device code is not allowed: write __device__ '
-                "before it"
+                f'{file}({line}): error: calling a __host__ function("{name}") from device code is '
+                "not allowed: write __device__ before it"
             )
     return translation
 
 
-def _host_functions(message: str) -> set[tuple[str, int]]:
-    """File and line of each function without an execution space, where the compiler has nothing
-    else to refuse.
-    """
-    errors = re.findall(r"^(.*)\((\d+)\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
-    if not all(_HOST_FUNCTION.match(text) for _, _, text in errors) or "Error limit" in message:
-        return set()
-    return {(file, int(line)) for file, line, _ in errors}
+def _has_only_host_functions(message: str) -> bool:
+    """Whether functions without an execution space are all that the compiler refuses."""
+    errors = re.findall(r"^.*\(\d+\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
+    return bool(errors) and all(_HOST_FUNCTION.match(error) for error in errors)
+
+
+def _is_plain(source: str, line: int) -> bool:
+    """Whether the declaration that has its name in `line` says nothing of the device."""
+    code = without_comments(source)
+    position = sum(len(text) + 1 for text in code.split("\n")[: line - 1])
+    start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
+    end = code.find("{", position)
+    return "__device__" not in code[start : end if end >= 0 else len(code)]
 
 
 def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
