@@ -19,7 +19,7 @@ constexpr uint32_t patience = 1u << 20;    // waits in a row without any progres
 constexpr uint32_t phase_bits = 23;
 
 uint64_t mark_of(uint64_t address) { return 0x6D62617272696572ull ^ address << 20; }
-uint32_t name_of(const Worker& w, uint64_t address) { return static_cast<uint32_t>(address - window_of(w)) / 8 & 0xFFFFF; }
+uint32_t name_of(const Worker& w, uint64_t address) { return static_cast<uint32_t>(address - window_of(w)) / 8 + 1 & 0xFFFFF; }
 uint64_t state_of(const Worker& w, uint64_t address, const Mbarrier& barrier) {
     return (uint64_t(barrier.phase) & ((1u << phase_bits) - 1)) << 40 | uint64_t(name_of(w, address)) << 20 | barrier.pending;
 }
