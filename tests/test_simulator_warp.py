@@ -273,7 +273,7 @@ def test_printf_is_written_by_python_after_the_launch(capsys):
 def test_printf_of_a_launch_that_is_stopped_is_written_too(capsys):
     _, findings = run('printf("before\\n");\ny[lane + 32] = 1;')
     assert findings[0].kind == "out-of-bounds"
-    assert capsys.readouterr().out == "before\n"
+    assert capsys.readouterr().out == "before\n" * 32  # a warp's lanes print together
 
 
 @pytest.mark.parametrize("header", ["", "#include <assert.h>", "#include <cassert>"])

@@ -87,7 +87,9 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """One finding for each fault: a line that the compiler unrolled is several instructions, but one line to the reader."""
     merged: dict[tuple, Finding] = {}
     for finding in findings:
-        key = (finding.kind, finding.file, finding.line, finding.other_line, finding.array)
+        # Two lines that race are one fault, whichever thread of them came first.
+        lines = frozenset((finding.line, finding.other_line)) if finding.kind == "race" else (finding.line, finding.other_line)
+        key = (finding.kind, finding.file, lines, finding.array)
         known = merged.get(key)
         merged[key] = replace(known, count=known.count + finding.count) if known else finding
     # A missing barrier shows as a race and as a read of nothing: the race says what to mend, so it comes first.

@@ -92,13 +92,19 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
     }
 }
 
-// A plain read that this thread's compare-and-swap of the same address has made good is no race with later ones.
-void forgive(Worker& w, const Warp& warp, int lane, std::uint64_t address, std::uint32_t size) {
+// Plain reads that these lanes' compare-and-swaps of the same address make good are no race with later ones: they only guessed.
+void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address, std::uint32_t size) {
     Region* region = memory.find(address);
     if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size)) return;
-    Toucher me{w.block_number, warp.clock[lane], w.turn, Toucher::pack(0, warp.thread(lane))};
+    auto takes_part = [&](std::uint32_t who) {
+        const std::uint32_t thread = Toucher::thread_of(who);
+        return thread / WARP_SIZE == warp.number && (lanes >> (thread % WARP_SIZE) & 1);
+    };
     RaceCell* cell = region->races.cells + ((address - region->start) >> region->grain);
-    for (std::size_t k = 0; k < size >> region->grain; ++k) Races::forgive_read(cell[k], me);
+    for (RaceCell* end = cell + (size >> region->grain); cell != end; ++cell)
+        if (cell->read_block == w.block_number && !(cell->read_flags & (Races::MANY_WARPS | Races::MANY_BLOCKS)) &&
+            takes_part(cell->read_who) && takes_part(cell->first_reader))
+            cell->read_block = 0;
 }
 
 // A compare-and-swap of 128 bits, and the exchange.
@@ -125,7 +131,14 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (UNLIKELY(warp.guessing >> lane & 1) && warp.guessed[lane] == addresses[lane]) settle_guess(w, warp, lane, swaps);
-        if (swaps) forgive(w, warp, lane, addresses[lane], size);
+    }
+    for (std::uint32_t left = swaps ? lanes : 0; left != 0;) {
+        const std::uint64_t address = addresses[__builtin_ctz(left)];
+        std::uint32_t same = 0;
+        for (std::uint32_t rest = left; rest != 0; rest &= rest - 1)
+            if (addresses[__builtin_ctz(rest)] == address) same |= rest & -rest;
+        forgive(w, warp, same, address, size);
+        left &= ~same;
     }
     if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC)) return false;
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic

@@ -86,11 +86,6 @@ public:
         if ((last == me.thread() || cell.read_when < after[last & 31]) && (first == me.thread() || cell.read_when < after[first & 31]))
             cell.read_flags &= MANY_BLOCKS, cell.first_reader = cell.read_who = me.who;
     }
-    // Forgets a read that the same thread's compare-and-swap has made good: the plain read only guessed.
-    static void forgive_read(RaceCell& cell, const Toucher& me) {
-        if (cell.read_block == me.block && Toucher::thread_of(cell.read_who) == me.thread() && !cell.read_flags) cell.read_block = 0;
-    }
-
     // Where several workers run blocks at the same time, the two block words of a cell are all that blocks tell each other: even numbers
     // name a block, the odd one after it says that others read the cell before. A thread announces itself by an atomic operation before
     // it looks at the other word, so of two threads that collide at least one sees the other. Details are kept for the thread's own

@@ -424,8 +424,10 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     }
 }
 
-// Lanes that wait at a join for one that spins may be those that it waits for: since Volta they go on without it.
-void part_joins(Warp& warp) {
+// Lanes that wait at a join for one that spins, or waits itself, may be those that it waits for: since Volta they go on without
+// it. True when there are some.
+bool part_joins(Warp& warp) {
+    bool any = false;
     for (std::size_t k = 0; k < warp.joins.size(); ++k) {
         Join& join = warp.joins[k];
         if (!join.used || join.kind != Join::BRANCH_JOIN || join.arrived == 0) continue;
@@ -433,7 +435,9 @@ void part_joins(Warp& warp) {
         path.lanes = join.arrived, path.pc = join.pc, path.join = join.outer, path.frame = join.frame;
         join.expected &= ~join.arrived, join.arrived = 0;
         warp.paths.push_back(path);
+        any = true;
     }
+    return any;
 }
 
 // A backward branch: the launch may have been stopped, or others may have waited long enough. True: let them.
@@ -604,7 +608,7 @@ bool run_warp(Worker& w, Warp& warp) {
             bool meets = false;
             for (const Path& path : warp.paths) meets |= path.state == Path::AT_MEETING;
             if (!meets) return false;
-            if (settle_meetings(w, warp)) continue;
+            if (settle_meetings(w, warp) || part_joins(warp)) continue;
             tell_of_deadlock(w, warp);
             return false;
         }
