@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from helpers.simulator.ptx import Module, ParseError, Unsupported, encode
 from helpers.simulator.ptx.control import post_dominators
-from helpers.simulator.ptx.lower import STATIC_KINDS
 from helpers.simulator.ptx.opcodes import (
     ACQUIRE,
     ADDRESS_32,
@@ -39,6 +38,7 @@ from helpers.simulator.ptx.opcodes import (
     describe,
 )
 from helpers.simulator.ptx.registers import SLOT_BYTES
+from helpers.simulator.ptx.rows import STATIC_KINDS
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = """
@@ -276,10 +276,10 @@ def test_constants_are_typed_by_the_instruction():
         """
     )
     values = [one for index in range(len(found)) for one in found.operands(index) if isinstance(one, str)]
-    assert values == (
-        "#ffffffff #ffffffffffffffff #7f #3f800000 #3ff0000000000000 #3ff0000000000000 #3fc00000 #3 #fffffffc #2 #3 "
-        "#20 #ffff #5 #8 #ffffffff #1 #3e00 #ff #ffff"
-    ).split()
+    assert values == [
+        "#ffffffff", "#ffffffffffffffff", "#7f", "#3f800000", "#3ff0000000000000", "#3ff0000000000000", "#3fc00000",
+        "#3", "#fffffffc", "#2", "#3", "#20", "#ffff", "#5", "#8", "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
+    ]  # fmt: skip
     widths = {found.statics[int(one["slot"]) + 1]: int(one["bytes"]) for one in found.program.statics}
     assert (widths["#fffffffc"], widths["#3e00"], widths["#ffffffffffffffff"], widths["#1"]) == (4, 2, 8, 0)
 
@@ -518,7 +518,8 @@ def test_calls_pass_what_lies_in_local_memory():
 
 
 def test_indirect_calls_reach_whatever_has_an_address():
-    found = lines("ld.global.u64 %rd1, [pointers]; call %rd1, (), make_type; mov.u64 %rd2, make; st.global.u64 [%rd1], %rd2;", top=CALLS)
+    code = "ld.global.u64 %rd1, [pointers]; call %rd1, (), make_type; mov.u64 %rd2, make; st.global.u64 [%rd1], %rd2;"
+    found = lines(code, top=CALLS)
     call = found.find("call")
     assert found[call]["target"] == -(2**31) and len(found.operands(call)) == 1
     assert found.program.functions[found.module.order["make"]]["first"] > 0
@@ -591,9 +592,7 @@ def brute_post_dominators(successors, fatal):
         exits = [block for block in left if not successors[block]]
         root = max([block for block in exits if block not in fatal] or exits or left)
         region = {block for block in left if root in reached(block, set(), left)}
-        above = {
-            block: {x for x in region if x != block and root not in reached(block, {x}, region)} for block in region - {root}
-        }
+        above = {block: {x for x in region if x != block and root not in reached(block, {x}, region)} for block in region - {root}}
         above[root] = set()
         for block in region - {root}:
             found[block] = next(x for x in above[block] if len(above[x]) == len(above[block]) - 1)

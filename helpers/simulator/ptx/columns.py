@@ -1,7 +1,7 @@
 """The rows of a function as arrays, and copies that need not be executed.
 
-A copy `mov d, s` goes when d is defined only there and s is a constant, a special register or a register that holds the
-same value wherever d is read: then d is s.
+A copy `mov d, s` goes when d is defined only there and s is a constant, a special register or a
+register that holds the same value wherever d is read: then d is s.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .lower import Code, Context, Template
+from .rows import Code, Context, Template
 
 _COPIES = ("mov.b16", "mov.b32", "mov.b64", "mov.b128")
+_BY_ROW = (
+    "template", "guard", "predicate", "immediate", "flags", "place", "lengths", "fields",
+)  # fmt: skip
 
 
 @dataclass
 class Columns:
-    """One entry a row: template (index), guard, predicate, immediate, flags, place, lengths (operands). One entry an operand,
-    row after row: operand, row_of, position (in its row), is_result. fields: the rows' templates as int64, (rows, fields)."""
+    """One entry a row: template (index), guard, predicate, immediate, flags, place, lengths
+    (operands). One entry an operand, row after row: operand, row_of, position (in its row),
+    is_result. fields: the rows' templates as int64, (rows, fields).
+    """
 
     template: np.ndarray
     guard: np.ndarray
@@ -54,13 +59,15 @@ def columns(context: Context, code: Code) -> Columns:
     start, stop = Template._fields.index("start"), Template._fields.index("stop")
     is_result = (position >= fields[row_of, start]) & (position < fields[row_of, stop])
     return Columns(
-        numbers, np.array(guard), np.array(predicate, np.int64), np.array(immediate, np.int64), np.array(flags, np.int64),
+        numbers, np.array(guard), np.array(predicate, np.int64), np.array(immediate, np.int64),
+        np.array(flags, np.int64),
         np.array(place), lengths, flat, row_of, position, is_result, fields,
     )  # fmt: skip
 
 
 def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
-    """The rows less the copies that need not be executed; what ``code`` says about rows is numbered anew."""
+    """The rows less the copies that need not be executed; what ``code`` says about rows is numbered
+    anew."""
     row_of, operand = all_rows.row_of, all_rows.operand
     ids = [context.operation_ids[name] for name in _COPIES if name in context.operation_ids]
     rows = np.flatnonzero(np.isin(all_rows.field("operation"), ids) & (all_rows.guard == 0))
@@ -77,16 +84,30 @@ def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
     good = (to >= 0) & (of != -1)
     good &= definitions[np.maximum(to, 0)] == 1
 
-    # A register holds still after a block that runs once. Elsewhere its definition must be in the copy's own block, before it,
-    # with no reader of the copy between: then each new value is copied before anyone reads.
+    # A register holds still after a block that runs once. Elsewhere its definition must be in the
+    # copy's own block, before it, with no reader of the copy between: then each new value is copied
+    # before anyone reads.
     jumps = np.array([branch.row for branch in code.branches])
-    leaders = np.array([0, *(jumps + 1), *(code.first_rows[one.statement] for branch in code.branches for one in branch.labels)])
+    leaders = np.array(
+        [
+            0,
+            *(jumps + 1),
+            *(code.first_rows[one.statement] for branch in code.branches for one in branch.labels),
+        ]
+    )
     leaders = np.unique(leaders)
-    once = not any(code.first_rows[one.statement] == 0 for branch in code.branches for one in branch.labels)
+    once = not any(
+        code.first_rows[one.statement] == 0 for branch in code.branches for one in branch.labels
+    )
     end_of_first = leaders[1] if once and len(leaders) > 1 else 0
     source = np.maximum(of, 0)
     at = defined_at[source]
-    still = (definitions[source] == 1) & (at >= 0) & (at < rows) & (all_rows.guard[np.maximum(at, 0)] == 0)
+    still = (
+        (definitions[source] == 1)
+        & (at >= 0)
+        & (at < rows)
+        & (all_rows.guard[np.maximum(at, 0)] == 0)
+    )
     together = np.searchsorted(leaders, at, "right") == np.searchsorted(leaders, rows, "right")
     read = ~all_rows.is_result & (operand >= 0)
     first_read = np.full(count, len(all_rows))
@@ -111,7 +132,9 @@ def _cut(code: Code, all_rows: Columns, rows: np.ndarray, meaning: np.ndarray) -
     keep = np.ones(len(all_rows), bool)
     keep[rows] = False
     number = np.cumsum(keep) - keep  # of a row that stays, or of the next one that does
-    code.first_rows = [int(number[row]) if row < len(keep) else int(keep.sum()) for row in code.first_rows]
+    code.first_rows = [
+        int(number[row]) if row < len(keep) else int(keep.sum()) for row in code.first_rows
+    ]
     for branch in code.branches:
         branch.row = int(number[branch.row])
     code.lists = {int(number[row]): one for row, one in code.lists.items()}
@@ -120,8 +143,11 @@ def _cut(code: Code, all_rows: Columns, rows: np.ndarray, meaning: np.ndarray) -
     chosen = keep[all_rows.row_of]
     operand = all_rows.operand[chosen]
     operand = np.where(operand >= 0, meaning[np.maximum(operand, 0)], operand)
+    rows_kept = {name: getattr(all_rows, name)[keep] for name in _BY_ROW}
     return Columns(
-        *(getattr(all_rows, name)[keep] for name in ("template", "guard", "predicate", "immediate", "flags", "place", "lengths")),
-        operand, number[all_rows.row_of[chosen]], all_rows.position[chosen], all_rows.is_result[chosen],
-        all_rows.fields[keep],
-    )  # fmt: skip
+        **rows_kept,
+        operand=operand,
+        row_of=number[all_rows.row_of[chosen]],
+        position=all_rows.position[chosen],
+        is_result=all_rows.is_result[chosen],
+    )

@@ -1,8 +1,8 @@
 """The control flow of a function: its basic blocks, and where the ways of a branch meet again.
 
-A join is the immediate post-dominator (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm") over the ways that
-come back. Ways that leave the function do not count where others go on: lanes that have left meet nobody, and those
-that stay run on together, as ptxas has it.
+A join is the immediate post-dominator (Cooper, Harvey and Kennedy, "A simple, fast dominance
+algorithm") over the ways that come back. Ways that leave the function do not count where others go
+on: lanes that have left meet nobody, and those that stay run on together, as ptxas has it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import numpy as np
 
 @dataclass(slots=True)
 class Jump:
-    """An instruction after which another than the next may run. falls: whether the next may. fatal: it ends the program."""
+    """An instruction after which another than the next may run.
+
+    falls: whether the next may. fatal: it ends the program.
+    """
 
     row: int
     targets: tuple[int, ...] = ()
@@ -26,7 +29,8 @@ class Jump:
 
 @dataclass
 class Flow:
-    """starts: the first instruction of each block; successors: block numbers; fatal: blocks that end the program."""
+    """starts: the first instruction of each block; successors: block numbers; fatal: blocks that
+    end the program."""
 
     starts: list[int]
     successors: list[list[int]]
@@ -37,7 +41,8 @@ class Flow:
         return bisect_right(self.starts, row) - 1
 
     def joins(self, rows: Sequence[int]) -> list[int]:
-        """For each row (the last one of its block) the instruction where its ways meet again, -1 for none."""
+        """For each row (the last one of its block) the instruction where its ways meet again, -1
+        for none."""
         meeting = post_dominators(self.successors, self.fatal)
         return [self.starts[at] if (at := meeting[self.block(row)]) >= 0 else -1 for row in rows]
 
@@ -48,7 +53,10 @@ class Flow:
 
 
 def flow(count: int, jumps: Sequence[Jump]) -> Flow:
-    """Cut ``count`` instructions into blocks. The last instruction must be a jump that does not fall through."""
+    """Cut ``count`` instructions into blocks.
+
+    The last instruction must be a jump that does not fall through.
+    """
     leaders = {0}
     for jump in jumps:
         leaders.update(jump.targets)
@@ -68,11 +76,15 @@ def flow(count: int, jumps: Sequence[Jump]) -> Flow:
     return Flow(starts, successors, fatal)
 
 
-def post_dominators(successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()) -> list[int]:
-    """The block where all ways from each block meet first, -1 where they do not (or the block cannot be reached from block 0).
+def post_dominators(
+    successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()
+) -> list[int]:
+    """The block where all ways from each block meet first, -1 where they do not (or the block
+    cannot be reached from block 0).
 
-    Blocks from which the function's last exit can be reached are judged by these ways alone; the others, from which every
-    way ends elsewhere, among themselves in the same manner, and so on. A loop without an exit ends in its last block.
+    Blocks from which the function's last exit can be reached are judged by these ways alone; the
+    others, from which every way ends elsewhere, among themselves in the same manner, and so on. A
+    loop without an exit ends in its last block.
     """
     predecessors: list[list[int]] = [[] for _ in successors]
     for block, ways in enumerate(successors):
@@ -117,9 +129,13 @@ def _postorder(root: int, ways: Sequence[Sequence[int]], members: set[int]) -> l
 
 
 def _solve(
-    region: list[int], predecessors: Sequence[Sequence[int]], successors: Sequence[Sequence[int]], meeting: list[int]
+    region: list[int],
+    predecessors: Sequence[Sequence[int]],
+    successors: Sequence[Sequence[int]],
+    meeting: list[int],
 ) -> None:
-    """Cooper, Harvey and Kennedy on the reversed edges within a region (in postorder, its root last)."""
+    """Cooper, Harvey and Kennedy on the reversed edges within a region (in postorder, its root
+    last)."""
     rank = {block: index for index, block in enumerate(region)}
     root = len(region) - 1
     above = [-1] * len(region)

@@ -7,6 +7,7 @@ Raises Unsupported for what the machine has no operation for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,23 +15,35 @@ import numpy as np
 
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
-from .lower import BUILTINS, FUNCTION_ADDRESS, Code, Context, Lowering, Unsupported
+from .lower import Lowering
 from .opcodes import RESULT_UNUSED
 from .parse import Module, Place, Variable
 from .registers import SLOT_BYTES, Accesses, allocate, live_ranges
+from .rows import BUILTINS, FUNCTION_ADDRESS, Code, Context, Unsupported
 
-__all__ = ["BUILTINS", "FUNCTION_ADDRESS", "INSTRUCTION", "Program", "Relocation", "Unsupported", "encode"]
+__all__ = [
+    "BUILTINS",
+    "FUNCTION_ADDRESS",
+    "INSTRUCTION",
+    "Program",
+    "Relocation",
+    "Unsupported",
+    "encode",
+]
 
 INSTRUCTION = np.dtype(
     [
-        ("operation", "<u2"), ("guard", "u1"), ("count", "u1"), ("predicate", "<i4"), ("operand", "<i4", 6),
-        ("more", "<u4"), ("flags", "<u4"), ("immediate", "<i8"), ("space", "u1"), ("bytes", "u1"), ("elements", "u1"),
+        ("operation", "<u2"), ("guard", "u1"), ("count", "u1"), ("predicate", "<i4"),
+        ("operand", "<i4", 6),
+        ("more", "<u4"), ("flags", "<u4"), ("immediate", "<i8"), ("space", "u1"), ("bytes", "u1"),
+        ("elements", "u1"),
         ("type", "u1"), ("place", "<u4"), ("target", "<i4"), ("join", "<i4"),
     ]
 )  # fmt: skip
 FUNCTION = np.dtype(
     [
-        ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"), ("parameter_bytes", "<u4"),
+        ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"),
+        ("parameter_bytes", "<u4"),
         ("reserved", "<u4", 3),
     ]
 )  # fmt: skip
@@ -41,8 +54,9 @@ INLINE = 6  # operands that an instruction itself holds
 
 @dataclass(frozen=True)
 class Relocation:
-    """An address to be filled in: of static `index`, or the immediate of instruction `index`. It is that of the symbol
-    plus `addend`."""
+    """An address to be filled in: of static `index`, or the immediate of instruction `index`. It is
+    that of the symbol plus `addend`.
+    """
 
     kind: str
     index: int
@@ -52,7 +66,8 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel's parameter: offset and bytes in the parameter space, PTX type (b8 for structures), alignment."""
+    """A kernel's parameter: offset and bytes in the parameter space, PTX type (b8 for structures),
+    alignment."""
 
     offset: int
     size: int
@@ -64,12 +79,15 @@ class Parameter:
 class Program:
     """What `encode` returns.
 
-    instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the kernel, function 1 + k the
-    module's k-th, whichever kernel it is; first is -1 of those that this kernel cannot reach. places: Instruction.place is
-    an index. place_groups: uint32, by place: equal where file, line and column are, whatever was inlined where. shared: (variable, offset, bytes) of static shared memory; dynamic_offset: where the extern arrays lie;
-    real_shared_bytes: static shared memory without the gaps between variables. parameter_bytes: of the kernel.
-    total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may come back to itself,
-    and then it is that of each function once. most_threads: of a block (.maxntid), 0 for no limit; exact_block: (.reqntid).
+    instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the
+    kernel, function 1 + k the module's k-th, whichever kernel it is; `first` is -1 of those that
+    this kernel cannot reach. places: Instruction.place is an index. place_groups: uint32, by place:
+    equal where file, line and column are, whatever was inlined where. shared: (variable, offset,
+    bytes) of static shared memory; dynamic_offset: where the extern arrays lie; real_shared_bytes:
+    static shared memory without the gaps between variables. parameter_bytes: of the kernel.
+    total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may
+    come back to itself, and then it is that of each function once. most_threads: of a block
+    (.maxntid), 0 for no limit; exact_block: (.reqntid).
     """
 
     name: str
@@ -123,7 +141,8 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
         piece, frame_bytes = _assemble(context, code, start, static_slots, extra, places)
         pieces.append(piece)
         relocations += [
-            Relocation("immediate", start + row, symbol, int(piece["immediate"][row])) for row, symbol in code.relocations
+            Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
+            for row, symbol in code.relocations
         ]
         index = 0 if one == name else module.order[one]
         local = -(-code.local_bytes // 16) * 16
@@ -138,20 +157,43 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
     limits = kernel.directives
     exact = limits.get("reqntid", ())
     return Program(
-        name, np.concatenate(pieces), np.array(extra, np.int32), functions, [name, *module.functions], statics, statics_bytes,
-        list(places), _groups(places), layout.variables, layout.end, layout.real_end, layout.dynamic, layout.uses_dynamic, relocations,
-        [Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters], kernel.parameter_bytes,
-        total, recursive, int(np.prod(exact or limits.get("maxntid", (0,)))), exact,
-    )  # fmt: skip
+        name=name,
+        instructions=np.concatenate(pieces),
+        operands=np.array(extra, np.int32),
+        functions=functions,
+        function_names=[name, *module.functions],
+        statics=statics,
+        statics_bytes=statics_bytes,
+        places=list(places),
+        place_groups=_groups(places),
+        shared=layout.variables,
+        shared_bytes=layout.end,
+        real_shared_bytes=layout.real_end,
+        dynamic_offset=layout.dynamic,
+        uses_dynamic=layout.uses_dynamic,
+        relocations=relocations,
+        parameters=[
+            Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters
+        ],
+        parameter_bytes=kernel.parameter_bytes,
+        total_local_bytes=total,
+        recursive=recursive,
+        most_threads=math.prod(exact or limits.get("maxntid", (0,))),
+        exact_block=exact,
+    )
 
 
 def _groups(places: Iterable[Place]) -> np.ndarray:
     groups: dict[tuple[str, int, int], int] = {}
-    return np.array([groups.setdefault((one.file, one.line, one.column), len(groups)) for one in places], np.uint32)
+    return np.array(
+        [groups.setdefault((one.file, one.line, one.column), len(groups)) for one in places],
+        np.uint32,
+    )
 
 
 class _Shared:
-    """Places shared variables: each at its real offset, and a red zone further than the one before it."""
+    """Places shared variables: each at its real offset, and a red zone further than the one before
+    it."""
 
     def __init__(self, context: Context):
         self.context = context
@@ -183,7 +225,10 @@ class _Shared:
 
 
 def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
-    """Lower the kernel and every function that it may call. Shared memory is laid out first, in order of appearance."""
+    """Lower the kernel and every function that it may call.
+
+    Shared memory is laid out first, in order of appearance.
+    """
     module = context.module
     bodies, waiting = {}, [name]
     while waiting:
@@ -193,13 +238,22 @@ def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
         body = bodies[one] = module.body(one)
         named = {module.aliases.get(symbol, symbol) for symbol in body.symbols}
         # A call through a register may reach whatever has its address in an initialised variable.
-        if any(statement.opcode.startswith("call") and _indirect(statement.operands) for statement in body.statements):
-            named |= {symbol for variable in module.variables.values() for _, symbol, _ in variable.addresses}
+        if any(
+            statement.opcode.startswith("call") and _indirect(statement.operands)
+            for statement in body.statements
+        ):
+            named |= {
+                symbol
+                for variable in module.variables.values()
+                for _, symbol, _ in variable.addresses
+            }
         for symbol in named:
             function = module.functions.get(symbol)
             if function is not None and function.text is not None and not function.kernel:
                 waiting.append(symbol)
-    named = {module.aliases.get(symbol, symbol) for body in bodies.values() for symbol in body.symbols}
+    named = {
+        module.aliases.get(symbol, symbol) for body in bodies.values() for symbol in body.symbols
+    }
     for symbol, variable in module.variables.items():
         if variable.space == "shared" and symbol in named:
             layout.add(symbol, variable)
@@ -209,7 +263,11 @@ def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
                 if variable.space == "shared":
                     layout.add(variable, variable)
     layout.place_dynamic()
-    return {one: Lowering(context, module.functions[one]).run() for one in module.functions if one in bodies}
+    return {
+        one: Lowering(context, module.functions[one]).run()
+        for one in module.functions
+        if one in bodies
+    }
 
 
 def _indirect(operands: list) -> bool:
@@ -228,9 +286,15 @@ def _statics(context: Context) -> tuple[np.ndarray, int]:
 
 
 def _assemble(
-    context: Context, code: Code, start: int, static_slots: np.ndarray, extra: list[int], places: dict[Place, int]
+    context: Context,
+    code: Code,
+    start: int,
+    static_slots: np.ndarray,
+    extra: list[int],
+    places: dict[Place, int],
 ) -> tuple[np.ndarray, int]:
-    """The instructions of one function, its slots allocated; ``start`` is its first instruction in the program."""
+    """The instructions of one function, its slots allocated; ``start`` is its first instruction in
+    the program."""
     rows = without_copies(context, code, columns(context, code))
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
     graph, jumps = _flow(code, count)
@@ -238,7 +302,8 @@ def _assemble(
     guarded = np.flatnonzero(guard)
     use_rows = np.concatenate([row_of[read], guarded])
     accesses = Accesses(
-        use_rows, np.concatenate([operand[read], rows.predicate[guarded]]), rows.field("apart")[use_rows] != 0,
+        use_rows, np.concatenate([operand[read], rows.predicate[guarded]]),
+        rows.field("apart")[use_rows] != 0,
         row_of[written], operand[written], guard[row_of[written]] != 0,
     )  # fmt: skip
     first, last = live_ranges(accesses, graph, count, len(code.widths))
@@ -249,8 +314,11 @@ def _assemble(
         found[name] = rows.field(name)
     found["flags"] |= rows.flags.astype(np.uint32)
     found["guard"], found["count"], found["immediate"] = guard, rows.lengths, rows.immediate
-    found["place"] = np.array([places.setdefault(one, len(places)) for one in code.body.places])[rows.place]
-    # One table for all operands: the registers' slots, from its end the statics', and NONE as its last entry.
+    found["place"] = np.array([places.setdefault(one, len(places)) for one in code.body.places])[
+        rows.place
+    ]
+    # One table for all operands: the registers' slots, from its end the statics', and NONE as its
+    # last entry.
     table = np.concatenate([slots, static_slots[::-1], [-1]])
     found["predicate"] = np.where(guard != 0, table[rows.predicate], -1)
     found["target"] = found["join"] = -1
@@ -270,13 +338,20 @@ def _assemble(
 def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:
     first_rows = code.first_rows
     jumps = [
-        Jump(one.row, tuple(first_rows[label.statement] for label in one.labels), one.falls, one.fatal)
+        Jump(
+            one.row,
+            tuple(first_rows[label.statement] for label in one.labels),
+            one.falls,
+            one.fatal,
+        )
         for one in code.branches
     ]
     return flow(count, jumps), jumps
 
 
-def _link(code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]) -> None:
+def _link(
+    code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]
+) -> None:
     """Fill in where branches and calls go."""
     branching = [jump for jump in jumps if jump.targets]
     for jump, join in zip(branching, graph.joins([jump.row for jump in branching]), strict=True):
@@ -307,7 +382,11 @@ def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
 
 def _address_taken(context: Context, codes: dict[str, Code]) -> set[str]:
     taken = {name for code in codes.values() for name in code.addressed}
-    taken |= {symbol for variable in context.module.variables.values() for _, symbol, _ in variable.addresses}
+    taken |= {
+        symbol
+        for variable in context.module.variables.values()
+        for _, symbol, _ in variable.addresses
+    }
     return taken & set(codes)
 
 

@@ -1,4 +1,5 @@
-"""What an opcode of PTX is to the machine: the operation's name, its flags, and which operands it takes.
+"""What an opcode of PTX is to the machine: the operation's name, its flags, and which operands it
+takes.
 
     describe("fma.rn.ftz.f32")   # name "fma.f32", flags FTZ, types of the operands ("f32",) * 4
     describe("ld.volatile.global.v2.f32")   # name "ld", space GLOBAL_SPACE, 2 elements of 4 bytes
@@ -11,11 +12,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from .parse import TYPE_BYTES
+from .syntax import TYPE_BYTES
 
 GENERIC, GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE, PARAM_SPACE = range(6)
 SPACES = {
-    "global": GLOBAL_SPACE, "shared": SHARED_SPACE, "shared::cta": SHARED_SPACE, "shared::cluster": SHARED_SPACE,
+    "global": GLOBAL_SPACE, "shared": SHARED_SPACE, "shared::cta": SHARED_SPACE,
+    "shared::cluster": SHARED_SPACE,
     "local": LOCAL_SPACE, "const": CONST_SPACE, "param": PARAM_SPACE, "param::entry": PARAM_SPACE,
     "param::func": PARAM_SPACE,
 }  # fmt: skip
@@ -23,55 +25,88 @@ SPACES = {
 TYPES = {
     name: number
     for number, name in enumerate(
-        "none pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 tf32 "
-        "e4m3 e5m2 e4m3x2 e5m2x2 u16x2 s16x2".split()
+        ("pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+         "s64",
+         "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "tf32", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
+         "u16x2", "s16x2"),
+        1,
     )
-    if name != "none"
+}  # fmt: skip
+WIDTHS = TYPE_BYTES | {
+    "e4m3": 1,
+    "e5m2": 1,
+    "e4m3x2": 2,
+    "e5m2x2": 2,
+    "u16x2": 4,
+    "s16x2": 4,
+    "tf32": 4,
 }
-WIDTHS = TYPE_BYTES | {"e4m3": 1, "e5m2": 1, "e4m3x2": 2, "e5m2x2": 2, "u16x2": 4, "s16x2": 4, "tf32": 4}
 
-ROUND_INTEGER, FTZ, SATURATE, APPROXIMATE, FULL_RANGE, RELU, SATFINITE = (1 << bit for bit in range(2, 9))
-NAN_RESULT, XORSIGN_ABS, ROUND_AWAY, WRAP, SHIFT_AMOUNT, VOLATILE = (1 << bit for bit in range(9, 15))
-SCOPE_CTA, SCOPE_GPU, SCOPE_SYS, RELAXED, ACQUIRE, RELEASE, NON_COHERENT = (1 << bit for bit in range(15, 22))
-RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER = (1 << bit for bit in range(22, 28))
+ROUND_INTEGER, FTZ, SATURATE, APPROXIMATE, FULL_RANGE, RELU, SATFINITE = (
+    1 << bit for bit in range(2, 9)
+)
+NAN_RESULT, XORSIGN_ABS, ROUND_AWAY, WRAP, SHIFT_AMOUNT, VOLATILE = (
+    1 << bit for bit in range(9, 15)
+)
+SCOPE_CTA, SCOPE_GPU, SCOPE_SYS, RELAXED, ACQUIRE, RELEASE, NON_COHERENT = (
+    1 << bit for bit in range(15, 22)
+)
+RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER = (
+    1 << bit for bit in range(22, 28)
+)
 
 # Qualifiers that do not enter a name.
 _FLAGS = {
     "rn": 0, "rz": 1, "rm": 2, "rp": 3,
-    "rni": ROUND_INTEGER, "rzi": ROUND_INTEGER | 1, "rmi": ROUND_INTEGER | 2, "rpi": ROUND_INTEGER | 3,
-    "ftz": FTZ, "sat": SATURATE, "approx": APPROXIMATE, "full": FULL_RANGE, "relu": RELU, "satfinite": SATFINITE,
+    "rni": ROUND_INTEGER, "rzi": ROUND_INTEGER | 1, "rmi": ROUND_INTEGER | 2,
+    "rpi": ROUND_INTEGER | 3,
+    "ftz": FTZ, "sat": SATURATE, "approx": APPROXIMATE, "full": FULL_RANGE, "relu": RELU,
+    "satfinite": SATFINITE,
     "NaN": NAN_RESULT, "rna": ROUND_AWAY, "wrap": WRAP, "clamp": 0, "shiftamt": SHIFT_AMOUNT,
-    "volatile": VOLATILE, "cta": SCOPE_CTA, "cluster": SCOPE_GPU, "gpu": SCOPE_GPU, "gl": SCOPE_GPU, "sys": SCOPE_SYS,
-    "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE, "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
+    "volatile": VOLATILE, "cta": SCOPE_CTA, "cluster": SCOPE_GPU, "gpu": SCOPE_GPU, "gl": SCOPE_GPU,
+    "sys": SCOPE_SYS,
+    "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE,
+    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
     "sync": 0, "aligned": 0, "noftz": 0, "unified": 0,
 }  # fmt: skip
 _CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
-# Types of the operands, results first; the last one stands for all that follow. t and f: the opcode's last and first type;
-# w: t of twice the width; u: u32; p: a predicate; x: whatever the register is, and a constant is u32.
+# Types of the operands, results first; the last one stands for all that follow. t and f: the
+# opcode's last and first type; w: t of twice the width; u: u32; p: a predicate; x: whatever the
+# register is, and a constant is u32.
 _SIGNATURES = {
-    "set": "fttp", "slct": "ffft", "selp": "tttp", "bfe": "ttuu", "bfi": "tttuu", "bfind": "ut", "popc": "ut",
-    "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt", "cvt": "ft", "vote": "ppu", "match": "utu",
-    "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u", "prmt": "t",
+    "set": "fttp", "slct": "ffft", "selp": "tttp", "bfe": "ttuu", "bfi": "tttuu", "bfind": "ut",
+    "popc": "ut",
+    "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt", "cvt": "ft",
+    "vote": "ppu", "match": "utu",
+    "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u",
+    "prmt": "t",
 }  # fmt: skip
 _VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg")
 # Instructions of memory, synchronization and matrices whose operands follow rules of their own.
 _FREE = frozenset(
-    ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier", "bar", "fence", "membar",
+    ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",
+     "bar",
+     "fence", "membar",
      "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
 )  # fmt: skip
 _WITHOUT_RESULT = frozenset(
-    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence", "griddepcontrol", "setmaxnreg", "cp",
-     "stmatrix", "wmma.store", "mbarrier.init", "mbarrier.inval", "mbarrier.expect_tx", "mbarrier.complete_tx",
-     "bra", "brx.idx", "call", "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive", "barrier.cluster.wait")
+    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence", "griddepcontrol",
+     "setmaxnreg", "cp",
+     "stmatrix", "wmma.store", "mbarrier.init", "mbarrier.inval", "mbarrier.expect_tx",
+     "mbarrier.complete_tx",
+     "bra", "brx.idx", "call", "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive",
+     "barrier.cluster.wait")
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Opcode:
-    """An opcode, taken apart. types: the type of each operand, results first, the last for all that follow ("": any).
-    type: number of the last type. width: bytes of one element. result: whether operand 0 is one (unless it is an address)."""
+    """An opcode, taken apart. types: the type of each operand, results first, the last for all that
+    follow ("": any). type: number of the last type. width: bytes of one element. result: whether
+    operand 0 is one (unless it is an address).
+    """
 
     text: str
     parts: tuple[str, ...]
@@ -91,14 +126,14 @@ class Opcode:
         return self.parts[0]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def describe(text: str) -> Opcode:
-    """Take an opcode apart: `cvt.rn.f32.s64` is the operation `cvt.f32.s64` with a rounding mode."""
+    """Take an opcode apart: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
     parts = tuple(text.split("."))
     root = parts[0]
     flags, space, elements = 0, GENERIC, 1
     kept, types = [root], []
-    for index, part in enumerate(parts[1:], 1):
+    for part in parts[1:]:
         if part in WIDTHS:
             types.append(part)
             kept.append(part)
@@ -106,14 +141,14 @@ def describe(text: str) -> Opcode:
             space = SPACES[part]
             kept.append("cluster" if part == "shared::cluster" else part.partition("::")[0])
         elif part in SPACES:
-            kept.append(part.partition("::")[0])  # a block is a cluster of its own
+            kept.append(part.partition("::")[0])  # isspacep: a block is a cluster of its own
         elif part == "uni" and root in ("bra", "brx", "call", "ret"):
             pass
         elif part in _VECTORS and root not in ("mma", "wmma"):
             elements = _VECTORS[part]
-        elif part == "cluster" and root == "barrier":
-            kept.append(part)
-        elif part == "sync" and root in ("bar", "barrier"):
+        elif (part == "cluster" and root == "barrier") or (
+            part == "sync" and root in ("bar", "barrier")
+        ):
             kept.append(part)
         elif part in ("xorsign", "abs") and "xorsign" in parts:
             flags |= XORSIGN_ABS
@@ -130,7 +165,14 @@ def describe(text: str) -> Opcode:
         flags |= UNALIGNED_OK
     last = types[-1] if types else ""
     signature, second = _signature(root, parts)
-    letters = {"t": last, "f": types[0] if types else "", "w": _wide(last), "u": "u32", "p": "pred", "x": ""}
+    letters = {
+        "t": last,
+        "f": types[0] if types else "",
+        "w": _wide(last),
+        "u": "u32",
+        "p": "pred",
+        "x": "",
+    }
     return Opcode(
         text, parts, name, flags, space, WIDTHS.get(last, 0), elements, TYPES.get(last, 0),
         tuple(letters[one] for one in signature), letters[second],
@@ -144,20 +186,42 @@ def _name(root: str, kept: list[str], types: list[str]) -> str:
     if root in ("ld", "ldu", "st"):
         return "st" if root == "st" else "ld"
     if root in ("atom", "red"):
-        return ".".join(["atom", *(one for one in kept[1:] if one not in WIDTHS and one not in SPACES and one != "cluster")])
+        return ".".join(
+            [
+                "atom",
+                *(
+                    one
+                    for one in kept[1:]
+                    if one not in WIDTHS and one not in SPACES and one != "cluster"
+                ),
+            ]
+        )
     if root == "mov":
         width = WIDTHS.get(types[-1], 0) if types else 0
         return "mov.pred" if width == 0 else f"mov.b{8 * width}"
     if root in ("bar", "barrier"):
-        kept = ["barrier" if "cluster" in kept else "bar", *(one for one in kept[1:] if one not in WIDTHS)]
+        kept = [
+            "barrier" if "cluster" in kept else "bar",
+            *(one for one in kept[1:] if one not in WIDTHS),
+        ]
     elif root in ("shfl", "vote", "match", "redux", "activemask"):
         kept = [one for one in kept if one not in WIDTHS]
     elif root == "membar":
         return "fence" if len(kept) == 1 else ".".join(["fence", *kept[1:]])
     elif root == "fence":
         kept = [one for one in kept if one not in ("sc", "shared", "cluster", "global")]
-    elif root in ("prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol", "nanosleep", "pmevent"):
-        return {"prefetchu": "prefetch", "discard": "prefetch", "applypriority": "prefetch"}.get(root, root)
+    elif root in (
+        "prefetch",
+        "prefetchu",
+        "discard",
+        "applypriority",
+        "griddepcontrol",
+        "nanosleep",
+        "pmevent",
+    ):
+        return {"prefetchu": "prefetch", "discard": "prefetch", "applypriority": "prefetch"}.get(
+            root, root
+        )
     return ".".join(kept)
 
 
@@ -183,4 +247,6 @@ def _signature(root: str, parts: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _wide(name: str) -> str:
-    return f"{name[0]}{2 * int(name[1:])}" if name[:1] in ("u", "s") and name[1:].isdigit() else name
+    return (
+        f"{name[0]}{2 * int(name[1:])}" if name[:1] in ("u", "s") and name[1:].isdigit() else name
+    )

@@ -1,7 +1,8 @@
 """Slots for virtual registers: which are live at once, and a linear scan over what that leaves.
 
-A lane's column of a slot evolves as a thread of its own, so liveness is that of one thread, wherever lanes are apart. That
-holds as long as lanes' columns stay apart: a slot is only ever reused by a register of the same width.
+A lane's column of a slot evolves as a thread of its own, so liveness is that of one thread,
+wherever lanes are apart. That holds as long as lanes' columns stay apart: a slot is only ever
+reused by a register of the same width.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ import numpy as np
 
 from .control import Flow
 
-SLOT_BYTES = {0: 4, 2: 64, 4: 128, 8: 256, 16: 512}  # of a register, by the bytes of one of its values (0: a predicate)
+SLOT_BYTES = {
+    0: 4,
+    2: 64,
+    4: 128,
+    8: 256,
+    16: 512,
+}  # of a register, by the bytes of one of its values (0: a predicate)
 
 
 @dataclass
 class Accesses:
     """What the instructions read and write. All are flat int64 or bool arrays.
 
-    use_rows, uses: an instruction and a register that it reads. late: it must keep that register's slot from its results.
-    result_rows, results: likewise for those written; partial: only where a predicate is true.
+    use_rows, uses: an instruction and a register that it reads. late: it must keep that register's
+    slot from its results. result_rows, results: likewise for those written; partial: only where a
+    predicate is true.
     """
 
     use_rows: np.ndarray
@@ -33,11 +41,15 @@ class Accesses:
     partial: np.ndarray
 
 
-def live_ranges(accesses: Accesses, flow: Flow, count: int, registers: int) -> tuple[np.ndarray, np.ndarray]:
-    """First and last point of each register: int64, shape (registers,); of one that is never met, first > last.
+def live_ranges(
+    accesses: Accesses, flow: Flow, count: int, registers: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """First and last point of each register: int64, shape (registers,); of one that is never met,
+    first > last.
 
-    Instruction i reads at 3 i and writes at 3 i + 1; where its results must not share slots with what it reads, that is held
-    to 3 i + 2. Between its first and last point a register is taken for live, also where it is not (a hole).
+    Instruction i reads at 3 i and writes at 3 i + 1; where its results must not share slots with
+    what it reads, that is held to 3 i + 2. Between its first and last point a register is taken for
+    live, also where it is not (a hole).
     """
     points = np.concatenate([3 * accesses.use_rows, 3 * accesses.result_rows + 1])
     ends = np.concatenate([3 * accesses.use_rows + 2 * accesses.late, 3 * accesses.result_rows + 1])
@@ -53,7 +65,9 @@ def live_ranges(accesses: Accesses, flow: Flow, count: int, registers: int) -> t
     whole[met[::-1]] = kills[::-1]
     last[met] = ends
     block_of = np.append(flow.block_of(count), len(flow.starts))
-    crosses = (block_of[np.minimum(first // 3, count)] != block_of[np.maximum(last, 0) // 3]) | ~whole
+    crosses = (
+        block_of[np.minimum(first // 3, count)] != block_of[np.maximum(last, 0) // 3]
+    ) | ~whole
     crosses &= first <= last
     if crosses.any():
         _extend(first, last, crosses, flow, count, block_of, points, met, kills)
@@ -64,7 +78,8 @@ def _extend(
     first: np.ndarray, last: np.ndarray, crosses: np.ndarray, flow: Flow, count: int,
     block_of: np.ndarray, points: np.ndarray, met: np.ndarray, kills: np.ndarray,
 ) -> None:  # fmt: skip
-    """Widen the ranges of registers that cross blocks to all blocks at whose borders they are live (bit sets, backward)."""
+    """Widen the ranges of registers that cross blocks to all blocks at whose borders they are live
+    (bit sets, backward)."""
     registers = np.flatnonzero(crosses)
     bit_of = np.full(len(crosses), -1)
     bit_of[registers] = np.arange(len(registers))
@@ -72,8 +87,8 @@ def _extend(
     blocks = len(flow.starts)
     exposed, killed = [0] * blocks, [0] * blocks
     for block, register, kill, point in zip(
-        block_of[points[chosen] // 3].tolist(), bit_of[met[chosen]].tolist(), kills[chosen].tolist(),
-        (points[chosen] % 3).tolist(), strict=True,
+        block_of[points[chosen] // 3].tolist(), bit_of[met[chosen]].tolist(),
+        kills[chosen].tolist(), (points[chosen] % 3).tolist(), strict=True,
     ):  # fmt: skip
         bit = 1 << register
         if kill:
@@ -125,9 +140,11 @@ def _bits(value: int) -> list[int]:
 
 
 def allocate(first: np.ndarray, last: np.ndarray, widths: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Give each register a slot: byte offsets in the frame (int64, shape of ``first``) and the frame's bytes.
+    """Give each register a slot: byte offsets in the frame (int64, shape of ``first``) and the
+    frame's bytes.
 
-    Registers whose ranges meet have slots of their own; so have registers of different widths. One that is never met has 0.
+    Registers whose ranges meet have slots of their own; so have registers of different widths. One
+    that is never met has 0.
     """
     offsets = np.zeros(len(first), np.int64)
     kinds = np.asarray(widths, np.int64).reshape(-1)
