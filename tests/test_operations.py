@@ -1,5 +1,6 @@
 """Integer operations, comparisons, conversions of integers and moves of the simulator's machine against Python's integers."""
 
+import itertools
 import random
 
 import numpy as np
@@ -383,3 +384,45 @@ def test_pack_with_saturation():
 
 def test_flags_are_those_of_the_header():
     assert (NAN, SATFINITE) == (1 << 9, 1 << 8)
+
+
+def test_video_instructions():
+    chooser = random.Random(9)
+    a, b, c = (interesting(INTEGERS["u32"], 64, seed=s) for s in (1, 2, 3))
+    types = {"u32": np.dtype("uint32"), "s32": np.dtype("int32")}
+    actions = {"vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y), "vmin": min, "vmax": max,
+               "vavrg": lambda x, y: (x + y + (x + y >= 0)) >> 1}  # fmt: skip
+    for name, action in actions.items():
+        for kinds in [[chooser.choice(list(types)) for _ in range(3)] for _ in range(4)]:
+            d, of_a, of_b = (types[k] for k in kinds)
+            rest = ".".join(kinds)
+            for flags in (0, SAT):
+
+                def first(x, y):
+                    value = action(wrap(x, of_a), wrap(y, of_b))  # noqa: B023
+                    return clamp(value, d) if flags else wrap(value, d)  # noqa: B023
+
+                if name == "vavrg":
+                    continue
+                check(f"{name}.{rest}", np.uint32, first, a, b, flags=flags)
+                check(f"{name}.{rest}.add", np.uint32, lambda x, y, z: first(x, y) + z, a, b, c, flags=flags)  # noqa: B023
+                check(f"{name}.{rest}.min", np.uint32, lambda x, y, z: min(first(x, y), wrap(z, d)), a, b, c, flags=flags)  # noqa: B023
+        for kind, bits in itertools.product(types, (16, 8)):
+            part = np.dtype(f"{'int' if kind == 's32' else 'uint'}{bits}")
+            for flags in (0, SAT):
+
+                def parts(x, y):
+                    for k in range(0, 32, bits):  # noqa: B023
+                        value = action(wrap(x >> k, part), wrap(y >> k, part))  # noqa: B023
+                        yield k, clamp(value, part) if flags else wrap(value, part)  # noqa: B023
+
+                every = f"{name}{32 // bits}.{kind}.{kind}.{kind}"
+                check(every, np.uint32, lambda x, y, z: sum((v % (1 << bits)) << k for k, v in parts(x, y)), a, b, c, flags=flags)  # noqa: B023
+                check(f"{every}.add", np.uint32, lambda x, y, z: z + sum(v for _, v in parts(x, y)), a, b, c, flags=flags)  # noqa: B023
+    check("vset.s32.u32.lt", np.uint32, lambda x, y: wrap(x, types["s32"]) < y, a, b)
+    check("vset4.u32.u32.ge.add", np.uint32, lambda x, y, z: z + sum((x >> k & 255) >= (y >> k & 255) for k in (0, 8, 16, 24)), a, b, c)
+    check("vmad.u32.u32.u32", np.uint32, lambda x, y, z: x * y + z, a, b, c)
+    check("vmad.s32.s32.u32.shr7", np.uint32, lambda x, y, z: (wrap(x, types["s32"]) * y + wrap(z, types["s32"])) >> 7, a, b, c)
+    n = np.arange(64, dtype=np.uint32)
+    check("vshl.u32.u32.u32", np.uint32, lambda x, s: x << min(s, 32), a, n)
+    check("vshr.s32.s32.u32", np.uint32, lambda x, s: wrap(x, types["s32"]) >> (s & 31), a, n, flags=WRAP)

@@ -61,7 +61,7 @@ HALO_INLINE double sine_of_turns(double turns, std::uint64_t quarters) {
 
 HALO_INLINE double tanh(double x) {
     const double e = exp2(x * 0x1.71547652b82fep+1);    // e^(2 x)
-    const double large = (e - 1.0) / (e + 1.0), small = x - x * x * x * (1.0 / 3.0);
+    const double large = (e - 1.0) / (e + 1.0), small = x * (1.0 - x * x * (1.0 / 3.0));
     const double cut = std::fabs(x) < 32.0 ? large : std::copysign(1.0, x);
     return x != x ? x : std::fabs(x) < 0x1p-9 ? small : cut;
 }
