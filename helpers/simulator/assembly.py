@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
-_RESERVED_SHARED = 1024  # bytes of each block that this architecture keeps for itself, in the section of a kernel's arrays
+# Bytes of each block that this architecture keeps for itself, in the section of a kernel's arrays.
+_RESERVED_SHARED = 1024
 
 # Attributes in the .nv.info sections of a cubin: see `cuobjdump -elf`.
 _REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
@@ -117,7 +118,8 @@ def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]
     assembler = toolkit.program("ptxas")
     if assembler is None:
         raise toolkit.ToolkitMissingError(
-            f"registers and machine code need NVIDIA's assembler: {toolkit.install_command('nvidia-cuda-nvcc')}"
+            "registers and machine code need NVIDIA's assembler: "
+            + toolkit.install_command("nvidia-cuda-nvcc")
         )
     limit = [f"--maxrregcount={registers}"] if registers else []
     with scratch() as folder:

@@ -108,9 +108,9 @@ def compile_source(
     """Compiles CUDA `source`, or takes it from the cache.
 
     options: nvcc's, see compiler_options; file: what messages call the source, and with a folder
-    before its name where its includes are looked for; extern_c: put the source into `extern "C" {
-    }`, as PyCUDA does unless told otherwise;
-    compiler: "nvrtc" or "nvcc" for this one only, else the first that takes the source.
+    before its name where its includes are looked for; extern_c: put the source into extern "C",
+    as PyCUDA does unless told otherwise; compiler: "nvrtc" or "nvcc" for this one only, else the
+    first that takes the source.
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
@@ -123,9 +123,7 @@ def compile_source(
 
 
 def _folders(file: str, options: Options) -> list[Path]:
-    """The folders whose files a source may include: its own, where its name has one, and those of
-    -I.
-    """
+    """The folders of the files that a source may include: its own, if it has one, and -I's."""
     own = Path(file).parent if "/" in file and Path(file).is_file() else None
     return [
         path.absolute()
@@ -135,9 +133,14 @@ def _folders(file: str, options: Options) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _compiled(
-    source: str, file: str, extern_c: bool, options: Options, folders: tuple[Path, ...], included: tuple[tuple[str, str], ...],
+    source: str,
+    file: str,
+    extern_c: bool,
+    options: Options,
+    folders: tuple[Path, ...],
+    included: tuple[tuple[str, str], ...],
     compiler: str,
-) -> Compiled:  # fmt: skip
+) -> Compiled:
     text = front_ends.Text(source, file, extern_c, options, folders)
     key = compiler_cache.key_of(
         [
@@ -173,9 +176,18 @@ def _compile(text: front_ends.Text, compiler: str) -> Compiled:
         if v.space == "shared" and v.extents == (0,)
     )
     return Compiled(
-        text.source, text.file, ptx, kernels, debug, translation.warnings, _unused_templates(text.source, kernels), dynamic,
-        translation.compiler, text.options.architecture, text.options.registers,
-    )  # fmt: skip
+        source=text.source,
+        file=text.file,
+        ptx=ptx,
+        kernels=kernels,
+        debug=debug,
+        warnings=translation.warnings,
+        templates=_unused_templates(text.source, kernels),
+        dynamic_shared=dynamic,
+        compiler=translation.compiler,
+        architecture=text.options.architecture,
+        registers=text.options.registers,
+    )
 
 
 def _unused_templates(source: str, kernels: tuple[KernelInfo, ...]) -> tuple[str, ...]:

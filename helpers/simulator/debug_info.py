@@ -18,8 +18,9 @@ from .mangled import local_name, plain_name, source_name
 
 _SPACES = {"shared": "shared", "const": "constant", "global": "device", "local": "local"}
 _PTX_VARIABLE = re.compile(
-    r"^[ \t]*(?P<extern>\.extern[ \t]+)?(?:\.(?:visible|weak|common)[ \t]+)?\.(?P<space>shared|const|global|local)\b[ \t]*"
-    r"(?:\.attribute\([^)]*\)[ \t]*)?(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\w*)[ \t]+"
+    r"^[ \t]*(?:\.(?:extern|visible|weak|common)[ \t]+)?\.(?P<space>shared|const|global|local)\b"
+    r"[ \t]*(?:\.attribute\([^)]*\)[ \t]*)?(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?"
+    r"\.(?P<type>[a-z]\w*)[ \t]+"
     r"(?P<name>[\w$%]+)(?P<extents>(?:\[\d*\])*)",
     re.MULTILINE,
 )
@@ -29,7 +30,8 @@ _PTX_FUNCTION = re.compile(
 )
 _NAME_OF_FUNCTION = re.compile(r"^[ \t]*(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]+)")
 _PTX_PARAMETER = re.compile(
-    r"\.param[ \t]+(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\d+)[^,\[\n]*?[ \t](?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
+    r"\.param[ \t]+(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\d+)[^,\[\n]*?[ \t]"
+    r"(?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
     re.MULTILINE,
 )
 
@@ -159,7 +161,7 @@ def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]
 
 @dataclass(frozen=True)
 class _Symbol:
-    """A variable of the PTX. declared: bytes of its type; count: None for an array without a size."""
+    """A variable of the PTX. declared: bytes of its type; count: None for an array of no size."""
 
     name: str
     space: str

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
 _TAGS = {
-    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block", 0x0F: "pointer", 0x10: "reference",
-    0x11: "unit", 0x13: "structure", 0x16: "typedef", 0x17: "union", 0x1D: "inlined", 0x21: "subrange", 0x24: "base",
-    0x26: "const", 0x2E: "function", 0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x39: "namespace", 0x3B: "unspecified",
-    0x42: "rvalue reference",
+    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
+    0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
+    0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
+    0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
 }  # fmt: skip
 _ATTRIBUTES = {
-    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x22: "bound", 0x2F: "upper", 0x31: "origin", 0x37: "count", 0x3A: "file", 0x3B: "line",
-    0x3E: "encoding", 0x47: "specification", 0x49: "type", 0x6E: "linkage", 0x2007: "linkage",
+    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x2F: "upper", 0x31: "origin", 0x37: "count",
+    0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
+    0x6E: "linkage", 0x2007: "linkage",
 }  # fmt: skip
 _FLOATING, _ADDRESS = 0x04, 0x03
 _MOST_LEVELS = 64  # of pointers, arrays and names of one type

@@ -32,8 +32,8 @@ _ERROR_LIMIT = "Error limit reached"
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 _NO_JIT = re.compile(
-    r" in JIT mode\. Consider using -default-device flag to process unannotated (?:functions|namespace scope variables) as "
-    r"__device__ (?:functions|variables) in JIT mode"
+    r" in JIT mode\. Consider using -default-device flag to process unannotated "
+    r"(?:functions|namespace scope variables) as __device__ (?:functions|variables) in JIT mode"
 )
 
 
@@ -52,7 +52,8 @@ class Text:
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         body = self.source if source is None else source
         opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
-        return f'{_SEEN_BY_BOTH}{before}{self.options.macros}\n{opening}#line 1 "{name}"\n{body}{closing}'
+        macros = f"{_SEEN_BY_BOTH}{before}{self.options.macros}"
+        return f'{macros}\n{opening}#line 1 "{name}"\n{body}{closing}'
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
         else "a C++ compiler (such as: sudo apt install g++)"
     )
     return CompileFailed(
-        f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; missing here: {needed}"
+        f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; "
+        f"missing here: {needed}"
     )
 
 
@@ -235,9 +237,8 @@ def _nvrtc_call(
         _c_texts(names),
     )
     if status:
-        raise CompileFailed(
-            f"{file}: the compiler does not take this source ({library.nvrtcGetErrorString(status).decode()})"
-        )
+        why = library.nvrtcGetErrorString(status).decode()
+        raise CompileFailed(f"{file}: the compiler does not take this source ({why})")
     try:
         status = library.nvrtcCompileProgram(program, len(options), _c_texts(options))
         log = _result(library, program, "ProgramLog")
@@ -275,6 +276,7 @@ def _plain(log: str, folders: Sequence[Path]) -> str:
         "",
         log,
     )
+    log = re.sub(r"[^\s\"]*/bin/\.\.//include/", "", log)
     for folder in (_NOWHERE, *toolkit.include_directories(), *folders):
         log = log.replace(f"{folder}/", "")
     return log.strip()

@@ -1,7 +1,8 @@
-"""Which files a source may include: CUDA's and the host's own headers, those of its folder, and those of -I folders.
+"""Which files a source may include: CUDA's and the host's headers, its own folder's, and -I's.
 
-The compilers themselves would open any file that this process may read, and show its text in their messages. So every directive is
-looked at before they are: those with a full path, and those that lead out of the folders, are refused.
+The compilers themselves would open any file that this process may read, and show its text in their
+messages. So every directive is looked at before they are: those with a full path, and those that
+lead out of the folders, are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from .toolchain import CompileFailed
 
-# Phases 3 and 4 of translation, as far as directives need them: what is inside comments and literals is none.
+# Phases 3 and 4 of translation: what stands inside comments and literals is no directive.
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
       | (?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
@@ -29,7 +30,8 @@ _DIRECTIVE = re.compile(
 )
 # Wherever a directive could stand, whatever comments and literals there are.
 _ANYWHERE = re.compile(
-    r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?P<word>include_next|include|import|embed)\b(?P<operand>[^\n]*)",
+    r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*"
+    r"(?P<word>include_next|include|import|embed)\b(?P<operand>[^\n]*)",
     re.MULTILINE,
 )
 _ASKED = re.compile(r"\b__has_(?:include(?:_next)?|embed)\s*\(\s*(?P<operand>[^)\n]*)")
@@ -41,9 +43,10 @@ _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[str, str]:
-    """Looks at the files that `source` includes, and those that they include, whatever conditions stand around the directives.
+    """Looks at the files that `source` includes, and those that they include.
 
-    macros: preprocessor lines before the source; folders: the source's own, where it has one, and those of -I.
+    Conditions around a directive do not count. macros: preprocessor lines before the source;
+    folders: the source's own, where it has one, and those of -I.
     Returns the texts by path of those that lie in `folders`: the compilation depends on them.
     Raises toolchain.CompileFailed for a file elsewhere that is neither CUDA's nor the host's.
     """
@@ -63,7 +66,7 @@ def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[
 
 
 def without_comments(text: str) -> str:
-    """The text with comments and the insides of literals blanked out, every character in its old place."""
+    """The text with comments and the insides of literals blanked out; nothing moves."""
 
     def blank(match: re.Match[str]) -> str:
         words = match.group(0)
@@ -94,7 +97,7 @@ def _operands(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _views(text: str) -> tuple[str, ...]:
-    """The text as the compiler's phase 3 may get it: lines joined at backslashes, trigraphs replaced or not."""
+    """The text with lines joined at backslashes, with and without trigraphs replaced."""
     joined = re.sub(r"\\[ \t]*\r?\n", "", text)
     if "??" not in text:
         return (joined,)
@@ -138,7 +141,8 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
         ):  # without a definition here, the compiler refuses it, or one of its own headers gave it
             return
     raise CompileFailed(
-        f"{file}({line}): error: #include {operand} -- the simulator takes the name of a file in quotes or angle brackets only, "
+        f"{file}({line}): error: #include {operand} -- the simulator takes the name of a file in "
+        "quotes or angle brackets only, "
         f'or a macro that is defined as one, such as #define HEADER "tile.cuh"'
     )
 
@@ -146,11 +150,15 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
 def _place(
     included: str, quoted: bool, file: str, line: int, folder: Path | None, folders: Sequence[Path]
 ) -> Path | None:
-    """The file of `folders` that is meant; None for one of CUDA's or the host's. Raises toolchain.CompileFailed for any other."""
+    """The file of `folders` that is meant; None for one of CUDA's or the host's.
+
+    Raises toolchain.CompileFailed for any other.
+    """
     asked = f'"{included}"' if quoted else f"<{included}>"
     if included.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", included):
         raise CompileFailed(
-            f"{file}({line}): error: #include {asked} -- a full path is not allowed: include CUDA's headers, or files of the folders "
+            f"{file}({line}): error: #include {asked} -- a full path is not allowed: include "
+            "CUDA's headers, or files of the folders "
             "that -I names"
         )
     roots = [os.path.abspath(root) for root in folders]
@@ -162,7 +170,8 @@ def _place(
             return Path(path)
     if ".." in included.replace("\\", "/").split("/"):
         raise CompileFailed(
-            f"{file}({line}): error: #include {asked} -- it leads out of the folders that may be read: include CUDA's headers, or "
+            f"{file}({line}): error: #include {asked} -- it leads out of the folders that may be "
+            "read: include CUDA's headers, or "
             "files of the folders that -I names"
         )
     return None

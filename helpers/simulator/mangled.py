@@ -1,4 +1,4 @@
-"""Mangled names of the Itanium C++ ABI, as far as findings need them: namespaces and plain names."""
+"""Mangled names of the Itanium C++ ABI, as far as findings need them: namespaces, plain names."""
 
 from __future__ import annotations
 

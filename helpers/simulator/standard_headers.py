@@ -1,7 +1,8 @@
-"""What nvcc gives to every source beside CUDA's own names, for the run-time compiler, which knows no host headers.
+"""What nvcc gives to every source beside CUDA's own names, for the run-time compiler.
 
-Only what a kernel can use: types, limits, constants, and functions that the device has. A source that asks for more is compiled
-by nvcc with the host's own headers. Types are those of 64-bit Linux.
+That one knows no host headers. Only what a kernel can use is here: types, limits, constants, and
+functions that the device has. A source that asks for more is compiled by nvcc with the host's own
+headers. Types are those of 64-bit Linux.
 """
 
 from __future__ import annotations
@@ -65,13 +66,16 @@ _NUMBERS = """
 """
 # One argument each: with two, the host's headers convert them in ways of their own.
 _FUNCTIONS = (
-    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor isfinite isinf isnan lgamma log "
-    "log10 log1p log2 nearbyint rint round sin sinh sqrt tan tanh tgamma trunc"
-).split()
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf",
+    "erfc", "exp", "exp2", "expm1", "fabs", "floor", "isfinite", "isinf", "isnan", "lgamma", "log",
+    "log10", "log1p", "log2", "nearbyint", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh",
+    "tgamma", "trunc",
+)  # fmt: skip
 PRELUDE = (
     "#define _CG_LIMIT_INCLUDED_DEPENDENCIES 1\n"
-    f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\ntypedef unsigned short ushort;\ntypedef unsigned int uint;\n"
-    f"typedef unsigned long ulong;\n{_LIMITS}{_NUMBERS}namespace std {{ using ::size_t; using ::ptrdiff_t; "
+    f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\n"
+    f"typedef unsigned short ushort;\ntypedef unsigned int uint;\ntypedef unsigned long ulong;\n{_LIMITS}{_NUMBERS}"
+    "namespace std { using ::size_t; using ::ptrdiff_t; "
     + " ".join(f"using ::{name};" for name in _FUNCTIONS)
     + " }\n"
 )
@@ -88,7 +92,8 @@ typedef unsigned short uint_least16_t;
 typedef int int_least32_t;
 typedef unsigned int uint_least32_t;
 typedef long int_least64_t, int_fast16_t, int_fast32_t, int_fast64_t, intptr_t, intmax_t;
-typedef unsigned long uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_t, uintptr_t, uintmax_t;
+typedef unsigned long uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_t;
+typedef unsigned long uintptr_t, uintmax_t;
 #define INT8_MIN (-128)
 #define INT8_MAX 127
 #define UINT8_MAX 255
@@ -158,8 +163,9 @@ _FLOATS = """#pragma once
 # What nvcc's own headers include already: nothing is left to declare.
 _NOTHING = "#pragma once\n"
 _EMPTY = (
-    "assert.h", "cassert", "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "stddef.h",
-    "cstddef", "string.h", "cstring", "time.h", "ctime", "stdbool.h", "cstdbool", "sys/types.h", "new",
+    "assert.h", "cassert", "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio",
+    "stdlib.h", "cstdlib", "stddef.h", "cstddef", "string.h", "cstring", "time.h", "ctime",
+    "stdbool.h", "cstdbool", "sys/types.h", "new",
 )  # fmt: skip
 _OWN = {
     "stdint.h": _INTEGERS,
@@ -169,8 +175,9 @@ _OWN = {
     "cfloat": "#pragma once\n#include <float.h>\n",
     **dict.fromkeys(_EMPTY, _NOTHING),
 }
-# Headers of libcu++ have types and constants of their own for the run-time compiler: a 64-bit integer is another type there than
-# for nvcc, and a kernel's name would be another one. They take those above, as they take the host's from nvcc.
+# Headers of libcu++ have types and constants of their own for the run-time compiler: a 64-bit
+# integer is another type there than for nvcc, and a kernel's name would be another one. They take
+# those above, as they take the host's from nvcc.
 _CHANGES = (
     ("cuda/std/cstdint", "#if !_CCCL_COMPILER(NVRTC)\n", "#include <cuda/std/climits>\n#if 1\n"),
     (

@@ -26,13 +26,14 @@ _HEADERS = "cuda_runtime.h"
 
 
 class ToolkitMissingError(RuntimeError):
-    """A wheel of NVIDIA's compiler is missing or does not load; the message says what to install."""
+    """A wheel of NVIDIA's compiler is missing or does not load: the message says what to do."""
 
 
 def _install(what: str) -> ToolkitMissingError:
     if sys.platform != "linux":
         return ToolkitMissingError(
-            f"the simulator needs NVIDIA's compiler ({what}), which runs on Linux only: use WSL on Windows, a container on macOS"
+            f"the simulator needs NVIDIA's compiler ({what}), which runs on Linux only: use WSL on "
+            "Windows, a container on macOS"
         )
     return ToolkitMissingError(
         f"the simulator needs NVIDIA's compiler, of which {what}: {install_command(*_WHEELS)}"
