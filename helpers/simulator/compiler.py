@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from . import compiler_cache, compiler_options, debug_info, front_ends, includes
 from .assembly import Resources, resources, sass
+from .careful import CarefulTranslation
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
 from .toolchain import CompileFailed
@@ -29,6 +30,7 @@ __all__ = [
     "Parameter",
     "Resources",
     "Variable",
+    "careful_ptx",
     "compile_source",
     "resources",
     "sass",
@@ -46,7 +48,6 @@ _NOT_NAMES = (
     "alignas",
     "decltype",
 )
-_FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Compiled:
     the compiler's; templates: names of kernels' templates that the source asks no instance of;
     dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
     "nvcc"; architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the
-    options set no limit.
+    options set no limit; careful: where `careful_ptx` comes from.
     """
 
     source: str
@@ -72,9 +73,10 @@ class Compiled:
     compiler: str = "nvrtc"
     architecture: str = "90"
     registers: int = 0
+    careful: CarefulTranslation | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(replace(self, careful=None))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Compiled:
@@ -154,21 +156,28 @@ def _compiled(
             front_ends.fingerprint(),
         ]
     )
+    careful = CarefulTranslation(text, key)
     if (record := compiler_cache.load("ptx", key)) is not None:
         try:
-            return Compiled.from_dict(record)
+            return replace(Compiled.from_dict(record), careful=careful)
         except (TypeError, KeyError, ValueError):  # another version's record: it is made anew
             pass
+    if compiler != "nvcc":
+        careful.begin("nvrtc")
     compiled = _compile(text, compiler)
+    careful.begin(compiled.compiler)
     compiler_cache.store("ptx", key, compiled.to_dict())
-    return compiled
+    return replace(compiled, careful=careful)
+
+
+def careful_ptx(compiled: Compiled) -> str:
+    """PTX of the same kernels that is hardly optimised; "" where there is none. See careful.py."""
+    return compiled.careful.ptx(compiled.compiler) if compiled.careful is not None else ""
 
 
 def _compile(text: front_ends.Text, compiler: str) -> Compiled:
     translation = front_ends.translate(text, compiler)
-    ptx = _FILE_LINE.sub(
-        lambda m: f'{m[1]}"{debug_info.short_path(m[2], text.file)}"', translation.ptx
-    )
+    ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
     dynamic = tuple(
         (v.name, v.element or "char")

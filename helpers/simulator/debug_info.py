@@ -34,7 +34,7 @@ _PTX_PARAMETER = re.compile(
     r"(?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
     re.MULTILINE,
 )
-
+_FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)")
 
 
@@ -355,6 +355,11 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
     width = width if symbol.nbytes % width == 0 else 1
     extents = (symbol.nbytes // width,) if symbol.is_array else ()
     return Variable(name, symbol.name, "", width, extents, space, function, symbol.nbytes)
+
+
+def with_short_paths(ptx: str, file: str) -> str:
+    """PTX whose `.file` lines call files as findings do."""
+    return _FILE_LINE.sub(lambda m: f'{m[1]}"{short_path(m[2], file)}"', ptx)
 
 
 def short_path(path: str, file: str) -> str:

@@ -24,6 +24,7 @@ _SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
 _STACK_BYTES = 64 << 20
 _POLL_S = 0.1
+_starting = threading.Lock()  # the size of a stack is set for all threads
 # The compiler looks for a source's includes in its folder first. A text has none, and the working
 # folder is none of its own.
 _NOWHERE = "/no-such-folder"
@@ -125,6 +126,21 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     )
 
 
+def careful(text: Text, compiler: str) -> str:
+    """Hardly optimised PTX of a text that `translate` takes. Raises CompileFailed."""
+    if compiler == "nvcc":
+        return _carefully_by_nvcc(text)
+    flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max"]
+    try:
+        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+    except CompileFailed as refused:
+        if not _has_only_host_functions(refused.message):
+            raise
+        flags.append("--device-as-default-execution-space")
+        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+    return debug_info.with_short_paths(ptx, text.file)
+
+
 # ---- NVRTC ----
 
 
@@ -163,14 +179,13 @@ def _is_plain(source: str, line: int) -> bool:
     return "__device__" not in code[start : end if end >= 0 else len(code)]
 
 
-def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
+def _flags(text: Text) -> list[str]:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
-    flags = [
-        f"--gpu-architecture=compute_{text.options.architecture}",
-        *folders,
-        *text.options.flags,
-        *more,
-    ]
+    return [f"--gpu-architecture=compute_{text.options.architecture}", *folders, *text.options.flags]
+
+
+def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
+    flags = [*_flags(text), *more]
     before = standard_headers.PRELUDE
     ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
     attempts = [(before, text.source)]
@@ -210,12 +225,13 @@ def _nvrtc(
             done.append(error)
 
     # Deeply nested sources need more than a thread's usual stack.
-    before = threading.stack_size(_STACK_BYTES)
-    try:
-        thread = threading.Thread(target=compile_it, daemon=True)
-        thread.start()
-    finally:
-        threading.stack_size(before)
+    with _starting:
+        before = threading.stack_size(_STACK_BYTES)
+        try:
+            thread = threading.Thread(target=compile_it, daemon=True)
+            thread.start()
+        finally:
+            threading.stack_size(before)
     while thread.is_alive():
         thread.join(_POLL_S)
     if isinstance(done[0], BaseException):
@@ -343,23 +359,32 @@ def _inside_function(code: str, position: int) -> bool:
 # ---- nvcc ----
 
 
+def _nvcc_command(text: Text, folder: Path) -> list[str]:
+    """Writes the source into `folder`; nvcc's command for it, still without its output."""
+    (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
+    flags = [
+        f"-arch=sm_{text.options.architecture}",
+        *text.options.flags,
+        *text.options.nvcc_flags,
+        *(f"-I{path}" for path in text.folders),
+    ]
+    nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
+    return [nvcc, "-ptx", "-ccbin", host, *flags, "source.cu"]
+
+
+def _carefully_by_nvcc(text: Text) -> str:
+    with scratch() as folder:
+        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "--Ofast-compile=max"]
+        done = toolkit.run([*command, "-o", "careful.ptx"], folder)
+        if done.returncode:
+            raise CompileFailed(f"nvcc ended with status {done.returncode}")
+        ptx = (folder / "careful.ptx").read_text(encoding="utf-8", errors="replace")
+    return debug_info.with_short_paths(ptx, text.file)
+
+
 def _by_nvcc(text: Text) -> Translation:
     with scratch() as folder:
-        (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
-        flags = [
-            f"-arch=sm_{text.options.architecture}",
-            *text.options.flags,
-            *text.options.nvcc_flags,
-        ]
-        flags += [f"-I{path}" for path in text.folders]
-        command = [
-            str(toolkit.program("nvcc")),
-            "-ptx",
-            "-ccbin",
-            str(toolkit.host_compiler()),
-            *flags,
-            "source.cu",
-        ]
+        command = _nvcc_command(text, folder)
         # A message shows no line of a file that `#line` names: g++ would open it.
         quiet = (
             ["-Xcompiler", "-fno-diagnostics-show-caret"]
