@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from . import memory
-from .arrays import pack_arguments
+from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
@@ -161,7 +161,7 @@ class _Arguments:
     """Arguments on the device for one launch: arrays are copied there and freed afterwards."""
 
     def __init__(self, kernel: Kernel, args: tuple, outputs: Sequence[str] | None = None):
-        expected = ", ".join(f"{p.type_text} {p.name}" for p in kernel.parameters)
+        expected = ", ".join(map(declaration, kernel.parameters))
         if len(args) != len(kernel.parameters):
             raise TypeError(f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, {len(args)} given")
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
@@ -193,7 +193,7 @@ class _Arguments:
                 memory.read(array, address, array.nbytes)
 
     def _bytes_of(self, parameter: Parameter, value) -> bytes:
-        what = f"argument {parameter.name!r} of {self._kernel.name} ({parameter.type_text})"
+        what = f"argument {parameter.name!r} of {self._kernel.name} ({declaration(parameter)})"
         if parameter.is_pointer:
             address = self._pointer(what, value, self._is_output(parameter, value))
             return address.to_bytes(8, "little")

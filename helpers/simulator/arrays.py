@@ -29,6 +29,11 @@ class ArrayName:
     start: int = 0
 
 
+def declaration(parameter) -> str:
+    """A compiler.Parameter as a source declares it: "const float* x"."""
+    return f"{parameter.type_text} {parameter.name}".replace(" *", "*")
+
+
 def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
     """The values of a launch as one block of bytes, each at the offset of its parameter (a compiler.Parameter)."""
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))

@@ -45,6 +45,11 @@ def variables(compiled: Compiled) -> dict[str, parse.Variable]:
     return {name: v for name, v in parsed(compiled.ptx).variables.items() if v.space in ("global", "const")}
 
 
+def function_names(compiled: Compiled) -> set[str]:
+    """The symbols of a compiled source's functions."""
+    return set(parsed(compiled.ptx).functions)
+
+
 def function_address(compiled: Compiled, symbol: str) -> int:
     """What a pointer to a function of the source holds."""
     return FUNCTION_ADDRESS | parsed(compiled.ptx).order[symbol]

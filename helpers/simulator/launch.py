@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,9 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 _RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
 _REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
+_REHEARSED_THREADS = 1 << 14
+_FEWEST_REHEARSED = 16  # blocks
+_REHEARSAL_TURNS = 16  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
 
 Extents = tuple[int, int, int]
@@ -98,30 +102,31 @@ def launch(
     Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory and KeyboardInterrupt.
     """
     grid, block = _refuse_what_a_gpu_refuses(kernel, _extents(grid), _extents(block), shared)
-    named = arrays.name_arrays(kernel, packed, names or {})
+    one = _Launch(kernel, packed, grid, block, shared, names or {})
     most = _workers(kernel, grid, block, observe, sample_every)
     workers = most if workers is None else min(workers, max(most, 1))
-    request = _request(kernel, packed, grid, block, shared, observe, watch, sample_every, workers)
-    scene = Scene(
-        kernel, named, block, arrays.pointers(kernel, packed), tuple(dict.fromkeys(v.name for v in kernel.dynamic))
-    )
+    deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
     with _launch_lock:
-        _shadow(kernel, packed)
-        start = time.monotonic()
-        if machine().halo_start(ctypes.byref(request)) != 0:
-            raise OutOfMemory("this computer has no room for the registers and the shared memory of one simulated block")
-        try:
-            _wait(time_limit if time_limit is not None else TIME_LIMIT_S)
-            report = _report(scene, named, request, time.monotonic() - start)
-            if report.completed and sample_every == 1:
-                report = replace(report, findings=report.findings + _unwritten(kernel, named, outputs))
-        finally:
-            machine().halo_finish()
+        rehearsed = _rehearse(one, observe, deadline)
+        if rehearsed is not None and rehearsed.fatal is not None:
+            raise LaunchFault(rehearsed.fatal, rehearsed)
+        (x, y, z), warp = watch
+        more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
+        report = one.run(observe, deadline, outputs, sample_every=sample_every, workers=workers, **more)
     if report.printed:  # here and not in the machine: a notebook shows what Python writes
         print(report.printed, end="", flush=True)
+    if rehearsed is not None:
+        report = replace(report, findings=_joined(report.findings, rehearsed.findings))
     if report.fatal is not None:
         raise LaunchFault(report.fatal, report)
     return report
+
+
+def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What the launch found, and what only its rehearsal did: the optimised code no longer has the access."""
+    known = {(finding.kind, finding.file, finding.line) for finding in findings}
+    more = [finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in known]
+    return merge_findings([*more, *findings]) if more else findings
 
 
 def _extents(shape: Sequence[int]) -> Extents:
@@ -190,38 +195,99 @@ def _workers(kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[st
     return 1 if encoded.sees_the_order_of_blocks(kernel.program) else cores
 
 
-def _shadow(kernel: Kernel, packed: bytes) -> None:
-    """Tells the machine which arrays the launch is about, so that several workers can share them."""
-    addresses = arrays.pointers(kernel, packed)
-    for parameter in kernel.parameters:
-        if address := addresses.get(parameter.name, 0):
-            machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
-    for variable in kernel.module.regions.values():
-        if variable.space == "device":
-            machine().halo_shadow(variable.address, variable.element_bytes, True)
+class _Launch:
+    """One launch of one form of a kernel."""
 
+    def __init__(
+        self, kernel: Kernel, packed: bytes, grid: Extents, block: Extents, shared: int, names: Mapping[int, str]
+    ):
+        self.kernel, self.packed, self.grid, self.block, self.shared = kernel, packed, grid, block, shared
+        self.names, self.program = names, kernel.relocated
+        self.pointers = arrays.pointers(kernel, packed)
+        self.arrays = arrays.name_arrays(kernel, packed, names)
 
-def _request(
-    kernel: Kernel,
-    packed: bytes,
-    grid: Extents,
-    block: Extents,
-    shared: int,
-    observe: Sequence[str],
-    watch: tuple[Extents, int],
-    sample_every: int,
-    workers: int,
-) -> LaunchRequest:
-    program = kernel.relocated
-    local_bytes = program.total_local_bytes + (_RECURSION_BYTES if program.recursive else 0)
-    static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
-    (x, y, z), warp = watch
-    return LaunchRequest(
-        _raw_program(program, kernel.place_groups), packed, len(packed), local_bytes, Dim(*grid), Dim(*block),
-        max(program.shared_bytes, program.dynamic_offset + shared), program.dynamic_offset, shared,
-        len(static), (SharedArray * max(len(static), 1))(*static),
-        sum(OBSERVERS[name] for name in observe), sample_every, workers, warp, x + grid[0] * (y + grid[1] * z),
-    )  # fmt: skip
+    def of(self, kernel: Kernel) -> _Launch:
+        """The same launch of another form of the kernel."""
+        return _Launch(kernel, self.packed, self.grid, self.block, self.shared, self.names)
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def run(self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more) -> LaunchReport:
+        """Runs it until `deadline` (time.monotonic()); more: fields of library.LaunchRequest."""
+        request = self._request(observe, more)
+        self._shadow()
+        start = time.monotonic()
+        if machine().halo_start(ctypes.byref(request)) != 0:
+            raise OutOfMemory("this computer has no room for the registers and the shared memory of one simulated block")
+        try:
+            _wait(deadline)
+            report = self._report(request, time.monotonic() - start)
+            if report.completed and request.sample_every == 1:
+                report = replace(report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs))
+        finally:
+            machine().halo_finish()
+        return report
+
+    def _shadow(self) -> None:
+        """Tells the machine which arrays the launch is about, so that several workers can share them."""
+        for parameter in self.kernel.parameters:
+            if address := self.pointers.get(parameter.name, 0):
+                machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
+        for variable in self.kernel.module.regions.values():
+            if variable.space == "device":
+                machine().halo_shadow(variable.address, variable.element_bytes, True)
+
+    def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
+        program = self.program
+        static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
+        fields: dict[str, Any] = {
+            "program": _raw_program(program, self.kernel.place_groups),
+            "parameters": self.packed,
+            "parameter_bytes": len(self.packed),
+            "local_bytes": program.total_local_bytes + (_RECURSION_BYTES if program.recursive else 0),
+            "grid": Dim(*self.grid),
+            "block": Dim(*self.block),
+            "shared_bytes": max(program.shared_bytes, program.dynamic_offset + self.shared),
+            "dynamic_offset": program.dynamic_offset,
+            "dynamic_shared": self.shared,
+            "shared_count": len(static),
+            "shared_arrays": (SharedArray * max(len(static), 1))(*static),
+            "observe": sum(OBSERVERS[name] for name in observe),
+            "sample_every": 1,
+            "workers": 1,
+        }
+        return LaunchRequest(**{**fields, **more})
+
+    def _report(self, request: LaunchRequest, seconds: float) -> LaunchReport:
+        engine, kernel, named = machine(), self.kernel, self.arrays
+        for k, (variable, _, nbytes) in enumerate(kernel.shared):
+            named[engine.halo_shared_region(k)] = arrays.shared_array(variable, nbytes)
+        if request.dynamic_shared:
+            number = engine.halo_shared_region(len(kernel.shared))
+            named[number] = arrays.dynamic_array(kernel.dynamic, request.dynamic_shared)
+        if number := engine.halo_local_region():
+            named[number] = ArrayName("local memory", request.local_bytes, "", 1, (request.local_bytes,), "local")
+        scene = Scene(kernel, named, self.block, self.pointers, tuple(dict.fromkeys(v.name for v in kernel.dynamic)))
+        count = c_size_t()
+        raw = engine.halo_findings(ctypes.byref(count))
+        described = (describe_finding(raw[k], scene) for k in range(count.value))
+        findings = merge_findings(finding for finding in described if finding is not None)
+        aborted = bool(engine.halo_aborted())
+        fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None
+        text = engine.halo_printed(ctypes.byref(count))
+        printed = ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
+        sites = tuple(Site() for _ in range(engine.halo_site_count()))
+        for k, site in enumerate(sites):
+            engine.halo_site(k, site)
+        lanes = engine.halo_watched(ctypes.byref(count))
+        seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
+        run = request.block_count or -(-self.blocks // request.sample_every)
+        return LaunchReport(
+            findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named), self.blocks, run, seconds, fatal, printed,
+            engine.halo_workers_used(),
+        )  # fmt: skip
 
 
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
@@ -232,9 +298,8 @@ def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgr
     )  # fmt: skip
 
 
-def _wait(time_limit: float) -> None:
+def _wait(deadline: float) -> None:
     """Waits in short steps, because Python sees Ctrl-C only between them."""
-    deadline = time.monotonic() + time_limit
     try:
         while not machine().halo_wait(20):
             if time.monotonic() > deadline:
@@ -246,37 +311,49 @@ def _wait(time_limit: float) -> None:
         raise
 
 
-# ---- what it left ----
+# ---- the rehearsal ----
 
 
-def _report(scene: Scene, named: dict[int, ArrayName], request: LaunchRequest, seconds: float) -> LaunchReport:
-    engine, kernel = machine(), scene.kernel
-    for k, (variable, _, nbytes) in enumerate(kernel.shared):
-        named[engine.halo_shared_region(k)] = arrays.shared_array(variable, nbytes)
-    if request.dynamic_shared:
-        number = engine.halo_shared_region(len(kernel.shared))
-        named[number] = arrays.dynamic_array(kernel.dynamic, request.dynamic_shared)
-    if number := engine.halo_local_region():
-        named[number] = ArrayName("local memory", request.local_bytes, "", 1, (request.local_bytes,), "local")
-    count = c_size_t()
-    raw = engine.halo_findings(ctypes.byref(count))
-    described = (describe_finding(raw[k], scene) for k in range(count.value))
-    findings = merge_findings(finding for finding in described if finding is not None)
-    aborted = bool(engine.halo_aborted())
-    fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None
-    text = engine.halo_printed(ctypes.byref(count))
-    printed = ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
-    sites = tuple(Site() for _ in range(engine.halo_site_count()))
-    for k, site in enumerate(sites):
-        engine.halo_site(k, site)
-    lanes = engine.halo_watched(ctypes.byref(count))
-    seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
-    watched = np.frombuffer(seen, WatchedLane)
-    blocks = request.grid.x * request.grid.y * request.grid.z
-    run = -(-blocks // request.sample_every)
-    return LaunchReport(
-        findings, not aborted, sites, watched, dict(named), blocks, run, seconds, fatal, printed, engine.halo_workers_used()
+def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
+    """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
+
+    The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end says
+    nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for.
+    """
+    careful = one.kernel.rehearsal if "initialisation" in observe else None
+    if careful is None:
+        return None
+    blocks = _rehearsed_blocks(one.grid, one.block)
+    report = one.of(careful).run(
+        [name for name in observe if name != "traffic"],
+        deadline,
+        (),
+        rehearsal=1,
+        block_count=len(blocks),
+        blocks=blocks.ctypes.data,
+        step_limit=_REHEARSAL_TURNS,
     )
+    findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
+    fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
+    return replace(report, findings=findings, fatal=fatal, printed="")
+
+
+def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
+    """The numbers of the blocks to rehearse, ascending, uint64, shape (n,): all of a small launch.
+
+    Of a large one the corners of the grid, where guards fail, and their neighbours, which they race with, and others in between.
+    """
+    blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
+    most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
+    if blocks <= most:
+        return np.arange(blocks, dtype=np.uint64)
+    ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
+    corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}
+    spread = np.linspace(0, blocks - 1, max(most - len(corners), 2)).astype(np.uint64)
+    return np.unique(np.concatenate([np.array(sorted(corners), np.uint64), spread]))
+
+
+# ---- what it left ----
 
 
 def _unwritten(kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence[int]) -> tuple[Finding, ...]:

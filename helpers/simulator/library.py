@@ -47,7 +47,8 @@ class LaunchRequest(ctypes.Structure):
         ("grid", Dim), ("block", Dim), ("shared_bytes", c_uint32), ("dynamic_offset", c_uint32), ("dynamic_shared", c_uint32),
         ("shared_count", c_uint32), ("shared_arrays", ctypes.POINTER(SharedArray)),
         ("observe", c_uint32), ("sample_every", c_uint32), ("workers", c_uint32), ("watched_warp", c_uint32),
-        ("watched_block", c_uint64),
+        ("watched_block", c_uint64), ("rehearsal", c_uint32), ("block_count", c_uint32), ("blocks", c_void_p),
+        ("step_limit", c_uint64),
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import linecache
 import re
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -53,7 +53,8 @@ class Global:
 class Kernel:
     """A `__global__` function of a loaded module, or an instance of a template.
 
-    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of its definition, 0 for unknown.
+    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of its definition, 0 for unknown;
+    compiled: the PTX that it is taken from, the module's own or that for rehearsals.
     It is encoded for the machine when something needs that; what the machine cannot run then raises CompileFailed.
     """
 
@@ -62,11 +63,12 @@ class Kernel:
     parameters: tuple[Parameter, ...]
     line: int
     module: Module = field(repr=False)
+    compiled: Compiled = field(repr=False)
 
     @cached_property
     def program(self) -> Program:
         """The kernel as the machine runs it, before the module's addresses are put in."""
-        return encoded.encoded(self.module.compiled, self.mangled)
+        return encoded.encoded(self.compiled, self.mangled)
 
     def require_supported(self) -> None:
         """Raises CompileFailed, with file and line, where the kernel has what the machine cannot run."""
@@ -75,7 +77,20 @@ class Kernel:
     @cached_property
     def relocated(self) -> Program:
         """The kernel with the addresses of this module's variables."""
-        return encoded.relocated(self.program, self.module.addresses)
+        return encoded.relocated(self.program, self.module.addresses_for(self.compiled))
+
+    @cached_property
+    def rehearsal(self) -> Kernel | None:
+        """The kernel as the compiler leaves it that keeps every access of the source; None where there is no such form."""
+        compiled = self.module.careful
+        if compiled is None:
+            return None
+        kernel = replace(self, compiled=compiled)
+        try:
+            kernel.require_supported()
+        except (CompileFailed, KeyError):
+            return None
+        return kernel
 
     @cached_property
     def place_groups(self) -> np.ndarray:
@@ -233,59 +248,83 @@ def _without_namespaces(name: str) -> str:
 class Module:
     """A compiled source, loaded: its variables have memory and their initial values. `kernels` and `globals` are found by name.
 
-    addresses: of all variables, by symbol; regions: the same by the machine's numbers, as Global.
+    addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the machine's numbers, as Global.
     """
 
-    def __init__(self, compiled: Compiled):
-        self.compiled = compiled
+    def __init__(self, compiled: Compiled, options: Sequence[str] = (), extern_c: bool = False):
+        self.compiled, self._options, self._extern_c = compiled, tuple(options), extern_c
         self.variables = {variable.symbol: variable for variable in compiled.debug.variables if variable.space != "local"}
-        self.addresses: dict[str, int] = {}
-        self._allocate()
-        self._release = weakref.finalize(self, _release, tuple(self.addresses.values()))
+        self.regions: dict[int, Global] = {}
+        self._owned: list[int] = []
+        self._release = weakref.finalize(self, _release, self._owned)
+        self.addresses = self._allocate(encoded.variables(compiled), {})
+        named = [variable for variable in self.regions.values() if variable.symbol in self.variables]
+        names = [variable.name for variable in named]
+        self.globals = {v.symbol if names.count(v.name) > 1 else v.name: v for v in named}
         in_order = sorted(compiled.kernels, key=lambda info: info.line)
         self.kernels = Kernels([self._kernel(info) for info in in_order], compiled.templates)
 
-    def _allocate(self) -> None:
-        parsed = encoded.variables(self.compiled)
-        for symbol, variable in parsed.items():
+    @cached_property
+    def careful(self) -> Compiled | None:
+        """The source as the compiler leaves it that keeps every access, for rehearsals; None where that cannot be had.
+
+        Pointers to functions that variables hold are numbers of the module's own PTX, so that such a module has none either.
+        """
+        functions = encoded.function_names(self.compiled)
+        if any(name in functions for v in encoded.variables(self.compiled).values() for _, name, _ in v.addresses):
+            return None
+        try:
+            return compiler.compile_source(
+                self.compiled.source, self._options, self.compiled.file, self._extern_c, rehearsal=True
+            )
+        except (CompileFailed, TypeError):
+            return None
+
+    def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
+        """The addresses that this PTX of the source needs, by symbol: its tables of constants and strings are its own."""
+        if compiled is self.compiled:
+            return self.addresses
+        variables = encoded.variables(compiled)
+        known = {name: self.addresses[name] for name in variables if name in self.variables and name in self.addresses}
+        return self._allocate({name: v for name, v in variables.items() if name not in known}, known)
+
+    def _allocate(self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]) -> dict[str, int]:
+        """Gives these variables memory and their initial values; the addresses, and those that are known, by symbol."""
+        addresses = dict(known)
+        for symbol, variable in variables.items():
             kind = _CONSTANT if variable.space == "const" else _DEVICE
             address = machine().halo_add_variable(variable.size, variable.align, kind)
             if not address:
                 raise OutOfMemory(f"no room for the variable {symbol} of {variable.size:,} bytes")
-            self.addresses[symbol] = address
-        self.regions: dict[int, Global] = {}
-        for symbol, variable in parsed.items():
-            self._fill(symbol, variable)
-            described = self._describe(symbol, variable)
-            self.regions[machine().halo_region_id(described.address)] = described
-        named = [variable for variable in self.regions.values() if variable.symbol in self.variables]
-        names = [variable.name for variable in named]
-        self.globals = {v.symbol if names.count(v.name) > 1 else v.name: v for v in named}
+            addresses[symbol] = address
+            self._owned.append(address)
+        for symbol, variable in variables.items():
+            self._fill(variable, addresses)
+            self.regions[machine().halo_region_id(addresses[symbol])] = self._describe(variable, addresses[symbol])
+        return addresses
 
-    def _fill(self, symbol: str, variable: PtxVariable) -> None:
+    def _fill(self, variable: PtxVariable, addresses: Mapping[str, int]) -> None:
         """Writes the initial values. A `__constant__` without any is zero, as on a GPU, but a kernel that reads it is told so."""
-        address = self.addresses[symbol]
+        address = addresses[variable.name]
         if variable.data is not None:
             data = bytearray(variable.data)
             for offset, other, addend in variable.addresses:
-                data[offset : offset + 8] = self._address_of(other, addend).to_bytes(8, "little")
+                base = addresses.get(other)
+                value = encoded.function_address(self.compiled, other) if base is None else base + addend
+                data[offset : offset + 8] = (value % 2**64).to_bytes(8, "little")
             ctypes.memmove(address, bytes(data), len(data))
         if variable.data is not None or variable.space != "const":
             machine().halo_mark_initialised(address, variable.size)
 
-    def _address_of(self, symbol: str, addend: int) -> int:
-        base = self.addresses.get(symbol)
-        return (encoded.function_address(self.compiled, symbol) if base is None else base + addend) % 2**64
-
-    def _describe(self, symbol: str, parsed: PtxVariable) -> Global:
-        space, address = "constant" if parsed.space == "const" else "device", self.addresses[symbol]
+    def _describe(self, variable: PtxVariable, address: int) -> Global:
+        space, symbol = "constant" if variable.space == "const" else "device", variable.name
         known = self.variables.get(symbol)
         if known is None:  # what the compiler made of constants: a table, a string
-            return Global(symbol.strip("$_"), address, parsed.size, space, symbol, "", 1, (parsed.size,))
-        return Global(known.name, address, parsed.size, space, symbol, known.element, known.element_bytes, known.extents)
+            return Global(symbol.strip("$_"), address, variable.size, space, symbol, "", 1, (variable.size,))
+        return Global(known.name, address, variable.size, space, symbol, known.element, known.element_bytes, known.extents)
 
     def _kernel(self, info: KernelInfo) -> Kernel:
-        return Kernel(info.name, info.mangled, tuple(info.parameters), info.line, self)
+        return Kernel(info.name, info.mangled, tuple(info.parameters), info.line, self, self.compiled)
 
     def file_of(self, path: str) -> str:
         """How the module speaks of a file of the debug information: the source has the name that it was compiled under."""
@@ -300,9 +339,10 @@ class Module:
         self._release()
 
 
-def _release(addresses: Sequence[int]) -> None:
+def _release(addresses: list[int]) -> None:
     for address in addresses:
         machine().halo_remove_global(address)
+    addresses.clear()
 
 
 def load(source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False) -> Module:
@@ -314,7 +354,7 @@ def load(source: str, options: Sequence[str] = (), file: str = "kernel.cu", exte
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
         raise CompileFailed(f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most")
-    module = Module(compiled)
+    module = Module(compiled, options, extern_c)
     if encoded.may_exceed_shared(compiled, MAX_STATIC_SHARED):
         for kernel in module.kernels.values():
             if kernel.static_shared > MAX_STATIC_SHARED:

@@ -51,8 +51,8 @@ class LineTraffic(_Traffic):
 
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
     lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
-    passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant); serialised: turns that
-    lanes updating one address take, beyond the first (atomics).
+    passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
+    serialised: turns that lanes updating one address take, beyond the first (atomics).
     """
 
     line: int
