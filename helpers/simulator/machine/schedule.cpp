@@ -607,8 +607,8 @@ bool run_warp(Worker& w, Warp& warp) {
         if (next == 0) {
             bool meets = false;
             for (const Path& path : warp.paths) meets |= path.state == Path::AT_MEETING;
+            if ((meets && settle_meetings(w, warp)) || part_joins(warp)) continue;
             if (!meets) return false;
-            if (settle_meetings(w, warp) || part_joins(warp)) continue;
             tell_of_deadlock(w, warp);
             return false;
         }
