@@ -251,8 +251,8 @@ class Module:
     addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the machine's numbers, as Global.
     """
 
-    def __init__(self, compiled: Compiled, options: Sequence[str] = (), extern_c: bool = False):
-        self.compiled, self._options, self._extern_c = compiled, tuple(options), extern_c
+    def __init__(self, compiled: Compiled):
+        self.compiled = compiled
         self.variables = {variable.symbol: variable for variable in compiled.debug.variables if variable.space != "local"}
         self.regions: dict[int, Global] = {}
         self._owned: list[int] = []
@@ -266,19 +266,15 @@ class Module:
 
     @cached_property
     def careful(self) -> Compiled | None:
-        """The source as the compiler leaves it that keeps every access, for rehearsals; None where that cannot be had.
+        """The source, hardly optimised: PTX for rehearsals, which has every access of the source. None where that cannot be had.
 
         Pointers to functions that variables hold are numbers of the module's own PTX, so that such a module has none either.
         """
         functions = encoded.function_names(self.compiled)
         if any(name in functions for v in encoded.variables(self.compiled).values() for _, name, _ in v.addresses):
             return None
-        try:
-            return compiler.compile_source(
-                self.compiled.source, self._options, self.compiled.file, self._extern_c, rehearsal=True
-            )
-        except (CompileFailed, TypeError):
-            return None
+        ptx = compiler.careful_ptx(self.compiled)
+        return replace(self.compiled, ptx=ptx) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
         """The addresses that this PTX of the source needs, by symbol: its tables of constants and strings are its own."""
@@ -354,7 +350,7 @@ def load(source: str, options: Sequence[str] = (), file: str = "kernel.cu", exte
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
         raise CompileFailed(f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most")
-    module = Module(compiled, options, extern_c)
+    module = Module(compiled)
     if encoded.may_exceed_shared(compiled, MAX_STATIC_SHARED):
         for kernel in module.kernels.values():
             if kernel.static_shared > MAX_STATIC_SHARED:
