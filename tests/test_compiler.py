@@ -302,6 +302,14 @@ def test_warnings_are_kept():
     assert compile_source(source, ["-w"]).warnings == ""
 
 
+def test_a_source_that_crashes_the_compiler_is_refused_and_the_next_one_compiled():
+    deep = 5_000_000
+    source = f"__global__ void k(int* y) {{ *y = {'(' * deep}1{')' * deep}; }}"
+    with pytest.raises(CompileFailed, match=r"kernel\.cu: NVIDIA's compiler ended .* signal"):
+        compile_source(source, compiler="nvrtc")
+    assert compile_source(PLAIN).kernels
+
+
 # ---- what nvcc takes and the run-time compiler does not ----
 
 
@@ -487,7 +495,7 @@ template __global__ void k<3>(int*);"""
 def test_the_target_is_an_h200_unless_its_own_instructions_are_asked_for():
     assert ".target sm_90\n" in compile_source(PLAIN, ["-arch=sm_70"]).ptx
     assert ".target sm_90a" in compile_source(PLAIN, ["-arch=sm_90a"]).ptx
-    compile_source(f"""#if __CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13 || !defined(__CUDACC__)
+    compile_source(f"""#if __CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13
 #error "another compiler"
 #endif
 {PLAIN}""")

@@ -1,9 +1,9 @@
 """CUDA source to PTX, by NVIDIA's own compiler from PyPI: no GPU, no driver, and for most sources
 no host compiler.
 
-A source goes to the run-time compiler (NVRTC) first, in this process and in milliseconds. What it
-refuses, such as a file with host code, goes to nvcc, where its wheel and a host's C++ compiler are
-there. What both refuse is refused in the compiler's words.
+A source goes to the run-time compiler (NVRTC) first, which takes milliseconds. What it refuses,
+such as a file with host code, goes to nvcc, where its wheel and a host's C++ compiler are there.
+What both refuse is refused in the compiler's words.
 """
 
 from __future__ import annotations

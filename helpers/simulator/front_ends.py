@@ -1,19 +1,15 @@
-"""The two compilers that make PTX of CUDA source: NVRTC in this process, and nvcc with the host's
-compiler behind it.
-"""
+"""The two compilers that make PTX of CUDA source: NVRTC, and nvcc with the host's behind it."""
 
 from __future__ import annotations
 
-import ctypes
 import re
 import subprocess
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, debug_info, standard_headers, toolkit
+from . import compiler_cache, debug_info, nvrtc, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed, scratch
@@ -22,9 +18,6 @@ from .toolchain import CompileFailed, scratch
 _SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
 # A source that asks which compiler it has means nvcc: it was written for one.
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
-_STACK_BYTES = 64 << 20
-_POLL_S = 0.1
-_starting = threading.Lock()  # the size of a stack is set for all threads
 # The compiler looks for a source's includes in its folder first. A text has none, and the working
 # folder is none of its own.
 _NOWHERE = "/no-such-folder"
@@ -181,7 +174,11 @@ def _is_plain(source: str, line: int) -> bool:
 
 def _flags(text: Text) -> list[str]:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
-    return [f"--gpu-architecture=compute_{text.options.architecture}", *folders, *text.options.flags]
+    return [
+        f"--gpu-architecture=compute_{text.options.architecture}",
+        *folders,
+        *text.options.flags,
+    ]
 
 
 def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
@@ -213,74 +210,14 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
 def _nvrtc(
     text: str, options: Sequence[str], file: str, folders: Sequence[Path]
 ) -> tuple[str, str]:
-    """PTX and warnings. Raises CompileFailed. Ctrl-C ends the wait, not the compilation, which has
-    a thread of its own.
-    """
-    done: list[tuple[str, str] | BaseException] = []
-
-    def compile_it() -> None:
-        try:
-            done.append(_nvrtc_call(text, options, file, folders))
-        except BaseException as error:
-            done.append(error)
-
-    # Deeply nested sources need more than a thread's usual stack.
-    with _starting:
-        before = threading.stack_size(_STACK_BYTES)
-        try:
-            thread = threading.Thread(target=compile_it, daemon=True)
-            thread.start()
-        finally:
-            threading.stack_size(before)
-    while thread.is_alive():
-        thread.join(_POLL_S)
-    if isinstance(done[0], BaseException):
-        raise done[0]
-    return done[0]
-
-
-def _nvrtc_call(
-    text: str, options: Sequence[str], file: str, folders: Sequence[Path]
-) -> tuple[str, str]:
-    library, program = toolkit.nvrtc(), ctypes.c_void_p()
-    names, headers = list(standard_headers.headers()), list(standard_headers.headers().values())
-    status = library.nvrtcCreateProgram(
-        ctypes.byref(program),
-        _c_text(text),
-        _c_text(f"{_NOWHERE}/{file}"),
-        len(names),
-        _c_texts(headers),
-        _c_texts(names),
-    )
-    if status:
-        why = library.nvrtcGetErrorString(status).decode()
-        raise CompileFailed(f"{file}: the compiler does not take this source ({why})")
+    """PTX and warnings. Raises CompileFailed."""
     try:
-        status = library.nvrtcCompileProgram(program, len(options), _c_texts(options))
-        log = _result(library, program, "ProgramLog")
-        if status:
-            raise CompileFailed(
-                _plain(log, folders) or library.nvrtcGetErrorString(status).decode()
-            )
-        return _result(library, program, "PTX"), _plain(log, folders)
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
-
-
-def _c_text(text: str) -> bytes:
-    return text.replace("\0", " ").encode(errors="replace")
-
-
-def _c_texts(texts: Sequence[str]) -> ctypes.Array:
-    return (ctypes.c_char_p * len(texts))(*map(_c_text, texts))
-
-
-def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
-    size = ctypes.c_size_t()
-    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
-    buffer = ctypes.create_string_buffer(max(size.value, 1))
-    getattr(library, f"nvrtcGet{what}")(program, buffer)
-    return buffer.value.decode(errors="replace")
+        ptx, log = nvrtc.compile(text, f"{_NOWHERE}/{file}", options)
+    except nvrtc.CompilerCrashed as crash:
+        raise CompileFailed(f"{file}: {crash}") from crash
+    if ptx is None:
+        raise CompileFailed(_plain(log, folders))
+    return ptx, _plain(log, folders)
 
 
 def _plain(log: str, folders: Sequence[Path]) -> str:
@@ -394,6 +331,7 @@ def _by_nvcc(text: Text) -> Translation:
         debug = subprocess.Popen(
             [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=toolkit.environment(),
         )  # fmt: skip
         try:
             done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)

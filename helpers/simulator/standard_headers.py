@@ -74,7 +74,8 @@ _FUNCTIONS = (
 PRELUDE = (
     "#define _CG_LIMIT_INCLUDED_DEPENDENCIES 1\n"
     f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\n"
-    f"typedef unsigned short ushort;\ntypedef unsigned int uint;\ntypedef unsigned long ulong;\n{_LIMITS}{_NUMBERS}"
+    f"typedef unsigned short ushort;\ntypedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    f"{_LIMITS}{_NUMBERS}"
     "namespace std { using ::size_t; using ::ptrdiff_t; "
     + " ".join(f"using ::{name};" for name in _FUNCTIONS)
     + " }\n"

@@ -7,7 +7,6 @@ every machine. Nothing is searched for or loaded when this module is imported.
 
 from __future__ import annotations
 
-import ctypes
 import importlib.metadata
 import importlib.util
 import os
@@ -52,7 +51,7 @@ def root() -> Path:
     places = package.submodule_search_locations if package is not None else None
     folders = [Path(place) / _FOLDER for place in places or ()]
     for folder in folders:
-        if (folder / "lib" / _LIBRARY).is_file():
+        if all((folder / "lib" / name).is_file() for name in (_LIBRARY, _BUILTINS)):
             return folder
     raise _install(f"{_LIBRARY} was not found")
 
@@ -67,19 +66,9 @@ def include_directories() -> tuple[Path, ...]:
     return tuple(folder for folder in (include, include / "cccl") if folder.is_dir())
 
 
-@cache
-def nvrtc() -> ctypes.CDLL:
-    """The run-time compiler's library, loaded. Raises ToolkitMissingError."""
-    library = root() / "lib"
-    try:
-        # The library opens this one by its bare name, which the dynamic linker knows once it is
-        # loaded.
-        ctypes.CDLL(str(library / _BUILTINS))
-        loaded = ctypes.CDLL(str(library / _LIBRARY))
-    except OSError as error:
-        raise _install(f"{_LIBRARY} does not load ({error})") from error
-    loaded.nvrtcGetErrorString.restype = ctypes.c_char_p
-    return loaded
+def nvrtc_libraries() -> tuple[Path, Path]:
+    """The run-time compiler's library, and that of its built-in functions."""
+    return root() / "lib" / _LIBRARY, root() / "lib" / _BUILTINS
 
 
 @cache
@@ -111,10 +100,8 @@ def version() -> str:
     """The compiler's version, such as "13.0.88"."""
     try:
         return importlib.metadata.version(_WHEELS[0])
-    except importlib.metadata.PackageNotFoundError:
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        nvrtc().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-        return f"{major.value}.{minor.value}"
+    except importlib.metadata.PackageNotFoundError:  # the files are there, and nobody says whose
+        return _BUILTINS.partition(".so.")[2]
 
 
 @cache
@@ -132,6 +119,12 @@ def versions() -> dict[str, str]:
     return found
 
 
+def environment() -> dict[str, str]:
+    """This process's, with messages in English and without options that nobody sees."""
+    hidden = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS")
+    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "LC_ALL": "C"}
+
+
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs one of the wheels' programs in `folder`, with messages in English."""
     return subprocess.run(
@@ -142,5 +135,5 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         errors="replace",
-        env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
+        env={**environment(), "TMPDIR": str(folder)},
     )
