@@ -35,8 +35,14 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.simulator import program, runtime
-from helpers.simulator.translate import without_comments
+from helpers.simulator import memory
+from helpers.simulator.arrays import pack_arguments
+from helpers.simulator.compiler import compile_source
+from helpers.simulator.faults import LaunchFault, LaunchRefused
+from helpers.simulator.includes import without_comments
+from helpers.simulator.launch import launch
+from helpers.simulator.module import Module, load
+from helpers.simulator.toolchain import CompileFailed
 
 __all__ = ["FOLDER", "Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
 
@@ -236,8 +242,8 @@ def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
     """Compiles cases for the simulator, `jobs` at a time (all cores unless given); what does not compile is said when it runs."""
 
     def build(case: Case) -> None:
-        with contextlib.suppress(runtime.CompileFailed):
-            program.compile_program(case.source, case.options, case.path.name)
+        with contextlib.suppress(CompileFailed):
+            compile_source(case.source, case.options, case.path.name)
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         list(pool.map(build, chosen))
@@ -246,60 +252,58 @@ def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
 def run_in_simulator(case: Case, time_limit: float | None = None) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
     """Launches the case in the simulator: what it found, and the outputs by name (empty when it stopped the launch)."""
     try:
-        module = runtime.load(case.source, case.options, file=case.path.name)
-    except runtime.CompileFailed as error:
+        module = load(case.source, case.options, file=case.path.name)
+    except CompileFailed as error:
         if "bytes of" in str(error):
             return (Said("resources", (), str(error)),), {}
         raise
-    memory: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     try:
         _fill_constants(case, module)
-        return _launch(case, module, memory, time_limit)
-    except runtime.LaunchRefused as error:
+        return _launch(case, module, addresses, time_limit)
+    except LaunchRefused as error:
         return (Said("resources", (), str(error)),), {}
     finally:
-        for address in memory.values():
-            runtime.memory.free(address)
+        for address in addresses.values():
+            memory.free(address)
         module.close()
 
 
-def _fill_constants(case: Case, module: runtime.Module) -> None:
+def _fill_constants(case: Case, module: Module) -> None:
     for argument in (a for a in case.arguments if a.role == "constant"):
         values = argument.initial()
-        runtime.memory.write(module.globals[argument.name].address, values, values.nbytes)
+        memory.write(module.globals[argument.name].address, values, values.nbytes)
 
 
-def _launch(case: Case, module: runtime.Module, memory: dict[str, int], time_limit: float | None):
-    values = [_simulated(argument, memory) for argument in case.arguments if argument.role != "constant"]
+def _launch(case: Case, module: Module, addresses: dict[str, int], time_limit: float | None):
+    values = [_simulated(argument, addresses) for argument in case.arguments if argument.role != "constant"]
     kernel = module.kernels[case.name]
-    packed = bytearray(max(p.offset + p.size for p in kernel.parameters))
-    for parameter, value in zip(kernel.parameters, values, strict=True):
-        packed[parameter.offset : parameter.offset + parameter.size] = value
-    written = [memory[a.name] for a in case.arguments if a.role == "out"]
+    packed = pack_arguments(kernel.parameters, values)
+    written = [addresses[a.name] for a in case.arguments if a.role == "out"]
     try:
-        report = runtime.launch(kernel, bytes(packed), case.grid, case.block, case.shared, outputs=written, time_limit=time_limit)
-    except runtime.LaunchFault as fault:
+        report = launch(kernel, packed, case.grid, case.block, case.shared, outputs=written, time_limit=time_limit)
+    except LaunchFault as fault:
         return tuple(_said(finding) for finding in fault.report.findings), {}
     outputs = {}
     for argument in case.outputs:
         outputs[argument.name] = np.empty(argument.shape, argument.dtype)
-        runtime.memory.read(outputs[argument.name], memory[argument.name], outputs[argument.name].nbytes)
+        memory.read(outputs[argument.name], addresses[argument.name], outputs[argument.name].nbytes)
     return tuple(_said(finding) for finding in report.findings), outputs
 
 
-def _simulated(argument: Argument, memory: dict[str, int]) -> bytes:
+def _simulated(argument: Argument, addresses: dict[str, int]) -> bytes:
     if argument.role == "value":
         return argument.value.tobytes()
     if argument.role == "null":
         return bytes(8)
     values = argument.initial()
-    address = runtime.memory.allocate(values.nbytes)
+    address = memory.allocate(values.nbytes)
     if argument.role in FILLED:
-        runtime.memory.write(address, values, values.nbytes)
+        memory.write(address, values, values.nbytes)
     if argument.role == "freed":
-        runtime.memory.free(address)
+        memory.free(address)
     else:
-        memory[argument.name] = address
+        addresses[argument.name] = address
     return address.to_bytes(8, "little")
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from helpers import checking, datasets, device, ladder, layer, lenet, plotting, timing
 from helpers.limits import ConvShape
 from helpers.results import Record
-from helpers.simulator.translate import without_comments
+from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

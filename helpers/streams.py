@@ -29,7 +29,7 @@ import numpy as np
 
 from helpers import kernels, layer
 from helpers.limits import ConvShape
-from helpers.simulator.report import fold
+from helpers.simulator.findings import fold
 from helpers.timing import Timing
 
 ROWS = ("H2D", "kernel", "D2H")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import runtime
+from helpers.simulator.module import load
+from helpers.simulator.toolchain import CompileFailed
 
 EVERY = np.arange(1 << 16, dtype=np.uint16)
 SOURCES: dict[str, str] = {}
@@ -461,8 +462,8 @@ def test_a_copy_of_a_vector_is_as_many_accesses_as_on_a_gpu():
 
 
 def test_a_single_value_in_braces_is_a_vector_and_without_them_is_not():
-    with pytest.raises(runtime.CompileFailed, match=r"k\.cu:1"):
-        runtime.load('extern "C" __global__ void k(float4* p) { float4 v = 1.0f; *p = v; }', file="k.cu")
+    with pytest.raises(CompileFailed, match=r"k\.cu:1"):
+        load('extern "C" __global__ void k(float4* p) { float4 v = 1.0f; *p = v; }', file="k.cu")
 
 
 def test_misaligned_vectors_are_found_at_the_line_of_the_kernel():
@@ -865,8 +866,8 @@ def test_groups_tiles_and_half_atomics():
     ],
 )
 def test_what_the_simulator_lacks_is_refused_by_name(text, message):
-    with pytest.raises(runtime.CompileFailed, match=message) as refused:
-        runtime.load(text, file="k.cu")
+    with pytest.raises(CompileFailed, match=message) as refused:
+        load(text, file="k.cu")
     assert "k.cu:" in refused.value.message
 
 
@@ -877,7 +878,7 @@ def test_headers_bear_a_sources_own_macros_and_an_extern_c_around_them():
         + "".join(f"#include <{h}>\n" for h in headers)
         + "__global__ void k(half* p, half v) { *p = v + __float2half((float)(M + CUDART_INF_F * 0.0f > 0)); }"
     )
-    module = runtime.load(text, file="k.cu", extern_c=True)
+    module = load(text, file="k.cu", extern_c=True)
     assert list(module.kernels) == ["k"]
     module.close()
 

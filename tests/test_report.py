@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.simulator.report import LINE, Finding
+from helpers.simulator.findings import LINE, Finding
 
 WORDS = st.lists(st.from_regex(r"\A[a-z\[\]+=*-]{1,30}\Z"), min_size=1, max_size=60).map(" ".join)
 

@@ -171,17 +171,17 @@ def test_a_file_of_numpy(rng, tmp_path):
 def test_out_is_memory_that_nothing_has_written(rng):
     fresh = cli.parse_argument("out:float:16x2", rng)
     try:
-        assert (fresh.nbytes, cli.runtime.memory.written(int(fresh), 128)) == (128, 0)
+        assert (fresh.nbytes, cli.memory.written(int(fresh), 128)) == (128, 0)
     finally:
         fresh.close()
 
 
 def test_memory_is_freed_after_a_run_and_after_a_mistake(axpy, write):
-    before = cli.runtime.memory.used()
+    before = cli.memory.used()
     launch = ["--grid", "1", "--block", "32", "--arg", "out:float:1000"]
     assert cli.main(["check", axpy, *launch, "--arg", "in:nothing:3"]) == cli.MISTAKE
     cli.main(["check", write(NO_BARRIER), *launch, "--arg", "in:float:64"])
-    assert cli.runtime.memory.used() == before
+    assert cli.memory.used() == before
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 `activate()` lets `import pycuda` find the simulator; `check` and `profile` run one launch under it, whatever device is there.
 
-What it models and what not is said in `helpers.simulator.runtime`: it has no clock, so it never tells a time of a kernel.
+NVIDIA's own compiler translates a source to PTX, which the machine executes a warp of 32 lanes at a time.
+What it models and what not is said in `helpers.simulator.launch`: it has no clock, so it never tells a time of a kernel.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from . import runtime
+from . import memory
+from .arrays import declaration, pack_arguments
+from .compiler import Parameter
+from .faults import LaunchFault, LaunchRefused
+from .findings import Finding, leaked
+from .launch import CHECKS, LaunchReport, launch
+from .module import Kernel, Module, UnknownKernel, load
 from .profile import LineTraffic, Profile, ProfileComparison, Request, compare, profile_of
-from .report import Finding, leaked
+from .toolchain import CompileFailed
 
-__all__ = ["Finding", "LineTraffic", "Profile", "ProfileComparison", "Request", "activate", "check", "compare", "leaks", "profile"]
+__all__ = [
+    "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request", "activate", "check", "compare", "leaks",
+    "profile",
+]  # fmt: skip
 
 
 def activate(report_leaks: bool = False) -> None:
@@ -38,7 +48,7 @@ def activate(report_leaks: bool = False) -> None:
 def leaks() -> tuple[Finding, ...]:
     """Device memory that is allocated now and has not been freed, one finding for each line of the program that asked for some."""
     gc.collect()
-    return leaked(runtime.memory.live())
+    return leaked(memory.live())
 
 
 def _report_leaks() -> None:
@@ -70,9 +80,9 @@ def profile(
     constants: values for `__constant__` symbols; watch: (block, warp) whose requests are kept one by one in `Profile.requests`;
     sample_every: run every n-th block only (the result says so); outputs: as for `check`; time_limit: seconds.
 
-    Raises runtime.CompileFailed, TypeError or ValueError for arguments that do not fit, runtime.LaunchRefused.
+    Raises CompileFailed, TypeError or ValueError for arguments that do not fit, faults.LaunchRefused.
     """
-    observe = (*runtime.CHECKS, "traffic")
+    observe = (*CHECKS, "traffic")
     constants = constants or {}
     return profile_of(
         *_launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs)
@@ -99,41 +109,43 @@ def check(
     A launch that a GPU would refuse is a finding too ("resources"). Raises as `profile` does otherwise.
     """
     watch = ((0, 0, 0), 0)
-    observe, constants = runtime.CHECKS, constants or {}
+    observe, constants = CHECKS, constants or {}
     try:
         report, *_ = _launch(source, name, args, grid, block, shared, options, constants, observe, watch, 1, time_limit, outputs)
-    except runtime.LaunchRefused as refusal:
+    except LaunchRefused as refusal:
         return (refusal.finding,)
     return report.findings
 
 
-def _launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs):
+def _launch(
+    source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs
+) -> tuple[LaunchReport, Kernel, tuple[int, ...], tuple[int, ...]]:
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
-    module = runtime.load(source, tuple(options), file=f"{plain}.cu")
+    module = load(source, tuple(options), file=f"{plain}.cu")
     try:
         try:
             kernel = module.kernels[name]
-        except runtime.UnknownKernel as error:
+        except UnknownKernel as error:
             raise ValueError(str(error)) from None
         grid, block = (tuple(int(v) for v in (*shape, 1, 1, 1)[:3]) for shape in (grid, block))
         _set_constants(module, constants)
         with _Arguments(kernel, args, outputs) as packed:
             try:
-                report = runtime.launch(
+                report = launch(
                     kernel, packed.buffer, grid, block, shared, observe,
                     outputs=packed.outputs, watch=watch, sample_every=sample_every, time_limit=time_limit,
                 )  # fmt: skip
                 packed.copy_back()
-            except runtime.LaunchFault as fault:
+            except LaunchFault as fault:
                 report = fault.report
         return report, kernel, grid, block
     finally:
         module.close()
 
 
-def _set_constants(module: runtime.Module, constants: Mapping[str, np.ndarray]) -> None:
+def _set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
     for symbol, value in constants.items():
-        known = {n: g for n, g in module.globals.items()}
+        known = module.globals
         if symbol not in known:
             raise ValueError(f"no constant {symbol!r} in this source: it has {', '.join(known) or 'none'}")
         value = np.ascontiguousarray(value)
@@ -142,14 +154,14 @@ def _set_constants(module: runtime.Module, constants: Mapping[str, np.ndarray]) 
                 f"constant {symbol!r} has {known[symbol].nbytes} bytes, the value given has {value.nbytes} "
                 f"({value.dtype}, shape {value.shape})"
             )
-        runtime.memory.write(known[symbol].address, value, value.nbytes)
+        memory.write(known[symbol].address, value, value.nbytes)
 
 
 class _Arguments:
     """Arguments on the device for one launch: arrays are copied there and freed afterwards."""
 
-    def __init__(self, kernel: runtime.Kernel, args: tuple, outputs: Sequence[str] | None = None):
-        expected = ", ".join(f"{p.type_text} {p.name}" for p in kernel.parameters)
+    def __init__(self, kernel: Kernel, args: tuple, outputs: Sequence[str] | None = None):
+        expected = ", ".join(map(declaration, kernel.parameters))
         if len(args) != len(kernel.parameters):
             raise TypeError(f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, {len(args)} given")
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
@@ -162,11 +174,9 @@ class _Arguments:
 
     def __enter__(self) -> _Arguments:
         try:
-            size = max((p.offset + p.size for p in self._kernel.parameters), default=0)
-            packed = bytearray(size)
-            for parameter, value in zip(self._kernel.parameters, self._args, strict=True):
-                packed[parameter.offset : parameter.offset + parameter.size] = self._bytes_of(parameter, value)
-            self.buffer = bytes(packed)
+            parameters = self._kernel.parameters
+            values = [self._bytes_of(parameter, value) for parameter, value in zip(parameters, self._args, strict=True)]
+            self.buffer = pack_arguments(parameters, values)
         except BaseException:
             self.__exit__()
             raise
@@ -174,16 +184,16 @@ class _Arguments:
 
     def __exit__(self, *_) -> None:
         for address, _array in self._copies:
-            runtime.memory.free(address)
+            memory.free(address)
         self._copies.clear()
 
     def copy_back(self) -> None:
         for address, array in self._copies:
             if array.flags.writeable:
-                runtime.memory.read(array, address, array.nbytes)
+                memory.read(array, address, array.nbytes)
 
-    def _bytes_of(self, parameter: runtime.Parameter, value) -> bytes:
-        what = f"argument {parameter.name!r} of {self._kernel.name} ({parameter.type_text})"
+    def _bytes_of(self, parameter: Parameter, value) -> bytes:
+        what = f"argument {parameter.name!r} of {self._kernel.name} ({declaration(parameter)})"
         if parameter.is_pointer:
             address = self._pointer(what, value, self._is_output(parameter, value))
             return address.to_bytes(8, "little")
@@ -193,7 +203,7 @@ class _Arguments:
             raise TypeError(f"{what} has {parameter.size} bytes, {value!r} ({value.dtype}) does not fit")
         return value.tobytes()
 
-    def _is_output(self, parameter: runtime.Parameter, value) -> bool:
+    def _is_output(self, parameter: Parameter, value) -> bool:
         if self._named is not None:
             return parameter.name in self._named
         return isinstance(value, np.ndarray) and not parameter.is_const and value.dtype.kind == "f" and bool(np.isnan(value).all())
@@ -211,10 +221,10 @@ class _Arguments:
             )
         if value.size == 0:
             raise ValueError(f"{what} was given an empty array")
-        address = runtime.memory.allocate(value.nbytes)
+        address = memory.allocate(value.nbytes)
         self._copies.append((address, value))
         if is_output:
             self.outputs.append(address)
         else:
-            runtime.memory.write(address, value, value.nbytes)
+            memory.write(address, value, value.nbytes)
         return address

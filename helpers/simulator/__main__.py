@@ -33,8 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from . import Finding, Profile, check, profile, runtime
-from .toolchain import CompilerMissingError
+from . import Finding, Profile, check, memory, profile
+from .faults import Fault
+from .module import load
+from .toolchain import CompileFailed, CompilerMissingError
+from .toolkit import ToolkitMissingError
 
 CLEAN, FOUND, MISTAKE = 0, 1, 2
 TYPES = {
@@ -53,13 +56,13 @@ class Fresh:
     """Device memory that nothing has written; freed by `close`."""
 
     def __init__(self, nbytes: int):
-        self.address, self.nbytes = runtime.memory.allocate(nbytes), nbytes
+        self.address, self.nbytes = memory.allocate(nbytes), nbytes
 
     def __int__(self) -> int:
         return self.address
 
     def close(self) -> None:
-        runtime.memory.free(self.address)
+        memory.free(self.address)
 
 
 def parse_argument(spec: str, rng: np.random.Generator) -> Any:
@@ -167,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    except (Mistake, TypeError, ValueError, runtime.CompileFailed, runtime.Fault, CompilerMissingError) as error:
+    except (Mistake, TypeError, ValueError, CompileFailed, Fault, CompilerMissingError, ToolkitMissingError) as error:
         print(f"{_parser().prog}: {_with_file(str(error), asked)}", file=sys.stderr)
         return MISTAKE
 
@@ -231,7 +234,7 @@ def _source(file: str) -> str:
 
 
 def _only_kernel(source: str, options: tuple[str, ...], file: str) -> str:
-    module = runtime.load(source, options, file=Path(file).name)
+    module = load(source, options, file=Path(file).name)
     try:
         names = list(module.kernels)
     finally:

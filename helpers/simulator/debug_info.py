@@ -1,251 +1,369 @@
-"""What the compiler's debug information says of a kernel's library: source lines of instructions, arrays and their shapes."""
+"""What the compiler's debug information says of a program's kernels and variables: names, types and
+shapes in the source's words.
+
+The optimised PTX names symbols and sizes only. The same source compiled for debugging (`-G`)
+carries DWARF sections as text: kernels with their parameters, variables with their types. This
+module reads them, and brings both texts together by symbol.
+"""
 
 from __future__ import annotations
 
-import bisect
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
+from pathlib import PurePosixPath
 
-from elftools.dwarf.die import DIE
-from elftools.elf.elffile import ELFFile
+from .dwarf import UNKNOWN, Dwarf, Type
+from .mangled import local_name, plain_name, source_name
 
-_OP_ADDR, _TLS_OPERATIONS = 0x03, (0x9B, 0xE0)
+_SPACES = {"shared": "shared", "const": "constant", "global": "device", "local": "local"}
+_PTX_VARIABLE = re.compile(
+    r"^[ \t]*(?:\.(?:extern|visible|weak|common)[ \t]+)?\.(?P<space>shared|const|global|local)\b"
+    r"[ \t]*(?:\.attribute\([^)]*\)[ \t]*)?(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?"
+    r"\.(?P<type>[a-z]\w*)[ \t]+"
+    r"(?P<name>[\w$%]+)(?P<extents>(?:\[\d*\])*)",
+    re.MULTILINE,
+)
+_PTX_FUNCTION = re.compile(
+    r"^(?:\.(?:visible|weak|extern|common)[ \t]+)*\.(?P<kind>entry|func)\b(?P<rest>[^\n]*)",
+    re.MULTILINE,
+)
+_NAME_OF_FUNCTION = re.compile(r"^[ \t]*(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]+)")
+_PTX_PARAMETER = re.compile(
+    r"\.param[ \t]+(?:\.align[ \t]+(?P<align>\d+)[ \t]+)?\.(?P<type>[a-z]\d+)[^,\[\n]*?[ \t]"
+    r"(?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
+    re.MULTILINE,
+)
+_FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
+_CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel: bytes and offset in the packed argument buffer.
+
+    is_const: it points to what the kernel does not write; element_bytes: of what it points to, 0
+    where that is not known.
+    """
+
+    name: str
+    type_text: str
+    size: int
+    offset: int
+    is_pointer: bool
+    is_floating: bool
+    is_const: bool = False
+    element_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Variable:
-    """An array or scalar with a fixed place.
+    """An array or scalar with a fixed place, and how the source speaks of it.
 
-    space: "shared", "constant" or "device"; place: offset in the library, for shared ones in its thread-local block; function: the
+    name: as the source declares it, without namespaces; symbol: its name in the PTX; element: the
+    type of its elements, "" where that is not known; extents: () for a scalar, a first extent of 0
+    for dynamic shared memory; space: "shared", "constant", "device" or "local"; function: the
     (mangled) name of the function that declares it, "" outside functions.
+    A local array's symbol is that of the function's whole frame: where in the frame it lies, the
+    compiler does not say.
     """
 
     name: str
+    symbol: str
     element: str
     element_bytes: int
     extents: tuple[int, ...]
-    place: int
     space: str
     function: str = ""
+    size: int = 0
 
     @property
     def nbytes(self) -> int:
-        count = 1
-        for extent in self.extents:
-            count *= extent
-        return count * self.element_bytes
+        """Bytes of the whole variable; 0 for dynamic shared memory."""
+        return self.size
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel that can be launched.
+
+    name: as the source calls it ("k", "ns::k", "k<4>"); mangled: the linker's name, which is that
+    of the .entry; line: of its name in `file`, from 1, and 0 where that is not known.
+    """
+
+    name: str
+    mangled: str
+    parameters: tuple[Parameter, ...]
+    line: int
+    file: str
 
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """`offsets[k]` is the first instruction of source line `lines[k]` in `files[k]`; 0 marks a gap.
+    """Variables of a program, by symbol where they have one of their own."""
 
-    literals: (place, bytes) of read-only data that no variable names: tables that the compiler made of constants.
-    inlined: (first offset, last offset, line of the call) of calls of the source's own functions, outer ones first.
-    """
+    variables: tuple[Variable, ...] = ()
 
-    offsets: tuple[int, ...]
-    lines: tuple[int, ...]
-    files: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    literals: tuple[tuple[int, int], ...] = ()
-    inlined: tuple[tuple[int, int, int], ...] = ()
+    def of_symbol(self, symbol: str) -> Variable | None:
+        """The variable with this name in the PTX; None where there is none."""
+        return next((v for v in self.variables if v.symbol == symbol and v.space != "local"), None)
 
-    def place_of(self, offset: int) -> tuple[str, int]:
-        """File and line of the instruction at `offset` in the library; ("", 0) where the compiler does not say."""
-        k = bisect.bisect_right(self.offsets, offset) - 1
-        return (self.files[k], self.lines[k]) if k >= 0 else ("", 0)
-
-    def line_near(self, offset: int, file: str) -> int:
-        """The line of `file` at `offset`, or of the code just before it where the compiler gives none; 0 for unknown."""
-        k = bisect.bisect_right(self.offsets, offset) - 1
-        for near in range(k, max(k - 16, -1), -1):
-            if self.lines[near] and self.files[near] == file:
-                return self.lines[near]
-        return 0
-
-    def calls_around(self, offset: int) -> tuple[int, ...]:
-        """The lines of the inlined calls that the instruction at `offset` belongs to, outer ones first."""
-        return tuple(line for first, last, line in self.inlined if first <= offset < last)
+    def locals_of(self, function: str) -> tuple[Variable, ...]:
+        """The local arrays of a function, by its mangled name, in the order of the source."""
+        return tuple(v for v in self.variables if v.space == "local" and v.function == function)
 
     def to_dict(self) -> dict:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict) -> DebugInfo:
-        variables = tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"])
-        literals = tuple((place, nbytes) for place, nbytes in data["literals"])
-        inlined = tuple(tuple(call) for call in data["inlined"])
-        return cls(tuple(data["offsets"]), tuple(data["lines"]), tuple(data["files"]), variables, literals, inlined)
+        return cls(
+            tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"])
+        )
 
 
-def read(path: Path) -> DebugInfo:
-    """Reads the debug information of one shared library (ELF)."""
-    with path.open("rb") as file:
-        elf = ELFFile(file)
-        dwarf = elf.get_dwarf_info()
-        constant = _sections(elf, "halo_constant")
-        table, variables, inlined = {}, [], []
-        for unit in dwarf.iter_CUs():
-            program = dwarf.line_program_for_CU(unit)
-            table.update(_line_table(program))
-            _move_to_call_sites(table, unit.get_top_DIE(), _file_names(program), dwarf.range_lists(), inlined)
-            variables += [v for die in unit.iter_DIEs() if (v := _variable(die, constant)) is not None and v.nbytes]
-        literals = _without_variables(_sections(elf, ".rodata"), variables)
-    offsets = tuple(sorted(table))
-    lines, files = tuple(table[o][1] for o in offsets), tuple(table[o][0] for o in offsets)
-    return DebugInfo(offsets, lines, files, tuple(variables), literals, tuple(inlined))
-
-
-def _sections(elf: ELFFile, prefix: str) -> list[range]:
-    found = [s for s in elf.iter_sections() if s.name.startswith(prefix)]
-    return [range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in found]
-
-
-def _without_variables(sections: list[range], variables: list[Variable]) -> tuple[tuple[int, int], ...]:
-    """The parts of the sections that hold no variable."""
-    parts = []
-    for section in sections:
-        start = section.start
-        for variable in sorted((v for v in variables if v.space != "shared" and v.place in section), key=lambda v: v.place):
-            parts.append((start, variable.place - start))
-            start = variable.place + variable.nbytes
-        parts.append((start, section.stop - start))
-    return tuple((place, nbytes) for place, nbytes in parts if nbytes > 0)
-
-
-def _line_table(program) -> dict[int, tuple[str, int]]:
-    names = _file_names(program)
-    table: dict[int, tuple[str, int]] = {}
-    for entry in program.get_entries():
-        if (state := entry.state) is None:
-            continue
-        table[state.address] = ("", 0) if state.end_sequence else (names.get(state.file, ""), state.line)
-    return table
-
-
-def _move_to_call_sites(
-    table: dict[int, tuple[str, int]], die: DIE, names: dict[int, str], ranges, inlined: list[tuple[int, int, int]]
-) -> None:
-    """Gives code of the simulator's own headers that was inlined into a kernel the file and line of the call.
-
-    From the outside in: where a function of the .cu is inlined as well, the call inside it is what counts. Calls between functions
-    of the .cu are noted in `inlined`.
+def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], DebugInfo]:
+    """The kernels and variables of `ptx`, in the words of the DWARF in `debug_ptx` ("" where there
+    is none).
     """
-    if die.tag == "DW_TAG_inlined_subroutine" and "DW_AT_call_line" in die.attributes:
-        call = (names.get(die.attributes["DW_AT_call_file"].value, ""), die.attributes["DW_AT_call_line"].value)
-        if not _is_own_header(call[0]):
-            own = not _is_own_header(_declared_in(die, names))
-            for first, last in _ranges_of(die, ranges):
-                inlined += [(first, last, call[1])] if own and last > first else []
-                for offset in range(first, last):
-                    if offset in table and _is_own_header(table[offset][0]):
-                        table[offset] = call
-    for child in die.iter_children():
-        _move_to_call_sites(table, child, names, ranges, inlined)
+    dwarf = Dwarf(debug_ptx)
+    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(tuple(_variables(ptx, dwarf)))
 
 
-def _declared_in(die: DIE, names: dict[int, str]) -> str:
-    """The file of the function that was inlined."""
-    origin = die.get_DIE_from_attribute("DW_AT_abstract_origin") if "DW_AT_abstract_origin" in die.attributes else die
-    if "DW_AT_decl_file" not in origin.attributes and "DW_AT_specification" in origin.attributes:
-        origin = origin.get_DIE_from_attribute("DW_AT_specification")
-    return names.get(origin.attributes["DW_AT_decl_file"].value, "") if "DW_AT_decl_file" in origin.attributes else ""
+def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
+    """Name, file and line of each function that a kernel of a debug compilation calls, by whatever
+    way.
+    """
+    dwarf, places = Dwarf(debug_ptx), list(functions(debug_ptx))
+    ends = [start for _, _, start in places[1:]] + [len(debug_ptx)]
+    calls: dict[str, set[str]] = {}
+    for (_, name, start), end in zip(places, ends, strict=True):
+        calls.setdefault(name, set()).update(_CALL.findall(debug_ptx, start, end))
+    reached: set[str] = set()
+    waiting = [name for kind, name, _ in places if kind == "entry"]
+    while waiting:
+        new = calls.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    entries = [entry for name in sorted(reached) if (entry := dwarf.entry_of(name)) is not None]
+    return [
+        (
+            e.text("name"),
+            short_path(dwarf.files.get(e.number("file"), file), file),
+            e.number("line"),
+        )
+        for e in entries
+    ]
 
 
-@cache
-def _own_headers() -> frozenset[str]:
-    return frozenset(path.name for path in (Path(__file__).parent / "native" / "include").iterdir())
+# ---- the PTX that runs ----
 
 
-def _is_own_header(name: str) -> bool:
-    return name in _own_headers()
+@dataclass(frozen=True)
+class _Symbol:
+    """A variable of the PTX. declared: bytes of its type; count: None for an array of no size."""
+
+    name: str
+    space: str
+    declared: int
+    count: int | None
+    is_array: bool
+    align: int
+    floating: bool
+    function: str
+
+    @property
+    def nbytes(self) -> int:
+        return self.declared * (self.count or 0)
 
 
-def _ranges_of(die: DIE, ranges) -> list[tuple[int, int]]:
-    if "DW_AT_high_pc" in die.attributes:
-        first = die.attributes["DW_AT_low_pc"].value
-        return [(first, first + die.attributes["DW_AT_high_pc"].value)]
-    if "DW_AT_ranges" not in die.attributes or ranges is None:
-        return []
-    base = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
-    base = base.value if base else 0
-    found = []
-    for entry in ranges.get_range_list_at_offset(die.attributes["DW_AT_ranges"].value, cu=die.cu):
-        if hasattr(entry, "base_address"):
-            base = entry.base_address
-        else:
-            start = 0 if getattr(entry, "is_absolute", False) else base
-            found.append((start + entry.begin_offset, start + entry.end_offset))
-    return found
+def functions(ptx: str) -> Iterator[tuple[str, str, int]]:
+    """(kind, name, position) of each .entry and .func, in order."""
+    for found in _PTX_FUNCTION.finditer(ptx):
+        if (name := _NAME_OF_FUNCTION.match(found["rest"])) or (
+            name := _NAME_OF_FUNCTION.match(ptx[found.end() :].lstrip())
+        ):
+            yield found["kind"], name["name"], found.start()
 
 
-def _file_names(program) -> dict[int, str]:
-    first = 0 if program["version"] >= 5 else 1
-    return {first + k: Path(entry.name.decode()).name for k, entry in enumerate(program["file_entry"])}
+def _symbols(ptx: str) -> Iterator[_Symbol]:
+    places = list(functions(ptx))
+    position, owner = 0, ""
+    seen = set()
+    for found in _PTX_VARIABLE.finditer(ptx):
+        while position < len(places) and places[position][2] < found.start():
+            owner, position = places[position][1], position + 1
+        indented = ptx[found.start()] in " \t"
+        name, extents = found["name"], found["extents"]
+        if name in seen or found["type"] in ("texref", "samplerref", "surfref"):
+            continue
+        seen.add(name)
+        count: int | None = 1
+        for extent in re.findall(r"\[(\d*)\]", extents):
+            count = None if extent == "" or count is None else count * int(extent)
+        declared = int(re.sub(r"\D", "", found["type"]) or 8) // 8
+        align, floating = int(found["align"] or declared), found["type"][0] == "f"
+        yield _Symbol(
+            name,
+            found["space"],
+            declared,
+            count,
+            bool(extents),
+            align,
+            floating,
+            owner if indented else "",
+        )
 
 
-def _variable(die: DIE, constant: list[range]) -> Variable | None:
-    if die.tag != "DW_TAG_variable" or "DW_AT_location" not in die.attributes:
+def _parameter_sizes(ptx: str, start: int) -> list[tuple[int, int, bool]]:
+    """(bytes, offset, whether it is a floating-point number) of the parameters of the .entry at
+    `start`.
+    """
+    end = ptx.find("{", start)
+    head = ptx[start:end]
+    sizes, offset = [], 0
+    for found in _PTX_PARAMETER.finditer(head):
+        width = int(found["type"][1:]) // 8
+        size = width * int(found["bytes"] or 1) if found["bytes"] is not None else width
+        align = int(found["align"] or width)
+        offset = -(-offset // align) * align
+        sizes.append((size, offset, found["type"][0] == "f"))
+        offset += size
+    return sizes
+
+
+# ---- both together ----
+
+
+def _kernels(ptx: str, dwarf: Dwarf, file: str) -> Iterator[KernelInfo]:
+    for kind, mangled, start in functions(ptx):
+        if kind != "entry":
+            continue
+        entry = dwarf.entry_of(mangled)
+        sizes, named = _parameter_sizes(ptx, start), dwarf.parameters(mangled)
+        if len(named) != len(sizes):
+            named = [("", UNKNOWN)] * len(sizes)
+        parameters = tuple(
+            _parameter(k, name, kind, *sizes[k]) for k, (name, kind) in enumerate(named)
+        )
+        own = entry.text("name") if entry is not None else ""
+        where = dwarf.files.get(entry.number("file"), file) if entry is not None else file
+        yield KernelInfo(
+            source_name(mangled, own),
+            mangled,
+            parameters,
+            entry.number("line") if entry else 0,
+            short_path(where, file),
+        )
+
+
+def _parameter(
+    number: int, name: str, kind: Type, size: int, offset: int, floating: bool
+) -> Parameter:
+    text = kind.text
+    if kind.is_const:  # of the parameter itself: the caller does not see it
+        text = (
+            text.removesuffix(" const") if kind.target is not None else text.removeprefix("const ")
+        )
+    target = kind.target
+    known = bool(text)
+    return Parameter(
+        name or f"argument {number}",
+        text,
+        size,
+        offset,
+        is_pointer=target is not None if known else size == 8 and not floating,
+        is_floating=kind.floating if known else floating,
+        is_const=target is not None and target.is_const,
+        element_bytes=target.total if target is not None else 0,
+    )
+
+
+def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
+    taken: dict[tuple[str, str, int], int] = {}
+    symbols = list(_symbols(ptx))
+    declared = []
+    for symbol in symbols:
+        if symbol.space == "local":
+            continue
+        known, function = dwarf.of_symbol(symbol.name), symbol.function
+        name = plain_name(symbol.name)
+        if inside := local_name(symbol.name):
+            encoded = inside[0]
+            names = (f"_Z{encoded}", plain_name(f"_Z{encoded}"))
+            function = next((n for n in names if n in dwarf.functions), names[0])
+            known = known or _same_size(dwarf.variables_in(function), name, symbol, function, taken)
+        kind = known[1] if known is not None else UNKNOWN
+        if symbol.count is not None and kind.total != symbol.nbytes:
+            kind = UNKNOWN
+        declared.append(_variable(name, symbol, kind, _SPACES[symbol.space], function))
+    yield from declared
+    static = {(v.function, v.name, v.nbytes) for v in declared}
+    for symbol in symbols:
+        if symbol.space != "local":
+            continue
+        for name, kind, has_place in dwarf.variables_in(symbol.function):
+            if (
+                has_place
+                and kind.extents
+                and kind.total
+                and (symbol.function, name, kind.total) not in static
+            ):
+                yield Variable(
+                    name,
+                    symbol.name,
+                    kind.text,
+                    kind.nbytes,
+                    kind.extents,
+                    "local",
+                    symbol.function,
+                    kind.total,
+                )
+
+
+def _same_size(
+    variables: Iterable[tuple[str, Type, bool]],
+    name: str,
+    symbol: _Symbol,
+    function: str,
+    taken: dict[tuple[str, str, int], int],
+) -> tuple[str, Type] | None:
+    """The variable of this name and size, of several such in one function the first that no other
+    symbol has.
+    """
+    fitting = [(n, kind) for n, kind, _ in variables if n == name and kind.total == symbol.nbytes]
+    if not fitting:
         return None
-    location = die.attributes["DW_AT_location"].value
-    if not isinstance(location, list) or len(location) < 9:
-        return None
-    shared = location[-1] in _TLS_OPERATIONS and len(location) == 10
-    if not shared and not (location[0] == _OP_ADDR and len(location) == 9):
-        return None
-    declaration = die
-    if "DW_AT_type" not in die.attributes:
-        for link in ("DW_AT_specification", "DW_AT_abstract_origin"):
-            if link in die.attributes:
-                declaration = die.get_DIE_from_attribute(link)
-    if "DW_AT_name" not in declaration.attributes or "DW_AT_type" not in declaration.attributes:
-        return None
-    element, element_bytes, extents = _type(declaration.get_DIE_from_attribute("DW_AT_type"))
-    name = declaration.attributes["DW_AT_name"].value.decode()
-    place = int.from_bytes(bytes(location[1:9]), "little")
-    space = "shared" if shared else "constant" if any(place in section for section in constant) else "device"
-    return Variable(name, element, element_bytes, extents, place, space, _function_of(declaration) or _function_of(die))
+    key = (function, name, symbol.nbytes)
+    taken[key] = taken.get(key, 0) + 1
+    return fitting[min(taken[key], len(fitting)) - 1]
 
 
-def _function_of(die: DIE) -> str:
-    """The linker's name of the function that a DIE lies in."""
-    parent = die.get_parent()
-    while parent is not None and parent.tag != "DW_TAG_subprogram":
-        parent = parent.get_parent()
-    for _ in range(4):  # concrete instance -> abstract instance -> declaration
-        if parent is None:
-            return ""
-        for attribute in ("DW_AT_linkage_name", "DW_AT_name"):
-            if attribute in parent.attributes and not (attribute == "DW_AT_name" and "DW_AT_specification" in parent.attributes):
-                return parent.attributes[attribute].value.decode()
-        link = next((a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in parent.attributes), None)
-        parent = parent.get_DIE_from_attribute(link) if link else None
-    return ""
+def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str) -> Variable:
+    if kind.text and kind.nbytes:
+        text = (
+            kind.text.replace("const ", "", 1)
+            if kind.is_const and kind.target is None
+            else kind.text
+        )
+        size = symbol.nbytes
+        return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
+    # The PTX declares every array and structure as bytes: the alignment then says the most.
+    width = symbol.declared if symbol.declared > 1 else symbol.align
+    if symbol.count is None:
+        return Variable(name, symbol.name, "", width, (0,), space, function, 0)
+    width = width if symbol.nbytes % width == 0 else 1
+    extents = (symbol.nbytes // width,) if symbol.is_array else ()
+    return Variable(name, symbol.name, "", width, extents, space, function, symbol.nbytes)
 
 
-def _type(die: DIE) -> tuple[str, int, tuple[int, ...]]:
-    """Name and bytes of the element type, and the extents of an array of it."""
-    if die.tag == "DW_TAG_array_type":
-        ranges = [c for c in die.iter_children() if c.tag == "DW_TAG_subrange_type"]
-        extents = tuple(_extent(r) for r in ranges)
-        element, nbytes, inner = _type(die.get_DIE_from_attribute("DW_AT_type"))
-        return element, nbytes, extents + inner
-    if die.tag in ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_typedef") and "DW_AT_type" in die.attributes:
-        element, nbytes, extents = _type(die.get_DIE_from_attribute("DW_AT_type"))
-        if die.tag == "DW_TAG_typedef":
-            element = die.attributes["DW_AT_name"].value.decode()
-        return element, nbytes, extents
-    name = die.attributes["DW_AT_name"].value.decode() if "DW_AT_name" in die.attributes else "?"
-    if die.tag == "DW_TAG_pointer_type":
-        return "pointer", 8, ()
-    size = die.attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in die.attributes else 0
-    return name, size, ()
+def with_short_paths(ptx: str, file: str) -> str:
+    """PTX whose `.file` lines call files as findings do."""
+    return _FILE_LINE.sub(lambda m: f'{m[1]}"{short_path(m[2], file)}"', ptx)
 
 
-def _extent(subrange: DIE) -> int:
-    for attribute, extra in (("DW_AT_count", 0), ("DW_AT_upper_bound", 1)):
-        if attribute in subrange.attributes and isinstance(subrange.attributes[attribute].value, int):
-            return subrange.attributes[attribute].value + extra
-    return 0
+def short_path(path: str, file: str) -> str:
+    """How findings call a file: the source by the name it was given, a header by its last part."""
+    if path == file or path.endswith("/" + file):
+        return file
+    return PurePosixPath(path.replace("\\\\", "/")).name

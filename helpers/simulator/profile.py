@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import ctypes
 import html
 from collections.abc import Iterable, Sequence
-from ctypes import c_int64, c_uint32, c_uint64
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from .report import Finding
+from .findings import Finding
+from .launch import LaunchReport
+from .library import Site
+from .module import Kernel
 
 SECTOR_BYTES = 32
-# What the engine keeps: requests of the watched warp, one by one (watched_limit in traffic.h).
+# What the machine keeps: requests of the watched warp, one by one (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
 
-_SPACES = ("global", "shared", "shared", "constant", "global")
+# By the number of the machine's Space (machine/memory.h).
+_SPACES = ("global", "shared", "shared", "constant", "global", "local")
 _ACCESSES = ("load", "store", "atomic", "barrier", "branch")
 _BARRIER, _BRANCH = 3, 4
-
-
-class Site(ctypes.Structure):
-    """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch (traffic.h)."""
-
-    _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
-        (n, c_uint64) for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised")
-    ]  # fmt: skip
-
-
-class WatchedLane(ctypes.Structure):
-    """One lane of one request of the watched warp (traffic.h)."""
-
-    _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
-        (n, c_uint32) for n in ("access", "region", "space", "size", "lane")
-    ] + [("offset", c_int64)]  # fmt: skip
 
 
 # ---- the records ----
@@ -63,10 +49,10 @@ class _Traffic:
 class LineTraffic(_Traffic):
     """What one source line did to one array.
 
-    access: "load", "store" or "atomic"; space: "global", "shared" or "constant"; requests: warp instructions; lanes: those that
-    took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts: passes over the banks,
-    and those beyond the first (shared); replays: different words in a request, beyond the first (constant); serialised: turns that
-    lanes updating one address take, beyond the first (atomics).
+    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
+    lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
+    passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
+    serialised: turns that lanes updating one address take, beyond the first (atomics).
     """
 
     line: int
@@ -156,9 +142,8 @@ class Profile:
 
     lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
-    Accesses of one thread to neighbouring words of shared memory are joined into one of 8 or 16 bytes, as nvcc does, where it can
-    know that they are aligned. What nvcc does beside that and the simulator does not (it loads only the used words of a vector,
-    and starts an unrolled loop with the rounds that are left over) is said with its effect by `python -m helpers.counters`.
+    What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
+    rules are known; where they are not, `python -m helpers.counters` says the effect.
     """
 
     kernel: str
@@ -219,7 +204,7 @@ class Profile:
     @property
     def bytes_moved(self) -> int:
         """Bytes of the sectors of global memory that they touched. Caches are not modelled: DRAM may see less."""
-        return sum(row.bytes_moved for row in self.lines)
+        return sum(row.bytes_moved for row in self.lines if row.space == "global")
 
     @property
     def active_lanes(self) -> float:
@@ -288,7 +273,7 @@ class Profile:
         return [cells for _, cells in sorted(rows, key=lambda row: row[0])]
 
 
-_ORDER = {"global": 0, "shared": 1, "constant": 2}
+_ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
 
 
 def _sum(rows: Iterable[LineTraffic], counter: str) -> int:
@@ -493,19 +478,15 @@ def compare(before: Profile, after: Profile) -> ProfileComparison:
     return ProfileComparison(before, after)
 
 
-# ---- from the engine ----
+# ---- from the machine ----
 
 
 class _Reader:
-    """Names of lines and arrays for what the engine counted."""
+    """Names of lines and arrays for what the machine counted."""
 
-    def __init__(self, report, kernel):
-        self.program, self.names = kernel.module.program, report.arrays
-        self.source = self.program.source.splitlines()
-
-    def line(self, offset: int) -> int:
-        file, line = self.program.debug.place_of(offset)
-        return line if file == self.program.file else 0
+    def __init__(self, report: LaunchReport, kernel: Kernel):
+        self.line, self.names = kernel.line_of, report.arrays
+        self.source = kernel.module.compiled.source.splitlines()
 
     def text(self, line: int) -> str:
         return self.source[line - 1].strip() if 0 < line <= len(self.source) else ""
@@ -517,8 +498,8 @@ class _Reader:
         return self.names[region].first_byte if region in self.names else 0
 
 
-def profile_of(report, kernel, grid, block) -> Profile:
-    """The launch's Profile from a runtime.LaunchReport with the traffic observer on."""
+def profile_of(report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int]) -> Profile:
+    """The Profile of a launch with the traffic observer on."""
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
     return Profile(
@@ -532,8 +513,7 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
     for site in sites:
         if site.access in (_BARRIER, _BRANCH):
             continue
-        # pc is where the call into the engine returns to; the byte before it belongs to the call.
-        key = (reader.line(site.pc - 1), _ACCESSES[site.access], _SPACES[site.space], reader.array(site.region))
+        key = (reader.line(site.pc), _ACCESSES[site.access], _SPACES[site.space], reader.array(site.region))
         counts = (site.requests, site.lanes, site.bytes, *(getattr(site, name) for name in _SUMS[3:]))
         rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
     return tuple(LineTraffic(key[0], reader.text(key[0]), *key[1:], *row) for key, row in sorted(rows.items()))
@@ -544,8 +524,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
     for site in sites:
         if site.access not in (_BARRIER, _BRANCH):
             continue
-        # The block after a branch starts with a call into the engine (5 bytes on x86-64, 4 on Arm); before it stands the jump.
-        line = reader.line(site.pc - 1 if site.access == _BARRIER else site.next_pc - 6)
+        line = reader.line(site.pc)
         row = rows.setdefault((line, _ACCESSES[site.access]), [0, 0])
         row[0] += site.requests
         row[1] += site.lanes
@@ -562,6 +541,6 @@ def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
     for first, end in pairwise(starts):
         access, space, region, pc, size = (columns[name][first] for name in ("access", "space", "region", "pc", "size"))
         lanes = tuple(columns["lane"][first:end])
-        where = reader.array(region), reader.line(pc - 1)
+        where = reader.array(region), reader.line(pc)
         found.append(Request(_ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size))
     return tuple(found)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ import platformdirs
 
 CACHE_VARIABLE = "HALO_CACHE"
 SHARED_FLAGS = ("-std=c++17", "-shared", "-fPIC")
+_OBJECT_FLAGS = ("-std=c++17", "-fPIC")
 OPENMP_FLAGS = ("-fopenmp",)
 
 _INSTALL = """Install one of these and try again:
@@ -231,6 +233,40 @@ def shared_library(name: str, text: str, flags: tuple[str, ...] = (), *, extra_k
             raise _cache_error(folder.parent, error) from error
         run_compiler([*SHARED_FLAGS, f"{name}.cpp", *flags, "-o", f"{name}.so"], folder)
         os.replace(folder / f"{name}.so", target)
+    return target
+
+
+def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> Path:
+    """Compiles all .cpp files of `folder`, as many at a time as there are cores, into one shared library; its path in the cache.
+
+    The cache is keyed as in shared_library, by the texts of all .cpp and .h files of the folder. Objects are kept as well, so that
+    a change in one file does not compile the others. Raises CompileFailed, CompilerMissingError, CacheError.
+    """
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.suffix in (".cpp", ".h")}
+    headers = [part for name, text in texts.items() if name.endswith(".h") for part in (name, text)]
+    processor = _processor() if any(flag.endswith("=native") for flag in flags) else ""
+    cache = cache_directory()
+    objects = {
+        name: cache / f"{Path(name).stem}-{content_key(text, *headers, *flags, processor)}.o"
+        for name, text in texts.items()
+        if name.endswith(".cpp")
+    }
+    target = cache / f"{library}-{content_key(*(path.name for path in objects.values()))}.so"
+    if target.exists():
+        return target
+    with scratch() as build:
+        for name, text in texts.items():  # what was read, whatever happens to the folder meanwhile
+            (build / name).write_text(text, encoding="utf-8")
+
+        def compile_one(name: str, path: Path) -> None:
+            if not path.exists():
+                run_compiler([*_OBJECT_FLAGS, *flags, "-c", name, "-o", path.name], build)
+                os.replace(build / path.name, path)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(compile_one, *zip(*objects.items(), strict=True)))
+        run_compiler([*SHARED_FLAGS, *map(str, objects.values()), *flags, "-o", target.name], build)
+        os.replace(build / target.name, target)
     return target
 
 

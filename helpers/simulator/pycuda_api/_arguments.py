@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.simulator.arrays import pack_arguments
+
 from . import _errors, _findings
 from ._errors import LogicError
 from ._host import ManagedAllocation
@@ -230,22 +232,24 @@ def _prepared_address(value: object) -> int:
     raise struct.error(f"a prepared pointer argument must be a device allocation, was given {given}{hint}")
 
 
-def pack(kernel, arguments: Sequence[Argument]) -> bytes:
-    """The arguments as one block of bytes, each at its parameter's offset; LogicError names one that does not fit."""
+def require_fit(kernel, arguments: Sequence[Argument]) -> None:
+    """LogicError names an argument that does not fit its parameter; what is doubtful is remarked."""
     parameters = kernel.parameters
     if len(arguments) != len(parameters):
         signature = ", ".join(map(_declared, parameters))
         count = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
         raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, was given {count}")
-    packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
         where = f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)},"
         if problem := _misfit(parameter, argument):
             raise _refused(f"{where} {problem}")
         if doubt := _reinterpreted(parameter, argument):
             _findings.remark(f"{where} {doubt}")
-        packed[parameter.offset : parameter.offset + parameter.size] = argument.data
-    return bytes(packed)
+
+
+def pack(kernel, arguments: Sequence[Argument]) -> bytes:
+    """Arguments that fit, as one block of bytes, each at its parameter's offset."""
+    return pack_arguments(kernel.parameters, [argument.data for argument in arguments])
 
 
 def _refused(detail: str) -> LogicError:

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from helpers.simulator import runtime
+from helpers.simulator import memory
 
 from . import _findings, _memory, _order
 from ._device import Context, Device, device_attribute
@@ -537,7 +537,7 @@ def _fetch(source, work: _order.Work, call: str, *, flat: bool, blocking: bool) 
         below, nbytes = _reach(source)
         raw = np.empty(nbytes, np.uint8)
         with _memory.refused(call):
-            runtime.memory.read(raw, address - below, nbytes)
+            memory.read(raw, address - below, nbytes)
             if nbytes == source.nbytes:
                 _memory.warn_of_unwritten(address - below, nbytes, call)
         _order.touch_device(work, address - below, address - below + nbytes, write=False)
@@ -566,7 +566,7 @@ def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blockin
     below, nbytes = _reach(target)
     with _memory.refused("GPUArray copy"):
         if flat:
-            runtime.memory.write(address, np.ascontiguousarray(values), values.nbytes)
+            memory.write(address, np.ascontiguousarray(values), values.nbytes)
         else:
             _store_strided(target, values, address)
     _order.touch_device(work, address - below, address - below + nbytes, write=True)
@@ -578,13 +578,13 @@ def _store_strided(target: GPUArray, values: np.ndarray, address: int) -> None:
     if nbytes == target.nbytes:
         raw = np.empty(nbytes, np.uint8)
         _seen_in(raw, target, below)[...] = values
-        runtime.memory.write(address - below, raw, nbytes)
+        memory.write(address - below, raw, nbytes)
         return
     inner = target.ndim - 1 if target.ndim and target.strides[-1] == target.itemsize else target.ndim
     for index in np.ndindex(*target.shape[:inner]):
         run = np.ascontiguousarray(values[index])
         offset = sum(k * stride for k, stride in zip(index, target.strides, strict=False))
-        runtime.memory.write(address + offset, run, run.nbytes)
+        memory.write(address + offset, run, run.nbytes)
 
 
 def address_of_array(array: GPUArray, call: str) -> int:
@@ -637,7 +637,7 @@ def read_flat(array: GPUArray, work: _order.Work, what: str) -> np.ndarray:
     address, call = address_of_array(array, what), f"GPUArray {what}"
     values = np.empty(array.size, array.dtype)
     with _memory.refused(call):
-        runtime.memory.read(values, address, array.nbytes)
+        memory.read(values, address, array.nbytes)
         _memory.warn_of_unwritten(address, array.nbytes, call)
     _order.touch_device(work, address, address + array.nbytes, write=False)
     return values
@@ -646,7 +646,7 @@ def read_flat(array: GPUArray, work: _order.Work, what: str) -> np.ndarray:
 def write_flat(array: GPUArray, values: np.ndarray, work: _order.Work, what: str) -> None:
     address = address_of_array(array, what)
     with _memory.refused(f"GPUArray {what}"):
-        runtime.memory.write(address, np.ascontiguousarray(values), array.nbytes)
+        memory.write(address, np.ascontiguousarray(values), array.nbytes)
     _order.touch_device(work, address, address + array.nbytes, write=True)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from helpers.simulator import runtime
+from helpers.simulator import memory
 
 from . import _errors, _order
 from ._errors import LogicError
@@ -89,11 +89,11 @@ class _Rows:
         steps = target.view.strides
         with refused(self._call):
             if steps[1] == self.width_in_bytes and steps[0] == steps[1] * self.height:
-                runtime.memory.write(target.address, np.ascontiguousarray(planes), planes.size)
+                memory.write(target.address, np.ascontiguousarray(planes), planes.size)
                 return
             for z, plane in enumerate(planes):
                 for y, row in enumerate(plane):
-                    runtime.memory.write(target.address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
+                    memory.write(target.address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
 
     def _block(self, side: str, place: _Side) -> _Block:
         pitch = getattr(self, f"{side}_pitch") or self.width_in_bytes
@@ -115,7 +115,7 @@ class _Rows:
             address = address_of(place.device, self._call, side) + offset
             raw = np.empty(nbytes, np.uint8)
             with refused(self._call):
-                runtime.memory.read(raw, address, nbytes)
+                memory.read(raw, address, nbytes)
                 if side == "src":
                     self._check_written(address, strides, shape)
         return _Block(raw, as_strided(raw, shape, strides), address)
@@ -176,7 +176,7 @@ def _memset_2d(dest, pitch: int, data: int, width: int, height: int, size: int, 
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
     with refused(call):
         for row in range(height if width else 0):
-            runtime.memory.fill(address + row * pitch, pattern, width)
+            memory.fill(address + row * pitch, pattern, width)
     if width and height:
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + pitch * (height - 1) + width * size, write=True)

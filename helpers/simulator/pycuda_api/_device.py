@@ -6,7 +6,7 @@ import builtins
 import threading
 from enum import IntEnum
 
-from helpers.simulator import runtime
+from helpers.simulator import architecture, memory
 
 from . import _errors, _order
 from ._errors import LogicError
@@ -26,17 +26,17 @@ class _Names(IntEnum):
 # name: (number in cuda.h, value; None where a value would need a clock or a memory chip, which the simulator lacks).
 # The values are what the CUDA driver reports for one H200, except those that describe the computer around it.
 _ATTRIBUTES: dict[str, tuple[int, int | None]] = {
-    "MAX_THREADS_PER_BLOCK": (1, runtime.MAX_THREADS_PER_BLOCK),
-    "MAX_BLOCK_DIM_X": (2, runtime.MAX_BLOCK[0]),
-    "MAX_BLOCK_DIM_Y": (3, runtime.MAX_BLOCK[1]),
-    "MAX_BLOCK_DIM_Z": (4, runtime.MAX_BLOCK[2]),
-    "MAX_GRID_DIM_X": (5, runtime.MAX_GRID[0]),
-    "MAX_GRID_DIM_Y": (6, runtime.MAX_GRID[1]),
-    "MAX_GRID_DIM_Z": (7, runtime.MAX_GRID[2]),
-    "MAX_SHARED_MEMORY_PER_BLOCK": (8, runtime.MAX_STATIC_SHARED),
-    "SHARED_MEMORY_PER_BLOCK": (8, runtime.MAX_STATIC_SHARED),
-    "TOTAL_CONSTANT_MEMORY": (9, runtime.MAX_CONSTANT),
-    "WARP_SIZE": (10, runtime.WARP_SIZE),
+    "MAX_THREADS_PER_BLOCK": (1, architecture.MAX_THREADS_PER_BLOCK),
+    "MAX_BLOCK_DIM_X": (2, architecture.MAX_BLOCK[0]),
+    "MAX_BLOCK_DIM_Y": (3, architecture.MAX_BLOCK[1]),
+    "MAX_BLOCK_DIM_Z": (4, architecture.MAX_BLOCK[2]),
+    "MAX_GRID_DIM_X": (5, architecture.MAX_GRID[0]),
+    "MAX_GRID_DIM_Y": (6, architecture.MAX_GRID[1]),
+    "MAX_GRID_DIM_Z": (7, architecture.MAX_GRID[2]),
+    "MAX_SHARED_MEMORY_PER_BLOCK": (8, architecture.MAX_STATIC_SHARED),
+    "SHARED_MEMORY_PER_BLOCK": (8, architecture.MAX_STATIC_SHARED),
+    "TOTAL_CONSTANT_MEMORY": (9, architecture.MAX_CONSTANT),
+    "WARP_SIZE": (10, architecture.WARP_SIZE),
     "MAX_PITCH": (11, 2**31 - 1),
     "MAX_REGISTERS_PER_BLOCK": (12, 64 * 1024),
     "REGISTERS_PER_BLOCK": (12, 64 * 1024),
@@ -72,7 +72,7 @@ _ATTRIBUTES: dict[str, tuple[int, int | None]] = {
     "LOCAL_L1_CACHE_SUPPORTED": (80, 1),
     "PAGEABLE_MEMORY_ACCESS": (88, 0),
     "CONCURRENT_MANAGED_ACCESS": (89, 0),
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": (97, runtime.MAX_SHARED),
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": (97, architecture.MAX_SHARED),
     "MAX_BLOCKS_PER_MULTIPROCESSOR": (106, 32),
     "RESERVED_SHARED_MEMORY_PER_BLOCK": (111, 1024),
     "MEMORY_POOLS_SUPPORTED": (115, 0),
@@ -212,7 +212,7 @@ class Device:
 
     def total_memory(self) -> int:
         """Bytes."""
-        return runtime.memory.total
+        return memory.TOTAL
 
     def get_attribute(self, attribute: device_attribute) -> int:
         """The value of one attribute; LogicError for one that needs a clock or a memory chip."""

@@ -11,7 +11,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from helpers.simulator.report import Finding
+from helpers.simulator.findings import Finding
 
 from ._errors import SimulatorWarning
 

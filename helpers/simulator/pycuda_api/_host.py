@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from helpers.simulator import runtime
+from helpers.simulator import memory
 
 from . import _errors, _order
 from ._device import need_context
@@ -231,7 +231,7 @@ class _Mapped(DevicePointer):
         self._nbytes = max(1, nbytes)
         self._address = allocate(self._nbytes)
         self._freed = False
-        runtime.memory.fill(self._address, b"\xff", self._nbytes)
+        memory.fill(self._address, b"\xff", self._nbytes)
         _order.share(self._address, self._nbytes)
 
     @property
@@ -256,7 +256,7 @@ class ManagedAllocation(DeviceAllocation):
     def _of(cls, shape: tuple[int, ...], dtype: np.dtype, order: str) -> ManagedAllocation:
         self = cls._make(max(1, math.prod(shape) * dtype.itemsize))
         self._shape, self._dtype, self._layout = shape, dtype, order
-        runtime.memory.fill(self._address, b"\xff", self._nbytes)
+        memory.fill(self._address, b"\xff", self._nbytes)
         _order.share(self._address, self._nbytes)
         return self
 
@@ -307,9 +307,9 @@ def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.n
     shape, dtype = shape_of(shape), np.dtype(dtype)
     if mem_flags & host_alloc_flags.DEVICEMAP:
         nbytes = math.prod(shape) * dtype.itemsize
-        memory = _Mapped(nbytes)
-        owner = PagelockedHostAllocation(np.asarray(memory)[:nbytes].view(dtype).reshape(shape, order=order))
-        owner._memory, owner._mapped = memory, int(memory)
+        mapped = _Mapped(nbytes)
+        owner = PagelockedHostAllocation(np.asarray(mapped)[:nbytes].view(dtype).reshape(shape, order=order))
+        owner._memory, owner._mapped = mapped, int(mapped)
     else:
         owner = PagelockedHostAllocation(np.empty(shape, dtype, order))
     owner._flags = mem_flags

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from helpers.simulator import runtime
-from helpers.simulator.translate import without_comments
+from helpers.simulator import architecture, faults
+from helpers.simulator.launch import launch
+from helpers.simulator.module import Kernel
+from helpers.simulator.module import Module as LoadedModule
+from helpers.simulator.module import load as load_module
+from helpers.simulator.toolchain import CompileFailed
 
 from . import _errors, _findings, _order
-from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack
-from ._device import func_cache, function_attribute, need_context
+from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
+from ._device import COMPUTE_CAPABILITY, func_cache, function_attribute, need_context
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._stream import Stream, no_time, number_of
 
 _IMAGE = "halo-labs-simulator"
 _SHOWN = 8
-# Itanium C++ ABI, 5.1.5: the letters of the built-in types.
-_ABI_TYPES = {
-    "f": "float", "d": "double", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
-    "y": "unsigned long long", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short", "t": "unsigned short",
-    "b": "bool",
-}  # fmt: skip
+_ARCHITECTURE = int("".join(map(str, COMPUTE_CAPABILITY)))  # as the driver writes it: 90
 
 
 class Function:
     """A kernel of a module, called with PyCUDA's keywords: function(*args, block=(x, y, z), grid=(x, y, z))."""
 
-    def __init__(self, kernel, module: Module):
+    def __init__(self, kernel: Kernel, module: Module):
         self._kernel = kernel
         self._module = module
         self._codes: list[str] | None = None
-        self._dynamic_shared_limit = runtime.MAX_STATIC_SHARED
+        self._dynamic_shared_limit = architecture.MAX_STATIC_SHARED
 
     def __call__(
         self,
@@ -63,10 +62,10 @@ class Function:
             raise AssertionError("time_kernel=True takes no stream: PyCUDA times launches that it waits for")
         dimensions = _dimensions(grid, block)
         arguments, handlers = from_call(args, self._kernel.parameters)
-        packed = pack(self._kernel, arguments)
+        require_fit(self._kernel, arguments)
         for handler in handlers:
             handler.pre_call(stream)
-        self._launch(packed, *dimensions, shared, stream)
+        self._launch(arguments, *dimensions, shared, stream)
         copied_back = [handler for handler in handlers if hasattr(handler, "post_call")]
         if stream is None and (copied_back or time_kernel):
             _order.finish_all()
@@ -99,39 +98,38 @@ class Function:
 
         return get_call_time
 
-    def _prepared(self, args: Sequence[object]) -> bytes:
+    def _prepared(self, args: Sequence[object]) -> list[Argument]:
         if self._codes is None:
             raise AttributeError("call prepare() on the function before a prepared call")
-        arguments: list[Argument] = from_prepared(self._codes, args)
-        return pack(self._kernel, arguments)
+        arguments = from_prepared(self._codes, args)
+        require_fit(self._kernel, arguments)
+        return arguments
 
-    def _launch(self, packed: bytes, grid, block, shared: int, stream: Stream | None) -> None:
+    def _launch(self, arguments: list[Argument], grid, block, shared: int, stream: Stream | None) -> None:
         need_context(LAUNCH)
         number = number_of(stream, LAUNCH)
         self._check_shared(shared)
-        self._note_order(packed, number)
+        self._note_order(arguments, number)
         try:
-            report = runtime.launch(self._kernel, packed, grid, block, shared)
-        except runtime.LaunchFault as fault:
+            report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
+        except faults.LaunchFault as fault:
             _findings.keep(fault.finding)
             error = LaunchError(str(fault))
             error.finding = fault.finding
             raise error from None  # a student reads one traceback, which ends in the finding
-        except runtime.LaunchRefused as refusal:
+        except faults.LaunchRefused as refusal:
             raise LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))) from refusal
-        except runtime.OutOfMemory as shortage:
+        except faults.OutOfMemory as shortage:
             raise MemoryError(_errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))) from shortage
         for finding in report.findings:
             _findings.warn(finding)
 
-    def _note_order(self, packed: bytes, stream: int) -> None:
+    def _note_order(self, arguments: list[Argument], stream: int) -> None:
         """What the kernel may touch: see _order.py."""
         work = _order.begin(stream, f"kernel {self._kernel.name}")
-        for parameter in self._kernel.parameters:
-            address = int.from_bytes(packed[parameter.offset : parameter.offset + 8], "little") if parameter.is_pointer else 0
-            if address:
-                writes = "const" not in parameter.type_text.rpartition("*")[0]
-                _order.touch_device(work, address, None, write=writes)
+        for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
+            if parameter.is_pointer and (address := int.from_bytes(argument.data, "little")):
+                _order.touch_device(work, address, None, write=not parameter.is_const)
         for start, end in self._module._constants:
             _order.touch_device(work, start, end, write=False)
 
@@ -141,33 +139,50 @@ class Function:
         if shared < 0:
             raise OverflowError(f"shared must not be negative, was given {shared}")
         static = self._kernel.static_shared
-        if static + shared > max(self._dynamic_shared_limit, runtime.MAX_STATIC_SHARED):
+        if static + shared > max(self._dynamic_shared_limit, architecture.MAX_STATIC_SHARED):
             raise LogicError(
                 _errors.message(
                     LAUNCH,
                     _errors.INVALID_ARGUMENT,
                     f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} dynamic) are more than "
-                    f"the {runtime.MAX_STATIC_SHARED:,} that a block gets; up to "
-                    f"{runtime.MAX_SHARED:,} of dynamic shared memory need "
+                    f"the {architecture.MAX_STATIC_SHARED:,} that a block gets; up to "
+                    f"{architecture.MAX_SHARED:,} of dynamic shared memory need "
                     "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)",
                 )
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
-        """What the simulator knows of a kernel; None for what only a GPU's compiler knows (registers, local memory)."""
+        """What NVIDIA's compiler says of a kernel; None for what only hardware knows, or where its assembler is not installed."""
+        attribute = function_attribute(attribute)
+        resources = self._kernel.resources
+        if attribute == function_attribute.NUM_REGS:
+            return resources.registers if resources is not None else None
+        if attribute == function_attribute.LOCAL_SIZE_BYTES:
+            return resources.local_bytes if resources is not None else None
+        if attribute == function_attribute.MAX_THREADS_PER_BLOCK:
+            return self._max_threads()
         known = {
-            function_attribute.MAX_THREADS_PER_BLOCK: runtime.MAX_THREADS_PER_BLOCK,
             function_attribute.SHARED_SIZE_BYTES: self._kernel.static_shared,
             function_attribute.CONST_SIZE_BYTES: self._module._constant_bytes(),
+            function_attribute.PTX_VERSION: _ARCHITECTURE,
+            function_attribute.BINARY_VERSION: _ARCHITECTURE,
             function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES: self._dynamic_shared_limit,
         }
-        return known.get(function_attribute(attribute))
+        return known.get(attribute)
+
+    def _max_threads(self) -> int:
+        """The largest block that has enough registers, in whole warps; __launch_bounds__ may allow fewer threads."""
+        unit, resources = architecture.REGISTER_UNIT, self._kernel.resources
+        registers = max(unit, -(-resources.registers // unit) * unit) if resources is not None else unit
+        warps = architecture.REGISTERS // (registers * architecture.WARP_SIZE)
+        most = min(architecture.MAX_THREADS_PER_BLOCK, warps * architecture.WARP_SIZE)
+        return min(most, self._kernel.max_threads or most)
 
     def set_attribute(self, attribute: function_attribute, value: int) -> None:
         """Raises the limit of dynamic shared memory; the other attributes steer hardware and change nothing here."""
         if attribute != function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES:
             return
-        room = runtime.MAX_SHARED - self._kernel.static_shared
+        room = architecture.MAX_SHARED - self._kernel.static_shared
         if not 0 <= value <= room:
             detail = f"dynamic shared memory can be 0 to {room:,} bytes for this kernel, was asked for {value:,}"
             raise LogicError(_errors.message("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail))
@@ -193,14 +208,14 @@ def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tupl
     block = _triple(block, "block", need_three=True)
     grid = _triple(grid, "grid", need_three=False)
     threads = block[0] * block[1] * block[2]
-    if threads > runtime.MAX_THREADS_PER_BLOCK or threads == 0 or _exceeds(block, runtime.MAX_BLOCK):
+    if threads > architecture.MAX_THREADS_PER_BLOCK or threads == 0 or _exceeds(block, architecture.MAX_BLOCK):
         detail = (
-            f"block={block} has {threads:,} threads; a block has 1 to {runtime.MAX_THREADS_PER_BLOCK:,} threads and at "
-            f"most {runtime.MAX_BLOCK} along x, y, z"
+            f"block={block} has {threads:,} threads; a block has 1 to {architecture.MAX_THREADS_PER_BLOCK:,} threads and at "
+            f"most {architecture.MAX_BLOCK} along x, y, z"
         )
         raise LogicError(_errors.message("cuFuncSetBlockShape", _errors.INVALID_ARGUMENT, detail))
-    if 0 in grid or _exceeds(grid, runtime.MAX_GRID):
-        detail = f"grid={grid}; a grid has 1 to {runtime.MAX_GRID} blocks along x, y, z"
+    if 0 in grid or _exceeds(grid, architecture.MAX_GRID):
+        detail = f"grid={grid}; a grid has 1 to {architecture.MAX_GRID} blocks along x, y, z"
         raise LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, detail))
     return grid, block
 
@@ -230,40 +245,28 @@ def _triple(shape: object, name: str, *, need_three: bool) -> tuple[int, int, in
 class Module:
     """A compiled source: its kernels, and its `__constant__` and `__device__` variables."""
 
-    def __init__(self, loaded, source: str, extern_c: bool):
+    def __init__(self, loaded: LoadedModule):
         self._loaded = loaded
-        self._source = source
-        self._extern_c = extern_c
         self._constants = {(v.address, v.address + v.nbytes) for v in loaded.globals.values() if v.space == "constant"}
 
     def get_function(self, name: str) -> Function:
-        """The kernel of that name; LogicError, listing the kernels that there are, for one that is not there."""
+        """The kernel of that name, as the linker knows it; LogicError, listing the kernels that there are, for any other.
+
+        CompileError where the kernel has what the simulator cannot run.
+        """
         kernels = self._loaded.kernels
-        if name not in kernels and name.startswith("_Z"):
-            return Function(self._demangled(name), self)
-        if name not in kernels:
-            raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
-        if not self._extern_c and not has_c_linkage(self._source, name):
+        kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
+        if kernel is None and name in kernels:
             detail = (
                 f'{name} is compiled as C++, which mangles its name: write extern "C" before its __global__, '
                 "or leave no_extern_c out"
             )
             raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
-        return Function(kernels[name], self)
-
-    def _demangled(self, name: str):
-        """The kernel that a mangled name means: of C++ linkage, and the only one, or the only instance, of that name."""
-        plain, arguments = _read_mangled(name)
-        found = [k for known, k in self._loaded.kernels.items() if known.partition("<")[0].split("::")[-1] == plain]
-        if len(found) > 1 and arguments:
-            found = [k for k in found if _same_arguments(k.name, arguments)]
-        if not found or (self._extern_c and len(found) == 1 and "<" not in found[0].name):
-            raise _not_found("cuModuleGetFunction", name, "kernel", list(self._loaded.kernels))
-        if len(found) > 1:
-            names = ", ".join(sorted(k.name for k in found))
-            detail = f'{name!r} may be any of {names}: give each an extern "C" kernel of its own that calls it'
-            raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
-        return found[0]
+        if kernel is None:
+            raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
+        with _refused_source(self._loaded.compiled.file):
+            kernel.require_supported()
+        return Function(kernel, self)
 
     def get_global(self, name: str) -> tuple[int, int]:
         """(address, bytes) of a `__constant__` or `__device__` variable."""
@@ -282,38 +285,6 @@ class Module:
         return sum(v.nbytes for v in self._loaded.globals.values() if v.space == "constant")
 
 
-def _read_mangled(name: str) -> tuple[str, list[str]]:
-    """Function name and simple template arguments of a mangled name (Itanium C++ ABI, 5.1): _Z3addIfEvPf, _ZN2ns3addEPf."""
-    rest, plain = name[3:] if name.startswith("_ZN") else name[2:], ""
-    while length := re.match(r"\d+", rest):
-        plain = rest[length.end() : length.end() + int(length[0])]
-        rest = rest[length.end() + int(length[0]) :]
-        if not name.startswith("_ZN"):
-            break
-    return plain, _template_arguments(rest)
-
-
-def _template_arguments(rest: str) -> list[str]:
-    """The simple template arguments behind a mangled name, "If" -> ["float"], "Li16E" -> ["16"]; [] where there are others."""
-    if not rest.startswith("I"):
-        return []
-    arguments, position = [], 1
-    while position < len(rest) and rest[position] != "E":
-        if number := re.match(r"L[ijlmb](n?\d+)E", rest[position:]):
-            arguments.append(number[1].replace("n", "-"))
-            position += number.end()
-        elif rest[position] in _ABI_TYPES:
-            arguments.append(_ABI_TYPES[rest[position]])
-            position += 1
-        else:
-            return []
-    return arguments
-
-
-def _same_arguments(instance: str, arguments: list[str]) -> bool:
-    return [part.strip() for part in instance.partition("<")[2].rstrip("> ").split(",")] == arguments
-
-
 def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     detail = f"the source has no {what} {name!r}"
@@ -327,27 +298,20 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
     return LogicError(_errors.message(call, _errors.NOT_FOUND, detail))
 
 
-def has_c_linkage(source: str, kernel: str) -> bool:
-    """Whether the kernel's definition stands behind extern "C", directly or in an extern "C" { } block."""
-    code = without_comments(source)
-    found = re.search(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", code)
-    if found is None:
-        return True  # made by a macro: nothing can be said
-    before = code[: found.start()]
-    if re.search(r'extern\s*"C"\s*(?:static\s+|inline\s+)*$', before):
-        return True
-    blocks = re.finditer(r'extern\s*"C"\s*\{', before)
-    return any(before.count("{", b.end()) >= before.count("}", b.end()) for b in blocks)
+@contextlib.contextmanager
+def _refused_source(file: str):
+    """Turns the compiler's refusal of a source into PyCUDA's CompileError, with file and line in its stderr."""
+    try:
+        yield
+    except CompileFailed as failure:
+        raise CompileError(f"the simulator could not compile {file}", None, stderr=str(failure)) from None
 
 
 def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "kernel.cu") -> Module:
     """Compiles `source`; CompileError, with file and line in its stderr, where the compiler refuses it."""
     need_context("cuModuleLoadDataEx")
-    try:
-        loaded = runtime.load(source, options=tuple(options), file=file, extern_c=extern_c)
-    except runtime.CompileFailed as failure:
-        raise CompileError(f"the simulator could not compile {file}", None, stderr=str(failure)) from None
-    return Module(loaded, source, extern_c)
+    with _refused_source(file):
+        return Module(load_module(source, tuple(options), file, extern_c))
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:

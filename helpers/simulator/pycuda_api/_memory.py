@@ -8,7 +8,7 @@ import ctypes
 
 import numpy as np
 
-from helpers.simulator import runtime
+from helpers.simulator import faults, memory
 
 from . import _errors, _findings, _order
 from ._device import need_context
@@ -91,14 +91,14 @@ class PointerHolderBase:
 
 def allocate(nbytes: int) -> int:
     try:
-        return runtime.memory.allocate(nbytes)
-    except runtime.OutOfMemory as error:
+        return memory.allocate(nbytes)
+    except faults.OutOfMemory as error:
         raise MemoryError(_errors.message("cuMemAlloc", _errors.OUT_OF_MEMORY, str(error))) from error
 
 
 def release(address: int, nbytes: int) -> None:
     _order.forget(address, address + nbytes)
-    runtime.memory.free(address)
+    memory.free(address)
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
@@ -130,12 +130,12 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 def mem_get_info() -> tuple[int, int]:
     """(free, total) bytes of device memory."""
     need_context("cuMemGetInfo")
-    return runtime.memory.total - runtime.memory.used(), runtime.memory.total
+    return memory.TOTAL - memory.used(), memory.TOTAL
 
 
 def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
     """(start, bytes) of the allocation that `ptr` points into."""
-    found = runtime.memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
+    found = memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
     if found is None:
         detail = "this address is in no live allocation"
         raise LogicError(_errors.message("cuMemGetAddressRange", _errors.NOT_FOUND, detail))
@@ -209,7 +209,7 @@ def refused(call: str):
     """Turns the engine's refusal of an address or a size into PyCUDA's LogicError."""
     try:
         yield
-    except runtime.MemoryFault as fault:
+    except faults.MemoryFault as fault:
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, str(fault))) from fault
 
 
@@ -227,7 +227,7 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
     data = host_bytes(src, call, "src", writable=False)
     if data.nbytes:
         with refused(call):
-            runtime.memory.write(address, data, data.nbytes)
+            memory.write(address, data, data.nbytes)
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + data.nbytes, write=True)
         note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
@@ -238,7 +238,7 @@ def _dtoh(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
     data = host_bytes(dest, call, "dest", writable=True)
     if data.nbytes:
         with refused(call):
-            runtime.memory.read(data, address, data.nbytes)
+            memory.read(data, address, data.nbytes)
             warn_of_unwritten(address, data.nbytes, call)
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + data.nbytes, write=False)
@@ -250,7 +250,7 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
     nbytes = _whole_number(size, f"{call}: size")
     if nbytes:
         with refused(call):
-            runtime.memory.copy(target, source, nbytes)
+            memory.copy(target, source, nbytes)
         work = _order.begin(stream, call)
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)
@@ -258,28 +258,17 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
 
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     """A finding where bytes are read that neither a copy nor a kernel has written since they were allocated."""
-    written = runtime.memory.written(address, nbytes)
-    if written == nbytes:
+    first = memory.first_unwritten(address, nbytes)
+    if first is None:
         return
+    missing = nbytes - memory.written(address, nbytes)
     message = (
-        f"{call} reads {nbytes:,} bytes of device memory, of which {nbytes - written:,} were never written; "
-        f"the first is byte {_first_unwritten(address, nbytes):,}"
+        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; the first is byte {first:,}"
     )
     cause = (
         "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does every thread store its result?"
     )
     _findings.warn(_findings.of_call("unwritten", message, cause))
-
-
-def _first_unwritten(address: int, nbytes: int) -> int:
-    low, high = 0, nbytes  # the first `low` bytes are written, the first `high` are not all
-    while high - low > 1:
-        middle = (low + high) // 2
-        if runtime.memory.written(address, middle) == middle:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
@@ -342,7 +331,7 @@ def _memset(dest: object, data: int, size: int, width: int, call: str, stream: i
     check_aligned(address, width, call)
     if count:
         with refused(call):
-            runtime.memory.fill(address, pattern, count)
+            memory.fill(address, pattern, count)
         _order.touch_device(_order.begin(stream, call), address, address + count * width, write=True)
 
 

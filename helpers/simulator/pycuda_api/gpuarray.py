@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from helpers.simulator import runtime
+from helpers.simulator import memory
 
 from . import _findings, _order
 from ._array import (
@@ -265,7 +265,7 @@ def _scatter(what: str, target: GPUArray, indices: np.ndarray, values: np.ndarra
         raise LaunchError(f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with {target.size:,} elements")
     address = address_of_array(target, what)
     for index, value in zip(indices, values, strict=True):
-        runtime.memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
+        memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
     _order.touch_device(work, address, address + target.nbytes, write=True)
 
 

@@ -1,0 +1,185 @@
+"""What the assembler makes of a program's PTX: registers, memory and machine code, as on a GPU of
+compute capability 9.0.
+
+Asked for when somebody looks at it: a launch in the simulator needs none of it. The programs are
+ptxas and nvdisasm, of two wheels.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from . import compiler_cache, toolkit
+from .toolchain import CompileFailed, scratch
+
+if TYPE_CHECKING:
+    from .compiler import Compiled
+
+_KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
+_SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
+# Bytes of each block that this architecture keeps for itself, in the section of a kernel's arrays.
+_RESERVED_SHARED = 1024
+
+# Attributes in the .nv.info sections of a cubin: see `cuobjdump -elf`.
+_REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
+_LONG_VALUE = 0x04  # a format: bytes of the value follow, others keep two bytes in place
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a thread or block of one kernel takes.
+
+    registers: 32-bit ones, of a thread; local_bytes: local memory of a thread; shared_bytes:
+    static, of a block; constant_bytes: of the program's `__constant__` variables; max_threads: the
+    most in a block by `__launch_bounds__`, 0 without; spill_store_bytes, spill_load_bytes: of the
+    code that a shortage of registers adds.
+    """
+
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    constant_bytes: int
+    max_threads: int
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+
+
+def resources(compiled: Compiled) -> dict[str, Resources]:
+    """Resources of each kernel, by its mangled name.
+
+    Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError where its wheel
+    is not installed.
+    """
+    cubin, log = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
+    sections = dict(_sections(cubin))
+    names = _symbols(sections)
+    values = {
+        (attribute, names[symbol]): value
+        for attribute, data in _attributes(sections.get(".nv.info", b""))
+        if len(data) == 8
+        for symbol, value in [struct.unpack("<II", data)]
+        if symbol < len(names)
+    }
+    spills = {found["name"]: _SPILLS.search(found["text"]) for found in _KERNEL.finditer(log)}
+    found = {}
+    for name in (kernel.mangled for kernel in compiled.kernels):
+        shared = len(sections.get(f".nv.shared.{name}", b""))
+        bounds = dict(_attributes(sections.get(f".nv.info.{name}", b""))).get(_THREADS, b"")
+        spilled = spills.get(name)
+        found[name] = Resources(
+            registers=values.get((_REGISTERS, name), 0),
+            local_bytes=max(values.get((_FRAME, name), 0), values.get((_STACK, name), 0)),
+            shared_bytes=max(shared - _RESERVED_SHARED, 0),
+            constant_bytes=len(sections.get(".nv.constant3", b"")),
+            max_threads=_product(struct.unpack("<III", bounds)) if len(bounds) == 12 else 0,
+            spill_store_bytes=int(spilled["stores"]) if spilled else 0,
+            spill_load_bytes=int(spilled["loads"]) if spilled else 0,
+        )
+    return found
+
+
+def sass(compiled: Compiled) -> str | None:
+    """The machine code of all kernels with the lines it comes from; None where nvdisasm or ptxas is
+    not installed.
+
+    Raises CompileFailed with the assembler's words.
+    """
+    disassembler = toolkit.program("nvdisasm")
+    if disassembler is None or toolkit.program("ptxas") is None:
+        return None
+    cubin, _ = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
+    with scratch() as folder:
+        (folder / "kernel.cubin").write_bytes(cubin)
+        done = toolkit.run(
+            [str(disassembler), "--print-code", "--print-line-info", "kernel.cubin"], folder
+        )
+    if done.returncode:
+        raise CompileFailed(f"nvdisasm: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+@lru_cache(maxsize=16)
+def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]:
+    """The cubin, and what ptxas says of it."""
+    key = compiler_cache.key_of([ptx, architecture, str(registers), repr(toolkit.versions())])
+    record = compiler_cache.load("cubin", key)
+    if (
+        record is not None
+        and isinstance(record.get("cubin"), str)
+        and isinstance(record.get("log"), str)
+    ):
+        return base64.b64decode(record["cubin"]), record["log"]
+    assembler = toolkit.program("ptxas")
+    if assembler is None:
+        raise toolkit.ToolkitMissingError(
+            "registers and machine code need NVIDIA's assembler: "
+            + toolkit.install_command("nvidia-cuda-nvcc")
+        )
+    limit = [f"--maxrregcount={registers}"] if registers else []
+    with scratch() as folder:
+        (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
+        arguments = [
+            f"-arch=sm_{architecture}",
+            "-lineinfo",
+            "-v",
+            *limit,
+            "kernel.ptx",
+            "-o",
+            "kernel.cubin",
+        ]
+        done = toolkit.run([str(assembler), *arguments], folder)
+        if done.returncode:
+            raise CompileFailed((done.stderr or done.stdout).strip())
+        cubin, log = (folder / "kernel.cubin").read_bytes(), done.stderr + done.stdout
+    compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
+    return cubin, log
+
+
+def _product(extents: tuple[int, ...]) -> int:
+    product = 1
+    for extent in extents:
+        product *= extent
+    return product
+
+
+# ---- the cubin, an ELF file ----
+
+
+def _sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the sections; one without contents in the file is as many zeros as it
+    is long.
+    """
+    table, size, count, names = (
+        *struct.unpack_from("<Q", elf, 40),
+        *struct.unpack_from("<HHH", elf, 58),
+    )
+    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, table + k * size) for k in range(count)]
+    at = headers[names][4]
+    for name, kind, _, _, offset, length, *_ in headers:
+        end = elf.index(0, at + name)
+        yield (
+            elf[at + name : end].decode(),
+            bytes(length) if kind == 8 else elf[offset : offset + length],
+        )
+
+
+def _symbols(sections: dict[str, bytes]) -> list[str]:
+    table, strings = sections.get(".symtab", b""), sections.get(".strtab", b"")
+    starts = [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), 24)]
+    return [strings[start : strings.index(0, start)].decode() for start in starts]
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(attribute, value) of a .nv.info section."""
+    at = 0
+    while at + 4 <= len(data):
+        form, attribute, size = struct.unpack_from("<BBH", data, at)
+        length = size if form == _LONG_VALUE else 0
+        yield attribute, data[at + 4 : at + 4 + length]
+        at += 4 + length

@@ -1,0 +1,354 @@
+"""DWARF as the PTX of a debug compilation writes it: functions, variables and types in the words of
+the source.
+
+The compiler lists the sections' bytes as text, with the names of symbols in place of addresses.
+Forms of versions 2 to 4 are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+_FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+
+_TAGS = {
+    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
+    0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
+    0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
+    0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
+}  # fmt: skip
+_ATTRIBUTES = {
+    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x2F: "upper", 0x31: "origin", 0x37: "count",
+    0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
+    0x6E: "linkage", 0x2007: "linkage",
+}  # fmt: skip
+_FLOATING, _ADDRESS = 0x04, 0x03
+_MOST_LEVELS = 64  # of pointers, arrays and names of one type
+
+
+@dataclass
+class Entry:
+    """A debugging information entry. parent: its position in the list of entries, -1 for none."""
+
+    tag: str
+    parent: int
+    values: dict[str, int | str | bytes] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int:
+        value = self.values.get(name, 0)
+        return value if isinstance(value, int) else 0
+
+
+@dataclass(frozen=True)
+class Type:
+    """What is known of a type: its text, bytes (0 for unknown), the extents of an array, and what a
+    pointer points to.
+    """
+
+    text: str
+    nbytes: int = 0
+    extents: tuple[int, ...] = ()
+    floating: bool = False
+    is_const: bool = False
+    target: Type | None = None
+
+    @property
+    def total(self) -> int:
+        count = 1
+        for extent in self.extents:
+            count *= extent
+        return count * self.nbytes
+
+
+UNKNOWN = Type("")
+
+
+class Dwarf:
+    """The entries of a debug compilation, by what is asked: kernels, variables with a symbol,
+    variables inside functions.
+    """
+
+    def __init__(self, ptx: str):
+        self.files = {int(number): path for number, path in _FILE.findall(ptx)}
+        self._names: list[
+            str
+        ] = []  # symbols: an address in the sections is a position in this list, from 1
+        self._entries: list[Entry] = []
+        self._at: dict[int, int] = {}  # offset in .debug_info -> position in _entries
+        self._types: dict[int, Type] = {}
+        # At a form that nobody knows, reading ends; what was read up to it counts.
+        with suppress(IndexError, KeyError, ValueError):
+            self._read(*(self._section(ptx, name) for name in ("info", "abbrev", "str")))
+        self._children: dict[int, list[int]] = {}
+        for position, entry in enumerate(self._entries):
+            self._children.setdefault(entry.parent, []).append(position)
+        self.functions = {
+            e.text("linkage") or e.text("name"): k
+            for k, e in enumerate(self._entries)
+            if e.tag == "function"
+        }
+        self._by_symbol = {
+            s: e for e in self._entries if e.tag == "variable" and (s := self._symbol(e))
+        }
+
+    def _section(self, ptx: str, name: str) -> bytes:
+        begin = re.search(rf"^[ \t]*\.section[ \t]+\.debug_{name}\s*\{{", ptx, re.MULTILINE)
+        if begin is None:
+            return b""
+        end = ptx.find("}", begin.end())
+        data = bytearray()
+        for line in ptx[begin.end() : end if end >= 0 else len(ptx)].split("\n"):
+            words = line.split(None, 1)
+            if len(words) != 2 or words[0] not in (".b8", ".b16", ".b32", ".b64"):
+                continue
+            if words[0] == ".b8":
+                data += bytes(map(int, words[1].split(",")))
+                continue
+            width = int(words[0][2:]) // 8
+            for item in words[1].split(","):
+                data += self._value(item.strip(), width)
+        return bytes(data)
+
+    def _value(self, item: str, width: int) -> bytes:
+        if item.isdigit():
+            return (int(item) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+        if item.startswith("."):  # a place in another section
+            return int(item.partition("+")[2] or 0).to_bytes(width, "little")
+        self._names.append(item)
+        return len(self._names).to_bytes(width, "little")
+
+    def _read(self, info: bytes, abbrev: bytes, strings: bytes) -> None:
+        unit = 0
+        while unit + 11 <= len(info):
+            length, table = (
+                int.from_bytes(info[unit : unit + 4], "little"),
+                int.from_bytes(info[unit + 6 : unit + 10], "little"),
+            )
+            end = unit + 4 + length
+            self._read_unit(info, strings, _abbreviations(abbrev, table), unit, end)
+            unit = end
+
+    def _read_unit(self, info: bytes, strings: bytes, forms: dict, unit: int, end: int) -> None:
+        at, parents = unit + 11, [-1]
+        while at < end:
+            offset = at
+            code, at = _leb128(info, at)
+            if code == 0:
+                parents[1:] = parents[1:-1]
+                continue
+            tag, has_children, attributes = forms[code]
+            entry = Entry(tag, parents[-1])
+            for name, form in attributes:
+                value, at = _attribute(info, strings, at, form, unit)
+                if name:
+                    entry.values[name] = value
+            self._at[offset] = len(self._entries)
+            self._entries.append(entry)
+            if has_children:
+                parents.append(len(self._entries) - 1)
+
+    def _symbol(self, entry: Entry) -> str:
+        """The symbol that a variable's location names, "" where it is none of its own."""
+        location = entry.values.get("location")
+        if not isinstance(location, bytes) or len(location) != 9 or location[0] != _ADDRESS:
+            return ""
+        number = int.from_bytes(location[1:], "little")
+        return self._names[number - 1] if 0 < number <= len(self._names) else ""
+
+    def of_symbol(self, symbol: str) -> tuple[str, Type] | None:
+        """Name and type of the variable with this symbol; None where there is none."""
+        entry = self._by_symbol.get(symbol)
+        return (entry.text("name"), self.type_of(entry)) if entry is not None else None
+
+    def _inside(self, position: int) -> Iterator[tuple[int, Entry]]:
+        """The entries directly inside the one at `position`, with their own positions."""
+        return ((k, self._entries[k]) for k in self._children.get(position, []))
+
+    def parameters(self, function: str) -> list[tuple[str, Type]]:
+        """Names and types of a function's parameters, in order."""
+        inside = self._inside(self.functions.get(function, -2))
+        return [
+            (entry.text("name"), self.type_of(entry))
+            for _, entry in inside
+            if entry.tag == "parameter"
+        ]
+
+    def variables_in(self, function: str) -> list[tuple[str, Type, bool]]:
+        """Names and types of the variables that a function declares, in the order of the source;
+        whether each has a place.
+        """
+        found: list[tuple[str, Type, bool]] = []
+        waiting = [self.functions.get(function, -2)]
+        while waiting:
+            for position, entry in self._inside(waiting.pop(0)):
+                if entry.tag == "variable":
+                    found.append(
+                        (
+                            entry.text("name"),
+                            self.type_of(entry),
+                            isinstance(entry.values.get("location"), bytes),
+                        )
+                    )
+                elif entry.tag == "block":
+                    waiting.append(position)
+        return found
+
+    def entry_of(self, function: str) -> Entry | None:
+        position = self.functions.get(function)
+        return self._entries[position] if position is not None else None
+
+    def type_of(self, entry: Entry) -> Type:
+        """The type of a variable or parameter."""
+        for link in ("origin", "specification"):
+            if "type" not in entry.values and link in entry.values:
+                entry = self._entries[self._at[entry.number(link)]]
+        return self._type(entry.number("type"), 0) if "type" in entry.values else UNKNOWN
+
+    def _type(self, offset: int, level: int) -> Type:
+        if level > _MOST_LEVELS or offset not in self._at:
+            return UNKNOWN
+        if offset not in self._types:
+            self._types[offset] = self._new_type(self._at[offset], level)
+        return self._types[offset]
+
+    def _new_type(self, position: int, level: int) -> Type:
+        entry = self._entries[position]
+        inner = (
+            self._type(entry.number("type"), level + 1) if "type" in entry.values else Type("void")
+        )
+        name = entry.text("name")
+        if entry.tag in ("pointer", "reference", "rvalue reference"):
+            sign = {"pointer": "*", "reference": "&"}.get(entry.tag, "&&")
+            return Type(
+                f"{inner.text} {sign}" if inner.text[-1:].isalnum() else f"{inner.text}{sign}",
+                8,
+                target=inner,
+            )
+        if entry.tag == "const":
+            # Of a pointer, the word stands behind the star.
+            text = f"{inner.text} const" if inner.target is not None else f"const {inner.text}"
+            return Type(text, inner.nbytes, inner.extents, inner.floating, True, inner.target)
+        if entry.tag in ("volatile", "restrict"):
+            text = inner.text if entry.tag == "restrict" else f"volatile {inner.text}"
+            return Type(
+                text, inner.nbytes, inner.extents, inner.floating, inner.is_const, inner.target
+            )
+        if entry.tag == "typedef":
+            return Type(
+                name or inner.text,
+                inner.nbytes,
+                inner.extents,
+                inner.floating,
+                inner.is_const,
+                inner.target,
+            )
+        if entry.tag == "array":
+            extents = tuple(_extent(e) for _, e in self._inside(position) if e.tag == "subrange")
+            return Type(
+                inner.text,
+                inner.nbytes,
+                extents + inner.extents,
+                inner.floating,
+                inner.is_const,
+                inner.target,
+            )
+        floating = entry.tag == "base" and entry.number("encoding") == _FLOATING
+        return Type(name, entry.number("bytes"), floating=floating)
+
+
+def _abbreviations(data: bytes, at: int) -> dict[int, tuple[str, bool, list[tuple[str, int]]]]:
+    """The table of abbreviations at `at`: code -> tag, whether children follow, and names and forms
+    of the attributes.
+    """
+    table = {}
+    while at < len(data):
+        code, at = _leb128(data, at)
+        if code == 0:
+            break
+        tag, at = _leb128(data, at)
+        has_children, at, attributes = bool(data[at]), at + 1, []
+        while True:
+            name, at = _leb128(data, at)
+            form, at = _leb128(data, at)
+            if not name and not form:
+                break
+            attributes.append((_ATTRIBUTES.get(name, ""), form))
+        table[code] = (_TAGS.get(tag, "other"), has_children, attributes)
+    return table
+
+
+def _leb128(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+_FIXED = {
+    0x01: 8,
+    0x05: 2,
+    0x06: 4,
+    0x07: 8,
+    0x0B: 1,
+    0x0C: 1,
+    0x10: 4,
+    0x17: 4,
+}  # forms of plain numbers -> bytes
+_BLOCKS = {0x03: 2, 0x04: 4, 0x0A: 1}  # -> bytes of the length
+_REFERENCES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}
+
+
+def _attribute(
+    info: bytes, strings: bytes, at: int, form: int, unit: int
+) -> tuple[int | str | bytes, int]:
+    """The value of an attribute at `at`, and where the next begins. Raises KeyError for a form that
+    nobody knows.
+    """
+    if form == 0x08:
+        end = info.index(0, at)
+        return info[at:end].decode(errors="replace"), end + 1
+    if form == 0x0E:
+        start = int.from_bytes(info[at : at + 4], "little")
+        return strings[start : strings.index(0, start)].decode(errors="replace"), at + 4
+    if form in _FIXED:
+        return int.from_bytes(info[at : at + _FIXED[form]], "little"), at + _FIXED[form]
+    if form in _REFERENCES:
+        return unit + int.from_bytes(info[at : at + _REFERENCES[form]], "little"), at + _REFERENCES[
+            form
+        ]
+    if form in _BLOCKS:
+        start = at + _BLOCKS[form]
+        end = start + int.from_bytes(info[at:start], "little")
+        return info[start:end], end
+    if form in (0x0D, 0x0F):
+        return _leb128(info, at)
+    if form == 0x15:
+        value, at = _leb128(info, at)
+        return unit + value, at
+    if form == 0x18:
+        length, at = _leb128(info, at)
+        return info[at : at + length], at + length
+    if form == 0x19:
+        return 1, at
+    raise KeyError(form)
+
+
+def _extent(subrange: Entry) -> int:
+    return (
+        subrange.number("count")
+        if "count" in subrange.values
+        else subrange.number("upper") + 1
+        if "upper" in subrange.values
+        else 0
+    )

@@ -1,0 +1,152 @@
+"""Kernels as the machine runs them: encoded from PTX once for each content, kept on disk, and given a module's addresses.
+
+A file of the cache holds the arrays of one kernel (NumPy's .npz) and, as JSON in an array of bytes, everything else of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import zipfile
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import library, toolchain
+from .compiler import Compiled
+from .ptx import parse
+from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
+from .ptx.parse import Place
+from .toolchain import CompileFailed
+
+_NOTES = "notes"
+_SHARED_SPACE = 2  # StateSpace in machine/program.h
+_ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
+_SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # Flag: SCOPE_GPU, SCOPE_SYS
+
+
+@lru_cache(maxsize=64)
+def parsed(ptx: str) -> parse.Module:
+    """The module that a PTX text describes; its functions are read when they are needed. Raises CompileFailed."""
+    try:
+        return parse.Module(ptx)
+    except parse.ParseError as error:
+        raise CompileFailed(f"the simulator cannot read this PTX: {error}") from error
+
+
+def variables(compiled: Compiled) -> dict[str, parse.Variable]:
+    """The variables in global and constant memory by symbol."""
+    return {name: v for name, v in parsed(compiled.ptx).variables.items() if v.space in ("global", "const")}
+
+
+def function_names(compiled: Compiled) -> set[str]:
+    """The symbols of a compiled source's functions."""
+    return set(parsed(compiled.ptx).functions)
+
+
+def function_address(compiled: Compiled, symbol: str) -> int:
+    """What a pointer to a function of the source holds."""
+    return FUNCTION_ADDRESS | parsed(compiled.ptx).order[symbol]
+
+
+def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
+    """Whether the static shared variables of all kernels together have more than `limit` bytes: then each needs a look."""
+    sizes = re.findall(r"\.shared\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
+    return sum(map(int, sizes)) > limit
+
+
+@lru_cache(maxsize=256)
+def encoded(compiled: Compiled, mangled: str) -> Program:
+    """A kernel of a compiled source. Raises CompileFailed, with file and line, for what the machine cannot run."""
+    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(compiled.ptx, mangled, _encoder())}.npz"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        return _read(path)
+    try:
+        program = encode(parsed(compiled.ptx), mangled, library.operation_ids())
+    except Unsupported as error:
+        raise CompileFailed(f"{_where(compiled, error.place)}: the simulator cannot run {error.name}") from error
+    except parse.ParseError as error:
+        raise CompileFailed(f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}") from error
+    _write(path, program)
+    return program
+
+
+def _where(compiled: Compiled, place: Place | None) -> str:
+    """file:line of the source, or of the header that it comes from."""
+    if place is None or not place.line:
+        return compiled.file
+    frames = ((place.file, place.line), *place.inlined)
+    name = Path(compiled.file).name
+    file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[0])
+    return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"
+
+
+@cache
+def _encoder() -> str:
+    """What decides about the encoding beside the PTX: the encoder's own text, and the machine's operations."""
+    folder = Path(parse.__file__).parent
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
+    return toolchain.content_key(*texts, *library.operation_ids())
+
+
+def _write(path: Path, program: Program) -> None:
+    values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
+    arrays: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    notes = {name: value for name, value in values.items() if name not in arrays}
+    arrays[_NOTES] = np.frombuffer(json.dumps(notes, default=dataclasses.astuple).encode(), np.uint8)
+    with toolchain.scratch() as folder:
+        np.savez(folder / path.name, **arrays)
+        os.replace(folder / path.name, path)
+
+
+def _read(path: Path) -> Program:
+    """Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile for what is no file of this version."""
+    with np.load(path, allow_pickle=False) as file:
+        values = {name: file[name] for name in file.files}
+    notes = json.loads(values.pop(_NOTES).tobytes())
+    for name, record in (("places", Place), ("relocations", Relocation), ("parameters", Parameter)):
+        notes[name] = [record(*map(_tuples, one)) for one in notes[name]]
+    notes["shared"] = [tuple(one) for one in notes["shared"]]
+    return Program(**values, **{**notes, "exact_block": tuple(notes["exact_block"])})
+
+
+def _tuples(value):
+    """Lists, as JSON gives them, as tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
+    """A copy of the program that holds the variables' addresses where it uses them."""
+    instructions, statics = program.instructions.copy(), program.statics.copy()
+    for one in program.relocations:
+        address = (addresses[one.symbol] + one.addend) % 2**64
+        if one.kind == "static":
+            statics["value"][one.index] = address
+        else:
+            instructions["immediate"][one.index] = np.uint64(address).astype(np.int64)
+    return dataclasses.replace(program, instructions=instructions, statics=statics)
+
+
+# What shows a kernel the order in which blocks run, beside atomics and calls of the system (printf, malloc).
+_SHOWING_ORDER = ("mov.clock",)
+
+
+def sees_the_order_of_blocks(program: Program) -> bool:
+    """Whether results may depend on the order of blocks: atomics outside shared memory, fences, clocks, printf."""
+    instructions, ids = program.instructions, library.operation_ids()
+    atomics = [number for name, number in ids.items() if name.startswith("atom.")]
+    others = [ids[name] for name in _SHOWING_ORDER if name in ids]
+    operation = instructions["operation"]
+    if np.isin(operation, others).any() or (np.isin(operation, atomics) & (instructions["space"] != _SHARED_SPACE)).any():
+        return True
+    fences = (operation == ids.get("fence", -1)) & ((instructions["flags"] & _SCOPE_BEYOND_BLOCK) != 0)
+    target = instructions["target"]
+    system = (target < 0) & (target != np.iinfo(np.int32).min) & (target != _ASSERTFAIL)
+    calls = (operation == ids.get("call", -1)) & system
+    return bool(fences.any() or calls.any())

@@ -1,0 +1,359 @@
+"""The two compilers that make PTX of CUDA source: NVRTC, and nvcc with the host's behind it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from . import compiler_cache, debug_info, nvrtc, standard_headers, toolkit
+from .compiler_options import Options
+from .includes import without_comments
+from .toolchain import CompileFailed, scratch
+
+# What the text that is compiled has beside the source: a cache of compiled code depends on it.
+_SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
+# A source that asks which compiler it has means nvcc: it was written for one.
+_ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
+# The compiler looks for a source's includes in its folder first. A text has none, and the working
+# folder is none of its own.
+_NOWHERE = "/no-such-folder"
+_SHARED = re.compile(r"\b__shared__\b")
+_ERROR_LIMIT = "Error limit reached"
+_HOST_FUNCTION = re.compile(r"A function without execution space annotations")
+_NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
+_NO_JIT = re.compile(
+    r" in JIT mode\. Consider using -default-device flag to process unannotated "
+    r"(?:functions|namespace scope variables) as __device__ (?:functions|variables) in JIT mode"
+)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A source and what decides its meaning; folders: of -I, and its own."""
+
+    source: str
+    file: str
+    extern_c: bool
+    options: Options
+    folders: tuple[Path, ...]
+
+    def whole(self, before: str, source: str | None = None) -> str:
+        """The text for a compiler: the macros first, and the source with the lines of its own."""
+        name = self.file.replace("\\", "\\\\").replace('"', '\\"')
+        body = self.source if source is None else source
+        opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
+        macros = f"{_SEEN_BY_BOTH}{before}{self.options.macros}"
+        return f'{macros}\n{opening}#line 1 "{name}"\n{body}{closing}'
+
+
+@dataclass(frozen=True)
+class Translation:
+    """PTX to run, PTX of a debug compilation ("" where that failed), the compiler's warnings, and
+    which compiler it was.
+    """
+
+    ptx: str
+    debug_ptx: str
+    warnings: str
+    compiler: str
+
+
+@cache
+def fingerprint() -> str:
+    """What decides the result beside the text and its options: the versions of the compilers, and
+    what this module adds.
+    """
+    host = toolkit.host_compiler()
+    return compiler_cache.key_of(
+        [
+            repr(toolkit.versions()),
+            str(host),
+            _SEEN_BY_BOTH,
+            standard_headers.PRELUDE,
+            repr(standard_headers.headers()),
+        ]
+    )
+
+
+def translate(text: Text, compiler: str = "") -> Translation:
+    """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given.
+    Raises CompileFailed.
+    """
+    nvcc, host = toolkit.program("nvcc"), toolkit.host_compiler()
+    has_nvcc = nvcc is not None and host is not None
+    if compiler:
+        return _by_nvcc(text) if compiler == "nvcc" else _by_nvrtc(text)
+    if has_nvcc and _ASKS_FOR_NVCC.search(text.source):
+        return _by_nvcc(text)
+    try:
+        return _by_nvrtc(text)
+    except CompileFailed as refused:
+        if not has_nvcc:
+            raise _with_advice(refused, nvcc is None) from None
+        first = refused
+    try:
+        return _by_nvcc(text)
+    except CompileFailed as refused:
+        # Both refuse in the same words, but only the first shows the source's lines as they are
+        # written.
+        raise (refused if _NEEDS_HOST.search(first.message) else first) from None
+
+
+def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
+    """The refusal, with what to install where the source may only need the host's headers."""
+    if not _NEEDS_HOST.search(refused.message):
+        return refused
+    message = _NO_JIT.sub(" without nvcc", refused.message)
+    needed = (
+        toolkit.install_command("nvidia-cuda-nvcc")
+        if no_nvcc
+        else "a C++ compiler (such as: sudo apt install g++)"
+    )
+    return CompileFailed(
+        f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; "
+        f"missing here: {needed}"
+    )
+
+
+def careful(text: Text, compiler: str) -> str:
+    """Hardly optimised PTX of a text that `translate` takes. Raises CompileFailed."""
+    if compiler == "nvcc":
+        return _carefully_by_nvcc(text)
+    flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max"]
+    try:
+        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+    except CompileFailed as refused:
+        if not _has_only_host_functions(refused.message):
+            raise
+        flags.append("--device-as-default-execution-space")
+        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+    return debug_info.with_short_paths(ptx, text.file)
+
+
+# ---- NVRTC ----
+
+
+def _by_nvrtc(text: Text) -> Translation:
+    try:
+        return _with_flags(text, ())
+    except CompileFailed as refused:
+        if not _has_only_host_functions(refused.message):
+            raise
+        message = refused.message
+    # Functions without `__device__` that only host code or constant expressions call: constexpr
+    # functions above all. As functions of the device they are no harm, unless a kernel calls one.
+    translation = _with_flags(text, ("--device-as-default-execution-space",))
+    for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
+        told = f"{file}({line}): error: A function without" in message
+        if told or (file == text.file and _ERROR_LIMIT in message and _is_plain(text.source, line)):
+            raise CompileFailed(
+                f'{file}({line}): error: calling a __host__ function("{name}") from device code is '
+                "not allowed: write __device__ before it"
+            )
+    return translation
+
+
+def _has_only_host_functions(message: str) -> bool:
+    """Whether functions without an execution space are all that the compiler refuses."""
+    errors = re.findall(r"^.*\(\d+\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
+    return bool(errors) and all(_HOST_FUNCTION.match(error) for error in errors)
+
+
+def _is_plain(source: str, line: int) -> bool:
+    """Whether the declaration that has its name in `line` says nothing of the device."""
+    code = without_comments(source)
+    position = sum(len(text) + 1 for text in code.split("\n")[: line - 1])
+    start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
+    end = code.find("{", position)
+    return "__device__" not in code[start : end if end >= 0 else len(code)]
+
+
+def _flags(text: Text) -> list[str]:
+    folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
+    return [
+        f"--gpu-architecture=compute_{text.options.architecture}",
+        *folders,
+        *text.options.flags,
+    ]
+
+
+def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
+    flags = [*_flags(text), *more]
+    before = standard_headers.PRELUDE
+    ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
+    attempts = [(before, text.source)]
+    if ".shared" in ptx:
+        # Arrays in shared memory as plain local ones: of those, the debug information tells the
+        # types.
+        attempts.insert(
+            0, (before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source))
+        )
+    debug = ""
+    for prelude, source in attempts:
+        try:
+            debug, _ = _nvrtc(
+                text.whole(prelude, source),
+                [*flags, "-G", "--disable-warnings"],
+                text.file,
+                text.folders,
+            )
+            break
+        except CompileFailed:
+            continue
+    return Translation(ptx, debug, warnings, "nvrtc")
+
+
+def _nvrtc(
+    text: str, options: Sequence[str], file: str, folders: Sequence[Path]
+) -> tuple[str, str]:
+    """PTX and warnings. Raises CompileFailed."""
+    try:
+        ptx, log = nvrtc.compile(text, f"{_NOWHERE}/{file}", options)
+    except nvrtc.CompilerCrashed as crash:
+        raise CompileFailed(f"{file}: {crash}") from crash
+    if ptx is None:
+        raise CompileFailed(_plain(log, folders))
+    return ptx, _plain(log, folders)
+
+
+def _plain(log: str, folders: Sequence[Path]) -> str:
+    """The compiler's messages without its general remarks and the folders before the names of
+    files.
+    """
+    log = re.sub(
+        r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n',
+        "",
+        log,
+    )
+    log = re.sub(r"[^\s\"]*/bin/\.\.//include/", "", log)
+    for folder in (_NOWHERE, *toolkit.include_directories(), *folders):
+        log = log.replace(f"{folder}/", "")
+    return log.strip()
+
+
+# ---- the source for the debug compilation ----
+
+
+def _shared_as_local(source: str) -> str:
+    """The source with `__shared__` taken from arrays inside functions, by a macro that is empty,
+    and kept on all others.
+
+    Every line stays in its place. `extern` ones and those outside functions keep the attribute;
+    `static` goes with `__shared__`.
+    """
+    code = without_comments(source)
+    pieces, end = [], 0
+    for found in _SHARED.finditer(code):
+        start, stop = _statement(code, found.start())
+        words = code[start:stop]
+        if re.search(r"\bextern\b", words) or not _inside_function(code, found.start()):
+            pieces += [source[end : found.start()], "__attribute__((shared))"]
+            end = found.end()
+            continue
+        for static in re.finditer(r"\bstatic\b", words):
+            at = start + static.start()
+            if at >= end:
+                pieces += [source[end:at], " " * len("static")]
+                end = at + len("static")
+    return "".join([*pieces, source[end:]])
+
+
+def _statement(code: str, position: int) -> tuple[int, int]:
+    """Where the declaration around `position` begins and ends; a macro's definition does so with
+    its line.
+    """
+    line = code.rfind("\n", 0, position) + 1
+    if code[line:position].lstrip().startswith("#"):
+        end = code.find("\n", position)
+        return line, end if end >= 0 else len(code)
+    start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
+    stop = re.compile(r"[;={]|\Z").search(code, position)
+    return start, stop.start() if stop else len(code)
+
+
+def _inside_function(code: str, position: int) -> bool:
+    """Whether a brace is open at `position` that is none of a namespace or of `extern "C"`; in a
+    macro's definition, always.
+    """
+    line = code.rfind("\n", 0, position) + 1
+    if code[line:position].lstrip().startswith("#"):
+        return True
+    scopes, start = [], 0
+    for brace in re.finditer(r"[{};]", code[:position]):
+        if brace[0] == "{":
+            head = code[start : brace.start()]
+            scopes.append(re.search(r'\bnamespace\b[^()]*$|\bextern\s*"C"\s*$', head) is None)
+        elif brace[0] == "}" and scopes:
+            scopes.pop()
+        start = brace.end()
+    return any(scopes)
+
+
+# ---- nvcc ----
+
+
+def _nvcc_command(text: Text, folder: Path) -> list[str]:
+    """Writes the source into `folder`; nvcc's command for it, still without its output."""
+    (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
+    flags = [
+        f"-arch=sm_{text.options.architecture}",
+        *text.options.flags,
+        *text.options.nvcc_flags,
+        *(f"-I{path}" for path in text.folders),
+    ]
+    nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
+    return [nvcc, "-ptx", "-ccbin", host, *flags, "source.cu"]
+
+
+def _carefully_by_nvcc(text: Text) -> str:
+    with scratch() as folder:
+        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "--Ofast-compile=max"]
+        done = toolkit.run([*command, "-o", "careful.ptx"], folder)
+        if done.returncode:
+            raise CompileFailed(f"nvcc ended with status {done.returncode}")
+        ptx = (folder / "careful.ptx").read_text(encoding="utf-8", errors="replace")
+    return debug_info.with_short_paths(ptx, text.file)
+
+
+def _by_nvcc(text: Text) -> Translation:
+    with scratch() as folder:
+        command = _nvcc_command(text, folder)
+        # A message shows no line of a file that `#line` names: g++ would open it.
+        quiet = (
+            ["-Xcompiler", "-fno-diagnostics-show-caret"]
+            if "g++" in str(toolkit.host_compiler())
+            else []
+        )
+        debug = subprocess.Popen(
+            [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=toolkit.environment(),
+        )  # fmt: skip
+        try:
+            done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
+            log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
+            if done.returncode:
+                raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+            debug.wait()
+        finally:
+            debug.kill()
+            debug.wait()
+        ptx = (folder / "run.ptx").read_text(encoding="utf-8", errors="replace")
+        try:
+            debug_ptx = (folder / "debug.ptx").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            debug_ptx = ""
+    return Translation(ptx, debug_ptx, log, "nvcc")
+
+
+def _without_folder(log: str, folder: Path, file: str, folders: Sequence[Path]) -> str:
+    log = (
+        log.replace(f"{folder}/source.cu", file)
+        .replace(f"{folder}/", "")
+        .replace('"source.cu"', f'"{file}"')
+    )
+    return _plain(log.replace("source.cu:", f"{file}:"), folders)

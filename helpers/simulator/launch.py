@@ -1,0 +1,369 @@
+"""Launches: one kernel over one grid, with what it found and counted.
+
+One launch runs at a time, on operating-system threads of the machine's own, so that Ctrl-C and the time limit can stop it.
+
+What is modelled: results, every memory access, barriers within a block, warp operations, atomics and fences, warp requests and the
+sectors and wavefronts they need.
+What is not: time, caches, clocks (`clock64()` counts instructions), weak memory: a store is seen at once.
+Blocks run whole, in any order: one that waits for a later one waits for ever, as it may on a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from ctypes import c_size_t
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import arrays, encoded, memory
+from .architecture import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED,
+    MAX_THREADS_PER_BLOCK,
+    REGISTER_UNIT,
+    REGISTERS,
+    WARP_SIZE,
+)
+from .arrays import ArrayName
+from .describe import Scene, describe_finding, describe_unwritten
+from .faults import LaunchFault, LaunchRefused, OutOfMemory
+from .findings import Finding, finding_of_launch, merge_findings
+from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, machine
+from .library import Program as RawProgram
+from .module import Kernel
+
+TIME_LIMIT_S = 120.0
+OBSERVERS = {"bounds": 0, "barriers": 1, "races": 2, "initialisation": 4, "traffic": 8}
+CHECKS = ("bounds", "barriers", "races", "initialisation")
+
+_RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
+_REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
+_REHEARSED_THREADS = 1 << 14
+_FEWEST_REHEARSED = 16  # blocks
+_REHEARSAL_TURNS = 16  # each of 65,536 backward branches of a warp
+_WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
+
+Extents = tuple[int, int, int]
+_launch_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class LaunchReport:
+    """What one launch left behind: findings, and with the traffic observer the sites and the watched warp's lanes (raw).
+
+    fatal: the finding that ended the launch before its time, None when it ran to its end; printed: what its printf calls wrote;
+    watched: of WatchedLane, shape (lanes,); workers: processor cores that ran its blocks.
+    """
+
+    findings: tuple[Finding, ...]
+    completed: bool
+    sites: tuple[Site, ...] = ()
+    watched: np.ndarray = field(default_factory=lambda: np.zeros(0, WatchedLane), compare=False)
+    arrays: Mapping[int, ArrayName] = field(default_factory=dict)
+    blocks: int = 0
+    blocks_run: int = 0
+    seconds: float = 0.0
+    fatal: Finding | None = None
+    printed: str = ""
+    workers: int = 1
+
+
+def launch(
+    kernel: Kernel,
+    packed: bytes,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    observe: Sequence[str] = CHECKS,
+    names: Mapping[int, str] | None = None,
+    *,
+    outputs: Sequence[int] = (),
+    watch: tuple[Extents, int] = ((0, 0, 0), 0),
+    sample_every: int = 1,
+    time_limit: float | None = None,
+    workers: int | None = None,
+) -> LaunchReport:
+    """Runs one launch to its end and returns its findings.
+
+    packed: the arguments one after another, each at its natural alignment (Kernel.parameters gives sizes and offsets);
+    shared: bytes of dynamic shared memory; names: address -> array name, beside those that pointer parameters give;
+    outputs: addresses of arrays that are to be written wholly, by this launch or before: what is not is a finding ("unwritten");
+    watch: the block and warp whose requests are kept one by one; sample_every: run every n-th block only;
+    time_limit: seconds, TIME_LIMIT_S unless given; workers: processor cores that may run blocks, by default all; one does where
+    the order of blocks can be seen (counters, printf, atomics) and where the launch is small. Results and findings do not depend
+    on it: where several workers see anything doubtful, one runs the launch again.
+    Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory and KeyboardInterrupt.
+    """
+    grid, block = _refuse_what_a_gpu_refuses(kernel, _extents(grid), _extents(block), shared)
+    one = _Launch(kernel, packed, grid, block, shared, names or {})
+    most = _workers(kernel, grid, block, observe, sample_every)
+    workers = most if workers is None else min(workers, max(most, 1))
+    deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
+    with _launch_lock:
+        rehearsed = _rehearse(one, observe, deadline)
+        if rehearsed is not None and rehearsed.fatal is not None:
+            raise LaunchFault(rehearsed.fatal, rehearsed)
+        (x, y, z), warp = watch
+        more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
+        report = one.run(observe, deadline, outputs, sample_every=sample_every, workers=workers, **more)
+    if report.printed:  # here and not in the machine: a notebook shows what Python writes
+        print(report.printed, end="", flush=True)
+    if rehearsed is not None:
+        report = replace(report, findings=_joined(report.findings, rehearsed.findings))
+    if report.fatal is not None:
+        raise LaunchFault(report.fatal, report)
+    return report
+
+
+def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What the launch found, and what only its rehearsal did: the optimised code no longer has the access."""
+    known = {(finding.kind, finding.file, finding.line) for finding in findings}
+    more = [finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in known]
+    return merge_findings([*more, *findings]) if more else findings
+
+
+def _extents(shape: Sequence[int]) -> Extents:
+    x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
+    return x, y, z
+
+
+# ---- what a GPU refuses ----
+
+
+def _refuse_what_a_gpu_refuses(kernel: Kernel, grid: Extents, block: Extents, shared: int) -> tuple[Extents, Extents]:
+    for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
+            raise _refusal(kernel, f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most {limits}")
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS_PER_BLOCK:
+        raise _refusal(kernel, f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} at most")
+    exact = kernel.program.exact_block
+    if exact and (*exact, 1, 1)[:3] != block:
+        raise _refusal(kernel, f"block={block} for {kernel.name}, which is compiled for blocks of {exact} (__block_size__)")
+    if kernel.max_threads and threads > kernel.max_threads:
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at most by its __launch_bounds__",
+        )
+    if shared + kernel.static_shared > MAX_SHARED:
+        raise _refusal(
+            kernel,
+            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of static shared memory, "
+            f"{MAX_SHARED:,} at most",
+        )
+    _refuse_too_many_registers(kernel, block, threads)
+    return grid, block
+
+
+def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> None:
+    warps = -(-threads // WARP_SIZE)
+    room = REGISTERS // (warps * WARP_SIZE)
+    if kernel.live_words + _REGISTERS_FOR_ADDRESSES <= room:
+        return  # ptxas, which would need some time to tell, gives it fewer
+    needed = kernel.resources.registers if kernel.resources is not None else 0
+    registers = -(-needed // REGISTER_UNIT) * REGISTER_UNIT
+    if registers > room:
+        most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: a block has "
+            f"{REGISTERS:,} registers, enough for {most:,} threads; __launch_bounds__({threads}) makes the compiler use fewer",
+        )
+
+
+def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
+    cause = "A GPU refuses the launch before the first thread runs, and the program goes on with what the output held before."
+    return LaunchRefused(finding_of_launch("resources", message, cause, kernel))
+
+
+# ---- the launch itself ----
+
+
+def _workers(kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[str], sample_every: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    blocks = grid[0] * grid[1] * grid[2]
+    too_small = blocks < 2 * cores or blocks * block[0] * block[1] * block[2] < _WORTH_SEVERAL_WORKERS
+    if too_small or blocks > 2**30 or sample_every != 1 or not {"races", "initialisation"} <= set(observe) or "traffic" in observe:
+        return 1
+    return 1 if encoded.sees_the_order_of_blocks(kernel.program) else cores
+
+
+class _Launch:
+    """One launch of one form of a kernel."""
+
+    def __init__(
+        self, kernel: Kernel, packed: bytes, grid: Extents, block: Extents, shared: int, names: Mapping[int, str]
+    ):
+        self.kernel, self.packed, self.grid, self.block, self.shared = kernel, packed, grid, block, shared
+        self.names, self.program = names, kernel.relocated
+        self.pointers = arrays.pointers(kernel, packed)
+        self.arrays = arrays.name_arrays(kernel, packed, names)
+
+    def of(self, kernel: Kernel) -> _Launch:
+        """The same launch of another form of the kernel."""
+        return _Launch(kernel, self.packed, self.grid, self.block, self.shared, self.names)
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def run(self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more) -> LaunchReport:
+        """Runs it until `deadline` (time.monotonic()); more: fields of library.LaunchRequest."""
+        request = self._request(observe, more)
+        self._shadow()
+        start = time.monotonic()
+        if machine().halo_start(ctypes.byref(request)) != 0:
+            raise OutOfMemory("this computer has no room for the registers and the shared memory of one simulated block")
+        try:
+            _wait(deadline)
+            report = self._report(request, time.monotonic() - start)
+            if report.completed and request.sample_every == 1:
+                report = replace(report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs))
+        finally:
+            machine().halo_finish()
+        return report
+
+    def _shadow(self) -> None:
+        """Tells the machine which arrays the launch is about, so that several workers can share them."""
+        for parameter in self.kernel.parameters:
+            if address := self.pointers.get(parameter.name, 0):
+                machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
+        for variable in self.kernel.module.regions.values():
+            if variable.space == "device":
+                machine().halo_shadow(variable.address, variable.element_bytes, True)
+
+    def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
+        program = self.program
+        static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
+        fields: dict[str, Any] = {
+            "program": _raw_program(program, self.kernel.place_groups),
+            "parameters": self.packed,
+            "parameter_bytes": len(self.packed),
+            "local_bytes": program.total_local_bytes + (_RECURSION_BYTES if program.recursive else 0),
+            "grid": Dim(*self.grid),
+            "block": Dim(*self.block),
+            "shared_bytes": max(program.shared_bytes, program.dynamic_offset + self.shared),
+            "dynamic_offset": program.dynamic_offset,
+            "dynamic_shared": self.shared,
+            "shared_count": len(static),
+            "shared_arrays": (SharedArray * max(len(static), 1))(*static),
+            "observe": sum(OBSERVERS[name] for name in observe),
+            "sample_every": 1,
+            "workers": 1,
+        }
+        return LaunchRequest(**{**fields, **more})
+
+    def _report(self, request: LaunchRequest, seconds: float) -> LaunchReport:
+        engine, kernel, named = machine(), self.kernel, self.arrays
+        for k, (variable, _, nbytes) in enumerate(kernel.shared):
+            named[engine.halo_shared_region(k)] = arrays.shared_array(variable, nbytes)
+        if request.dynamic_shared:
+            number = engine.halo_shared_region(len(kernel.shared))
+            named[number] = arrays.dynamic_array(kernel.dynamic, request.dynamic_shared)
+        if number := engine.halo_local_region():
+            named[number] = ArrayName("local memory", request.local_bytes, "", 1, (request.local_bytes,), "local")
+        scene = Scene(kernel, named, self.block, self.pointers, tuple(dict.fromkeys(v.name for v in kernel.dynamic)))
+        count = c_size_t()
+        raw = engine.halo_findings(ctypes.byref(count))
+        described = (describe_finding(raw[k], scene) for k in range(count.value))
+        findings = merge_findings(finding for finding in described if finding is not None)
+        aborted = bool(engine.halo_aborted())
+        fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None
+        text = engine.halo_printed(ctypes.byref(count))
+        printed = ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
+        sites = tuple(Site() for _ in range(engine.halo_site_count()))
+        for k, site in enumerate(sites):
+            engine.halo_site(k, site)
+        lanes = engine.halo_watched(ctypes.byref(count))
+        seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
+        run = request.block_count or -(-self.blocks // request.sample_every)
+        return LaunchReport(
+            findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named), self.blocks, run, seconds, fatal, printed,
+            engine.halo_workers_used(),
+        )  # fmt: skip
+
+
+def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
+    columns = (program.instructions, program.operands, program.functions, program.statics, place_groups)
+    return RawProgram(
+        *(column.ctypes.data for column in columns),
+        len(program.instructions), len(program.functions), len(program.statics), program.statics_bytes,
+    )  # fmt: skip
+
+
+def _wait(deadline: float) -> None:
+    """Waits in short steps, because Python sees Ctrl-C only between them."""
+    try:
+        while not machine().halo_wait(20):
+            if time.monotonic() > deadline:
+                machine().halo_stop()
+    except BaseException:
+        machine().halo_stop()
+        while not machine().halo_wait(20):
+            machine().halo_stop()
+        raise
+
+
+# ---- the rehearsal ----
+
+
+def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
+    """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
+
+    The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end says
+    nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for.
+    """
+    careful = one.kernel.rehearsal if "initialisation" in observe else None
+    if careful is None:
+        return None
+    blocks = _rehearsed_blocks(one.grid, one.block)
+    report = one.of(careful).run(
+        [name for name in observe if name != "traffic"],
+        deadline,
+        (),
+        rehearsal=1,
+        block_count=len(blocks),
+        blocks=blocks.ctypes.data,
+        step_limit=_REHEARSAL_TURNS,
+    )
+    findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
+    fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
+    return replace(report, findings=findings, fatal=fatal, printed="")
+
+
+def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
+    """The numbers of the blocks to rehearse, ascending, uint64, shape (n,): all of a small launch.
+
+    Of a large one the corners of the grid, where guards fail, and their neighbours, which they race with, and others in between.
+    """
+    blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
+    most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
+    if blocks <= most:
+        return np.arange(blocks, dtype=np.uint64)
+    ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
+    corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}
+    spread = np.linspace(0, blocks - 1, max(most - len(corners), 2)).astype(np.uint64)
+    return np.unique(np.concatenate([np.array(sorted(corners), np.uint64), spread]))
+
+
+# ---- what it left ----
+
+
+def _unwritten(kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence[int]) -> tuple[Finding, ...]:
+    engine, found = machine(), []
+    for address in outputs:
+        if (region := memory.region(int(address))) is None:
+            continue
+        start, nbytes, number = region
+        first = engine.halo_first_unwritten(start, nbytes)
+        if first < nbytes:
+            missing = nbytes - engine.halo_count_initialised(start, nbytes)
+            found.append(describe_unwritten(kernel, named.get(number), first, missing, nbytes, engine.halo_store_pc(start)))
+    return tuple(found)

@@ -1,0 +1,168 @@
+"""The machine's shared library: built once for each content, loaded, and checked against the structures declared here.
+
+The C++ side of each structure stands in machine/program.h, machine/findings.h and machine/traffic.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char, c_char_p, c_int, c_int64, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+
+from . import toolchain
+
+MACHINE = Path(__file__).parent / "machine"
+
+_FLAGS = ("-O3", "-Wall", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-pthread")
+
+
+class Dim(ctypes.Structure):
+    """Three extents, x first."""
+
+    _fields_ = [("x", c_uint32), ("y", c_uint32), ("z", c_uint32)]
+
+
+class Program(ctypes.Structure):
+    """The arrays of one encoded kernel; NumPy owns them, and they must live as long as the launch."""
+
+    _fields_ = [
+        ("instructions", c_void_p), ("operands", c_void_p), ("functions", c_void_p), ("statics", c_void_p),
+        ("place_groups", c_void_p),
+        ("instruction_count", c_uint32), ("function_count", c_uint32), ("static_count", c_uint32), ("statics_bytes", c_uint32),
+    ]  # fmt: skip
+
+
+class SharedArray(ctypes.Structure):
+    """Where a static shared variable lies in the block's shared memory; bytes."""
+
+    _fields_ = [("offset", c_uint64), ("bytes", c_uint64)]
+
+
+class LaunchRequest(ctypes.Structure):
+    """One launch. shared_bytes: of the whole window, red zones included; local_bytes: local memory of one lane."""
+
+    _fields_ = [
+        ("program", Program), ("parameters", c_char_p), ("parameter_bytes", c_uint32), ("local_bytes", c_uint32),
+        ("grid", Dim), ("block", Dim), ("shared_bytes", c_uint32), ("dynamic_offset", c_uint32), ("dynamic_shared", c_uint32),
+        ("shared_count", c_uint32), ("shared_arrays", ctypes.POINTER(SharedArray)),
+        ("observe", c_uint32), ("sample_every", c_uint32), ("workers", c_uint32), ("watched_warp", c_uint32),
+        ("watched_block", c_uint64), ("rehearsal", c_uint32), ("block_count", c_uint32), ("blocks", c_void_p),
+        ("step_limit", c_uint64),
+    ]  # fmt: skip
+
+
+class Place(ctypes.Structure):
+    """One thread at one instruction. pc: the instruction's index; caller: 1 + the index of the call that led there, or 0."""
+
+    _fields_ = [
+        ("pc", c_uint64), ("thread", c_uint32), ("access", c_uint32), ("block", c_uint32 * 3), ("line", c_uint32),
+        ("caller", c_uint64),
+    ]  # fmt: skip
+
+
+class RawFinding(ctypes.Structure):
+    """What the machine found; describe.py says it in words."""
+
+    _fields_ = [
+        ("kind", c_uint32), ("region", c_uint32), ("offset", c_int64), ("size", c_uint64), ("count", c_uint64),
+        ("here", Place), ("other", Place), ("text", c_char * 128),
+    ]  # fmt: skip
+
+
+class Site(ctypes.Structure):
+    """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch."""
+
+    _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
+        (n, c_uint64) for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+    ]  # fmt: skip
+
+
+class WatchedLane(ctypes.Structure):
+    """One lane of one request of the watched warp."""
+
+    _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
+        (n, c_uint32) for n in ("access", "region", "space", "size", "lane")
+    ] + [("offset", c_int64)]  # fmt: skip
+
+
+class _Static(ctypes.Structure):
+    _fields_ = [("slot", c_uint32), ("kind", c_uint16), ("bytes", c_uint16), ("value", c_uint64)]
+
+
+INSTRUCTION_BYTES, FUNCTION_BYTES = 64, 32
+_SIZES = {
+    "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
+    **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest, RawFinding, Site, WatchedLane)},
+}  # fmt: skip
+
+_RESULTS_AND_ARGUMENTS = {
+    # memory
+    "halo_allocate": (c_size_t, [c_size_t]),
+    "halo_free": (c_int, [c_size_t]),
+    "halo_used": (c_size_t, []),
+    "halo_region": (c_int, [c_size_t, c_void_p, c_void_p, c_void_p]),
+    "halo_region_id": (c_uint32, [c_size_t]),
+    "halo_mark_initialised": (None, [c_size_t, c_size_t]),
+    "halo_count_initialised": (c_size_t, [c_size_t, c_size_t]),
+    "halo_first_unwritten": (c_size_t, [c_size_t, c_size_t]),
+    "halo_store_pc": (c_uint32, [c_size_t]),
+    "halo_shadow": (None, [c_size_t, c_size_t, c_int]),
+    "halo_add_variable": (c_size_t, [c_size_t, c_uint64, c_int]),
+    "halo_remove_global": (None, [c_size_t]),
+    # launches
+    "halo_start": (c_int, [ctypes.POINTER(LaunchRequest)]),
+    "halo_wait": (c_int, [c_int]),
+    "halo_stop": (None, []),
+    "halo_finish": (None, []),
+    "halo_workers_used": (c_int, []),
+    "halo_aborted": (c_int, []),
+    "halo_fatal": (ctypes.POINTER(RawFinding), []),
+    "halo_findings": (ctypes.POINTER(RawFinding), [c_void_p]),
+    "halo_printed": (c_void_p, [c_void_p]),
+    "halo_site_count": (c_size_t, []),
+    "halo_site": (None, [c_size_t, ctypes.POINTER(Site)]),
+    "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
+    "halo_shared_region": (c_uint32, [c_uint32]),
+    "halo_local_region": (c_uint32, []),
+}
+
+
+class LibraryMismatch(RuntimeError):
+    """The library's structures are not those that this module declares."""
+
+
+@cache
+def machine() -> ctypes.CDLL:
+    """The machine, built at the first use. Raises toolchain.CompileFailed, CompilerMissingError, CacheError, LibraryMismatch."""
+    path = toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
+    library = ctypes.CDLL(str(path))
+    _require_same_sizes(library)
+    for name, (result, arguments) in _RESULTS_AND_ARGUMENTS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _require_same_sizes(library: ctypes.CDLL) -> None:
+    sizes = (c_uint32 * 8)()
+    library.halo_sizes(sizes)
+    theirs = dict(zip(_SIZES, sizes, strict=True))
+    if theirs != _SIZES:
+        differing = ", ".join(f"{n}: {_SIZES[n]} bytes here, {theirs[n]} there" for n in _SIZES if _SIZES[n] != theirs[n])
+        raise LibraryMismatch(f"the simulator's machine was built from other structures ({differing})")
+
+
+@cache
+def operation_names() -> tuple[str, ...]:
+    """The operations that the machine can run, in the order of their numbers."""
+    library = machine()
+    library.halo_operation_count.restype = c_uint32
+    library.halo_operation_name.restype, library.halo_operation_name.argtypes = c_char_p, [c_uint32]
+    return tuple(library.halo_operation_name(k).decode() for k in range(library.halo_operation_count()))
+
+
+@cache
+def operation_ids() -> dict[str, int]:
+    """The number of each operation, as an encoded instruction holds it."""
+    return {name: k for k, name in enumerate(operation_names())}

@@ -1,0 +1,346 @@
+// launch.cpp -- one launch, on one worker or on several, and the interface that library.py calls
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "schedule.h"
+
+Memory memory;
+std::atomic<bool> doubtful{false};
+std::atomic<bool> stop_requested{false};
+
+void name_warp_operations(std::vector<std::string>& names);
+void name_other_operations(std::vector<std::string>& names);
+
+Place Worker::place(const Warp& warp, int lane, std::int32_t pc, std::uint32_t access) const {
+    Place place;
+    place.pc = static_cast<std::uint64_t>(pc), place.thread = warp.thread(lane), place.access = access;
+    place.block[0] = block_index.x, place.block[1] = block_index.y, place.block[2] = block_index.z;
+    for (const Path& path : warp.paths)
+        if ((path.lanes >> lane & 1) && path.frame != nullptr && path.frame->caller != nullptr)
+            place.caller = static_cast<std::uint64_t>(path.frame->call) + 1;
+    return place;
+}
+void Worker::end_launch(const Finding& finding) {
+    findings.add(finding);
+    fatal = finding;
+    aborted = true;
+}
+void Worker::give_up() {
+    doubtful = true;
+    aborted = true;
+}
+void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text, std::int64_t offset, std::uint64_t size) {
+    Finding finding;
+    finding.kind = kind, finding.offset = offset, finding.size = size;
+    finding.here = place(warp, lane, pc, LOAD);
+    std::strncpy(finding.text, text, sizeof finding.text - 1);
+    end_launch(finding);
+}
+
+Saved::Saved(Region& of) : region(&of), dirty(of.dirty) {
+    auto* first = reinterpret_cast<unsigned char*>(of.start);
+    bytes.assign(first, first + of.bytes());
+    if (!of.complete) initialised.assign(of.initialised.cells, of.initialised.cells + of.bytes());
+}
+void Saved::restore() const {
+    std::memcpy(reinterpret_cast<void*>(region->start), bytes.data(), bytes.size());
+    if (!initialised.empty()) std::memcpy(region->initialised.cells, initialised.data(), initialised.size());
+    region->dirty = dirty, region->saved = false;
+}
+
+namespace {
+
+Worker worker;                                      // the first, and the only one of most launches
+std::deque<Worker> helpers;
+std::uint32_t next_block_number = 1;
+std::uint32_t workers_used = 1;                     // by the last launch
+
+// The table of operations by name, so that numbers do not depend on the order in which files are linked.
+const std::vector<NamedOperation>& table() {
+    static const std::vector<NamedOperation> sorted = [] {
+        std::vector<NamedOperation> all = operations();
+        std::vector<std::string> names = machine_names();
+        name_warp_operations(names);
+        name_other_operations(names);
+        for (const std::string& name : names) all.push_back({name, nullptr});
+        std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+        return all;
+    }();
+    return sorted;
+}
+
+void decode_all(Worker& w) {
+    static const std::vector<Decoded> known = [] {
+        std::vector<Decoded> all;
+        for (const NamedOperation& one : table()) all.push_back(decode(one.name, one.run));
+        return all;
+    }();
+    const Program& program = w.launch.program;
+    w.decoded.resize(program.instruction_count);
+    w.has_fences = false;
+    for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
+        w.decoded[k] = known[program.instructions[k].operation];
+        w.has_fences |= w.decoded[k].control == FENCE;
+    }
+}
+
+void map_shared(Worker& w) {
+    const LaunchRequest& launch = w.launch;
+    const std::size_t bytes = (std::size_t(launch.shared_bytes) + 4096 + 1023) / 1024 * 1024;
+    w.shared_memory.reset(static_cast<char*>(std::aligned_alloc(1024, bytes)));
+    w.shared_window = w.shared_memory.get();
+    const auto start = reinterpret_cast<std::uintptr_t>(w.shared_window);
+    for (std::uint32_t k = 0; k < launch.shared_count; ++k)
+        w.shared.push_back(memory.add(start + launch.shared_arrays[k].offset, launch.shared_arrays[k].bytes, SHARED));
+    if (launch.dynamic_shared > 0) w.shared.push_back(memory.add(start + launch.dynamic_offset, launch.dynamic_shared, DYNAMIC_SHARED));
+}
+void unmap_shared(Worker& w) {
+    for (Region* region : w.shared) memory.remove(region);
+    w.shared.clear();
+    if (w.local_region != nullptr) memory.remove(w.local_region), w.local_region = nullptr;
+}
+
+// Block numbers are never used twice, so that what earlier launches left in the race cells says nothing.
+std::uint32_t take_block_numbers(std::uint64_t blocks) {
+    if (blocks > UINT32_MAX - next_block_number) {
+        memory.forget_races();
+        next_block_number = 1;
+    }
+    std::uint32_t first = next_block_number;
+    next_block_number += static_cast<std::uint32_t>(blocks);
+    return first;
+}
+
+void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_block) {
+    w.launch = launch;
+    w.observe = launch.observe;
+    w.first_block = first_block;
+    w.aborted = false;
+    w.now = w.turn = 0, w.ticks = 0, w.turns = 0, w.fuel = 1 << 16;
+    w.printed.clear(), w.findings.clear(), w.plain_before.clear();
+    w.order.begin_launch();
+    w.recent.assign(launch.program.instruction_count, Recent());
+    w.traffic.begin(launch.watched_block, launch.watched_warp);
+    decode_all(w);
+    prepare_warps(w);
+}
+
+void end_worker(Worker& w) {
+    for (Region* region : w.heap) memory.release(region->start);
+    w.heap.clear();
+}
+
+void run_alone(Worker& w, const LaunchRequest& launch) {
+    const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+    begin_worker(w, launch, take_block_numbers(blocks));
+    memory.begin_launch(w.first_block);
+    w.one_of_many = false;
+    const std::uint64_t count = launch.block_count != 0 ? launch.block_count : (blocks + launch.sample_every - 1) / launch.sample_every;
+    for (std::uint64_t k = 0; k < count && !w.aborted; ++k) {
+        const std::uint64_t b = launch.block_count != 0 ? launch.blocks[k] : k * launch.sample_every;
+        if (stop_requested.load(std::memory_order_relaxed)) {
+            w.fault(w.warps.front(), 0, 0, RUNAWAY);
+            break;
+        }
+        run_block(w, b);
+    }
+    end_worker(w);
+    for (const Saved& one : w.saved) one.restore();
+    w.saved.clear();
+}
+
+// Runs blocks on several workers. True when nothing was found; else the arrays hold again what they held before.
+bool run_together(const LaunchRequest& launch) {
+    const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+    std::uint32_t first_block = take_block_numbers(2 * blocks + 2);
+    first_block += first_block & 1;
+    while (helpers.size() + 1 < launch.workers) helpers.emplace_back();
+    std::vector<Worker*> team{&worker};
+    for (std::uint32_t k = 0; k + 1 < launch.workers; ++k) team.push_back(&helpers[k]);
+    std::vector<Saved> saved;
+    for (const auto& region : memory.regions()) {
+        if (region->shadowed && region->races.cells == nullptr) region->refine(region->grain);
+        if (region->shadowed && region->writable) saved.emplace_back(*region);
+    }
+    memory.begin_launch(first_block);
+    doubtful = false;
+    for (Worker* w : team) {
+        begin_worker(*w, launch, first_block);
+        if (w != &worker) map_shared(*w);
+        w->one_of_many = true;
+    }
+    std::atomic<std::uint64_t> next{0};
+    const std::uint64_t batch = std::max<std::uint64_t>(1, blocks / (team.size() * 64));
+    auto work = [&](Worker& w) {
+        for (Region* region : w.shared) region->dirty = true;    // the first block finds leftovers
+        for (std::uint64_t from; !doubtful && (from = next.fetch_add(batch)) < blocks;)
+            for (std::uint64_t b = from; b < std::min(from + batch, blocks) && !doubtful; ++b) {
+                run_block(w, b);
+                if (w.aborted || !w.findings.list().empty() || stop_requested) doubtful = true;
+            }
+        w.one_of_many = false;
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t k = 1; k < team.size(); ++k) threads.emplace_back(work, std::ref(*team[k]));
+    work(worker);
+    for (std::thread& one : threads) one.join();
+    for (std::size_t k = 1; k < team.size(); ++k) {
+        if (!doubtful) worker.traffic.add(team[k]->traffic);
+        unmap_shared(*team[k]);
+    }
+    if (!doubtful) return true;
+    for (Worker* w : team)
+        if (stop_requested && w->aborted && !w->findings.list().empty()) {    // a second run would not end either
+            if (w != &worker) worker.findings = w->findings, worker.fatal = w->fatal;
+            worker.aborted = true;
+            return true;
+        }
+    for (const Saved& one : saved) one.restore();
+    return false;
+}
+
+void run_launch() {
+    const LaunchRequest launch = worker.launch;
+    map_shared(worker);
+    if (launch.local_bytes > 0) {    // a name for findings: the memory itself is the workers'
+        static char nowhere[16];
+        worker.local_region = memory.add(reinterpret_cast<std::uintptr_t>(nowhere), 1, LOCAL);
+    }
+    workers_used = launch.workers;
+    if (launch.workers < 2 || !run_together(launch)) workers_used = 1, run_alone(worker, launch);
+    for (const auto& region : memory.regions()) region->shadowed = region->writable = false;
+}
+
+std::mutex mutex;
+std::condition_variable finished;
+bool done = true;
+std::thread thread;
+
+}    // namespace
+
+extern "C" {
+
+void halo_sizes(std::uint32_t* sizes) {
+    const std::size_t all[] = {sizeof(Instruction), sizeof(Function), sizeof(Static), sizeof(Program),
+                               sizeof(LaunchRequest), sizeof(Finding), sizeof(Site), sizeof(WatchedLane)};
+    for (std::size_t k = 0; k < std::size(all); ++k) sizes[k] = static_cast<std::uint32_t>(all[k]);
+}
+std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table().size()); }
+const char* halo_operation_name(std::uint32_t k) { return k < table().size() ? table()[k].name.c_str() : nullptr; }
+
+// ---- memory ----
+
+std::uintptr_t halo_allocate(std::size_t bytes) { return memory.allocate(bytes); }
+int halo_free(std::uintptr_t start) { return memory.release(start); }
+std::size_t halo_used() { return memory.used(); }
+
+// Start, size and id of the array that holds an address; 0 when none does.
+int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* bytes, std::uint32_t* id) {
+    const Region* region = memory.find(address);
+    if (region == nullptr) return 0;
+    *start = region->start, *bytes = region->bytes(), *id = region->id;
+    return 1;
+}
+// Zeroed memory for a variable of a module; constant: only the host may write it. 0 where there is none.
+std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int constant) {
+    const std::size_t alignment = std::max<std::size_t>(align, 256), rounded = (bytes + alignment - 1) / alignment * alignment + 256;
+    void* place = std::aligned_alloc(alignment, (rounded + alignment - 1) / alignment * alignment);
+    if (place == nullptr) return 0;
+    std::memset(place, 0, rounded);
+    Region* region = memory.add(reinterpret_cast<std::uintptr_t>(place), std::max<std::size_t>(bytes, 1), constant ? CONSTANT : DEVICE_GLOBAL);
+    region->owned = true;
+    return region->start;
+}
+void halo_remove_global(std::uintptr_t start) {
+    if (const Region* region = memory.find(start)) memory.remove(region);
+}
+std::uint32_t halo_region_id(std::uintptr_t address) {
+    const Region* region = memory.find(address);
+    return region == nullptr ? 0 : region->id;
+}
+void halo_mark_initialised(std::uintptr_t address, std::size_t bytes) {
+    if (Region* region = memory.find(address)) region->mark_initialised(address, bytes);
+}
+// How many of the bytes from `address` on have been written.
+std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
+    const Region* region = memory.find(address);
+    std::size_t written = 0;
+    if (region != nullptr && region->complete) return bytes;
+    if (region != nullptr)
+        for (std::size_t i = 0; i < bytes; ++i) written += region->initialised.cells[address - region->start + i];
+    return written;
+}
+// Offset from `address` of the first of `bytes` that nothing has written; `bytes` when there is none.
+std::size_t halo_first_unwritten(std::uintptr_t address, std::size_t bytes) {
+    const Region* region = memory.find(address);
+    if (region == nullptr || region->complete) return bytes;
+    const std::uint8_t* shadow = region->initialised.cells + (address - region->start);
+    const void* first = std::memchr(shadow, 0, bytes);
+    return first == nullptr ? bytes : static_cast<std::size_t>(static_cast<const std::uint8_t*>(first) - shadow);
+}
+// 1 + the instruction of the last launch that wrote to the array at `address`; 0 when it did not.
+std::uint32_t halo_store_pc(std::uintptr_t address) {
+    const Region* region = memory.find(address);
+    return region != nullptr && region->stored_to ? region->store_pc : 0;
+}
+// An argument or a variable of the next launch. element: bytes of what it points to, 0 for unknown; writable: through this pointer.
+void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
+    Region* region = memory.find(address);
+    if (region == nullptr || region->space == CONSTANT) return;
+    region->shadowed = true;
+    region->writable |= writable != 0;
+    if (region->races.cells == nullptr && element != 0) region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
+}
+// As after an allocation: nothing there counts as written.
+void halo_forget(std::uintptr_t address) {
+    if (Region* region = memory.find(address)) {
+        region->complete = false;
+        Initialisation::forget(*region, true);
+    }
+}
+
+// ---- launches ----
+
+int halo_start(const LaunchRequest* launch) {
+    worker.launch = *launch;
+    worker.findings.clear();
+    stop_requested = false;
+    done = false;
+    thread = std::thread([] {
+        run_launch();
+        std::lock_guard<std::mutex> lock(mutex);
+        done = true;
+        finished.notify_all();
+    });
+    return 0;
+}
+// Waits for at most `milliseconds`; 1 when the launch is over. Short waits let Python see Ctrl-C.
+int halo_wait(int milliseconds) {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (!finished.wait_for(lock, std::chrono::milliseconds(milliseconds), [] { return done; })) return 0;
+    lock.unlock();
+    if (thread.joinable()) thread.join();
+    return 1;
+}
+void halo_stop() { stop_requested = true; }
+// Shared arrays are known up to here, so that findings can name them.
+std::uint32_t halo_shared_region(std::uint32_t i) { return i < worker.shared.size() ? worker.shared[i]->id : 0; }
+std::uint32_t halo_local_region() { return worker.local_region != nullptr ? worker.local_region->id : 0; }
+void halo_finish() { unmap_shared(worker); }
+
+std::uint32_t halo_workers_used() { return workers_used; }
+int halo_aborted() { return worker.aborted; }
+const Finding* halo_fatal() { return &worker.fatal; }
+// What the kernel printed.
+const char* halo_printed(std::size_t* bytes) { return *bytes = worker.printed.size(), worker.printed.data(); }
+const Finding* halo_findings(std::size_t* count) { return *count = worker.findings.list().size(), worker.findings.list().data(); }
+std::size_t halo_site_count() { return worker.traffic.sites().size(); }
+void halo_site(std::size_t i, Site* site) { *site = worker.traffic.sites()[i]; }
+const WatchedLane* halo_watched(std::size_t* count) { return *count = worker.traffic.watched().size(), worker.traffic.watched().data(); }
+}

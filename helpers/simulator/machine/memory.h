@@ -1,0 +1,209 @@
+// memory.h -- the arrays that a kernel may touch, and the shadow that the observers keep beside each of them
+#pragma once
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+enum Space : std::uint32_t { GLOBAL = 0, SHARED = 1, DYNAMIC_SHARED = 2, CONSTANT = 3, DEVICE_GLOBAL = 4, LOCAL = 5 };
+
+// Who touched this cell last. `block` numbers are unique over all launches, so that nothing needs resetting; `when` is the toucher's
+// clock (Worker::now in engine.cpp); `who` is the instruction and the thread.
+struct RaceCell {
+    std::uint32_t write_block, read_block;
+    std::uint32_t write_when, read_when;
+    std::uint32_t write_who, read_who, first_reader;    // of several readers the first and the last: one of them is somebody else
+    std::uint8_t write_flags, read_flags;
+};
+static_assert(sizeof(RaceCell) == 32, "two cells fill a cache line");
+
+// Pages of memory come at the first touch, which is slow: shadows of race cells are used again. What earlier arrays left in them is
+// history, by its block numbers.
+class Spare {
+public:
+    static constexpr std::size_t limit = std::size_t(512) << 20;
+    static void* take(std::size_t bytes) {
+        std::lock_guard<std::mutex> lock(door_);
+        for (auto it = kept_.begin(); it != kept_.end(); ++it)
+            if (it->second == bytes) {
+                void* memory = it->first;
+                kept_.erase(it);
+                total_ -= bytes;
+                return memory;
+            }
+        return nullptr;
+    }
+    static void give(void* memory, std::size_t bytes) {
+        std::lock_guard<std::mutex> lock(door_);
+        if (total_ + bytes > limit) {
+            munmap(memory, bytes);
+            return;
+        }
+        kept_.emplace_back(memory, bytes);
+        total_ += bytes;
+    }
+    static void drop() {
+        std::lock_guard<std::mutex> lock(door_);
+        for (auto [memory, bytes] : kept_) munmap(memory, bytes);
+        kept_.clear(), total_ = 0;
+    }
+
+private:
+    static inline std::vector<std::pair<void*, std::size_t>> kept_;
+    static inline std::size_t total_ = 0;
+    static inline std::mutex door_;
+};
+
+// Zero pages on demand: an array that is never touched costs no memory. `recycled`: what lies in the cells at first does not matter.
+template <class T, bool recycled = false> struct Shadow {
+    T* cells = nullptr;
+    std::size_t bytes = 0;
+    void open(std::size_t count) {
+        close();
+        bytes = std::max<std::size_t>(count * sizeof(T), 1);
+        if (recycled) {
+            for (std::size_t size = 4096;; size *= 2)
+                if (size >= bytes) {
+                    bytes = size;
+                    break;
+                }
+            if ((cells = static_cast<T*>(Spare::take(bytes))) != nullptr) return;
+        }
+        void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        cells = memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
+#ifdef MADV_HUGEPAGE
+        if (cells != nullptr && bytes >= huge_page) madvise(memory, bytes, MADV_HUGEPAGE);    // a page fault for each 4 KB would dominate
+#endif
+    }
+    void close() {
+        if (cells != nullptr) recycled ? Spare::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
+        cells = nullptr;
+    }
+    void swap(Shadow& other) { std::swap(cells, other.cells), std::swap(bytes, other.bytes); }
+    Shadow() = default;
+    Shadow(const Shadow&) = delete;
+    Shadow& operator=(const Shadow&) = delete;
+    ~Shadow() { close(); }
+
+private:
+    static constexpr std::size_t huge_page = std::size_t(2) << 20;
+};
+
+struct Region {
+    std::uintptr_t start = 0, end = 0;
+    Space space = GLOBAL;
+    std::uint32_t id = 0;
+    bool owned = false;       // allocated here, freed here
+    bool complete = false;    // every byte has been written: there is nothing left to watch for
+    bool dirty = false;       // something was written since the array was last forgotten
+    bool stored_to = false;   // by this launch
+    bool saved = false;       // by the rehearsal that runs
+    bool shadowed = false;    // of this launch's arguments or globals: may be touched by several workers at a time
+    bool writable = false;    // of these, one that is saved before they start
+    std::uint8_t grain = 2;   // a race cell stands for 1 << grain bytes
+    std::uint32_t oldest = 1;              // race cells with a lower block number are history
+    std::uint32_t store_pc = 0;            // an instruction of this launch that wrote here while it was not complete
+    Shadow<RaceCell, true> races;          // opened at the first access
+    Shadow<std::uint8_t> initialised;      // one per byte: has anything been written there?
+
+    Region(std::uintptr_t first, std::size_t bytes, Space where, std::uint32_t number)
+        : start(first), end(first + bytes), space(where), id(number) {
+        initialised.open(bytes);
+    }
+    Region(const Region&) = delete;
+    ~Region() {
+        if (owned) std::free(reinterpret_cast<void*>(start));
+    }
+    std::size_t bytes() const { return end - start; }
+    bool holds(std::uintptr_t address, std::size_t size) const { return address >= start && address < end && size <= end - address; }
+    bool is_shared() const { return space == SHARED || space == DYNAMIC_SHARED; }
+    void mark_initialised(std::uintptr_t address, std::size_t size) {
+        if (size == bytes()) complete = true;
+        if (!complete) std::memset(initialised.cells + (address - start), 1, size);
+    }
+    // Cells of 1 << `finer` bytes from now on; what the coarser ones know is kept.
+    void refine(std::uint8_t finer) {
+        Shadow<RaceCell, true> cells;
+        cells.open((bytes() >> finer) + 2);
+        if (races.cells != nullptr && cells.cells != nullptr)
+            for (std::size_t i = 0; i <= bytes() >> finer; ++i) cells.cells[i] = races.cells[i >> (grain - finer)];
+        races.swap(cells);
+        grain = finer;
+    }
+};
+
+class Memory {
+public:
+    static constexpr unsigned char poison = 0xFF;    // NaN in every floating-point format, -1 in every integer
+    static constexpr std::size_t alignment = 256;    // what the CUDA driver promises
+    static constexpr std::size_t red_zone = 256;     // keeps two arrays from touching
+
+    std::uintptr_t allocate(std::size_t bytes) {
+        std::size_t rounded = (bytes + alignment - 1) / alignment * alignment + red_zone;
+        void* memory = std::aligned_alloc(alignment, rounded);
+        if (memory == nullptr) return 0;
+        std::memset(memory, poison, rounded);
+        Region* region = add(reinterpret_cast<std::uintptr_t>(memory), bytes, GLOBAL);
+        region->owned = true;
+        used_ += bytes;
+        return region->start;
+    }
+    bool release(std::uintptr_t start) {
+        Region* region = find(start);
+        if (region == nullptr || region->start != start || !region->owned) return false;
+        used_ -= region->bytes();
+        remove(region);
+        return true;
+    }
+    Region* add(std::uintptr_t start, std::size_t bytes, Space space) {
+        auto region = std::make_unique<Region>(start, bytes, space, next_id_++);
+        Region* raw = region.get();
+        regions_.insert(upper(start), std::move(region));
+        return raw;
+    }
+    void remove(const Region* region) {
+        regions_.erase(std::find_if(regions_.begin(), regions_.end(), [=](const auto& r) { return r.get() == region; }));
+    }
+    Region* find(std::uintptr_t address) const {
+        auto it = const_cast<Memory*>(this)->upper(address);
+        if (it == const_cast<Memory*>(this)->regions_.begin()) return nullptr;
+        Region* region = std::prev(it)->get();
+        return address < region->end ? region : nullptr;
+    }
+    // The array that an address outside every array most likely belongs to.
+    Region* nearest(std::uintptr_t address) const {
+        Region* best = nullptr;
+        std::uintptr_t best_distance = UINTPTR_MAX;
+        for (const auto& region : regions_) {
+            if (region->space == LOCAL) continue;
+            std::uintptr_t distance = address < region->start ? region->start - address : address - region->end;
+            if (distance < best_distance) best_distance = distance, best = region.get();
+        }
+        return best;
+    }
+    // A launch starts: what earlier launches did is history.
+    void begin_launch(std::uint32_t first_block) {
+        for (const auto& region : regions_) region->oldest = first_block, region->stored_to = false, region->store_pc = 0;
+    }
+    const std::vector<std::unique_ptr<Region>>& regions() const { return regions_; }
+    // Block numbers are about to start again from 1.
+    void forget_races() {
+        for (const auto& region : regions_) region->races.close(), region->grain = 2;
+        Spare::drop();
+    }
+    std::size_t used() const { return used_; }
+
+private:
+    std::vector<std::unique_ptr<Region>> regions_;    // sorted by start
+    std::uint32_t next_id_ = 1;
+    std::size_t used_ = 0;
+    std::vector<std::unique_ptr<Region>>::iterator upper(std::uintptr_t address) {
+        return std::upper_bound(regions_.begin(), regions_.end(), address,
+                                [](std::uintptr_t a, const auto& r) { return a < r->start; });
+    }
+};

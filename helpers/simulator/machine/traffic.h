@@ -1,0 +1,304 @@
+// traffic.h -- observer: warp requests, sectors, wavefronts, bank conflicts, replays, barriers and divergent branches
+//
+// What the counters stand on. "Measured": equal to what Nsight Compute read on an H200 for the launches of the counters' table.
+//   global     A request moves every 32-byte sector that one of its lanes touches, once. Measured, for 1 to 16 bytes a lane.
+//   shared     32 banks of 4 bytes. One wavefront serves one word of each bank, to any number of lanes, so a request of at most
+//              4 bytes a lane needs as many wavefronts as the busiest bank has different words. Measured.
+//              8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each part by the same rule; a part without
+//              an active lane costs nothing. The two halves (the two quarters of a half) go as one part when lanes agree in
+//              pairs: each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or wants the same
+//              address. A conflict is a wavefront beyond the first of its part. Measured.
+//              Now and then the hardware adds a wavefront for work that arrives at the same time: not modelled.
+//   constant   Lanes that read one word are served at once, each further word is a replay. Measured where lanes look up
+//              different words; constants that ptxas makes operands of its instructions cost no request at all on a GPU.
+//   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and every turn moves its
+//              sectors once. Measured for 4-byte additions in one warp; over a thousand random bins the hardware takes 1.5 %
+//              more (not understood). In shared memory as other accesses, additions of one to the same word being joined.
+//              Measured. Other operations: assumed, though lanes that raise one word (atomicMax) take turns on an H200.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "findings.h"
+#include "memory.h"
+#include "operations.h"
+
+// What a site may hold beside findings.h's Access.
+constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
+
+// Sums over the requests that one instruction made to one array; for a barrier the warps that came to it, for a branch the times
+// that lanes of one warp parted there. The same layout is declared in profile.py.
+struct Site {
+    std::uint64_t pc = 0, next_pc = 0;
+    std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0;
+    std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0, conflicts = 0;    // bytes: what lanes asked for
+    std::uint64_t replays = 0;       // constant memory: different words of a request, beyond the first
+    std::uint64_t serialised = 0;    // atomics: turns of the lanes that update one address, beyond the first
+
+    void add(const Site& other) {
+        requests += other.requests, lanes += other.lanes, bytes += other.bytes, sectors += other.sectors;
+        wavefronts += other.wavefronts, conflicts += other.conflicts, replays += other.replays, serialised += other.serialised;
+    }
+};
+struct WatchedLane {    // one lane of one request of the watched warp
+    std::uint64_t request = 0, pc = 0;
+    std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0, lane = 0;
+    std::int64_t offset = 0;
+};
+
+// The lanes that make one access together.
+struct Request {
+    const std::uint64_t* addresses;    // of all 32 lanes; those that take part count
+    std::uint32_t lanes, pc;
+    std::uint32_t size;                // bytes a lane moves
+    std::uint32_t asked;               // bytes a lane asked for: less where ptxas widens an access
+    std::uint8_t access;
+    Region* region;                    // of the first lane
+    Region* const* regions;            // by lane where they stand in several arrays, else null
+
+    Region* of(int lane) const { return regions != nullptr ? regions[lane] : region; }
+};
+
+// A set of at most 128 numbers that is emptied at no cost.
+class Tally {
+public:
+    void clear() {
+        if (++now_ == 0) stamps_.fill(0), now_ = 1;
+    }
+    // How often `value` has been added, this time included.
+    unsigned add(std::uint64_t value) {
+        std::uint32_t at = static_cast<std::uint32_t>(value * 0x9E3779B97F4A7C15ull >> 56);
+        for (; stamps_[at] == now_; at = (at + 1) & 255)
+            if (values_[at] == value) return ++counts_[at];
+        stamps_[at] = now_, values_[at] = value;
+        return counts_[at] = 1;
+    }
+
+private:
+    std::array<std::uint32_t, 256> stamps_{};
+    std::array<std::uint64_t, 256> values_{};
+    std::array<unsigned, 256> counts_{};
+    std::uint32_t now_ = 0;
+};
+
+class Traffic {
+public:
+    static constexpr std::size_t watched_limit = 4096;    // requests of the watched warp that are kept one by one
+
+    void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
+        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
+        watched_block_ = watched_block, watched_warp_ = watched_warp;
+    }
+    bool watches(std::uint64_t block, std::uint32_t warp) const { return block == watched_block_ && warp == watched_warp_; }
+
+    void barrier(std::uint32_t pc, std::uint32_t lanes) { control(site_of(pc, BARRIER, nullptr, 0), lanes); }
+    // `waiting`: the lanes that run later than the others.
+    void parted(std::uint32_t pc, std::uint32_t waiting) { control(site_of(pc, BRANCH, nullptr, 0), waiting); }
+
+    // One request, or, where lanes stand in several kinds of memory, one to each.
+    void request(const Request& all, bool watched) {
+        if (all.regions == nullptr) return one_kind(all, watched);
+        for (int kind : {GLOBAL, SHARED, CONSTANT}) {
+            Request part = all;
+            part.lanes = 0, part.region = nullptr;
+            for (std::uint32_t left = all.lanes; left != 0; left &= left - 1) {
+                int lane = __builtin_ctz(left);
+                if (kind_of(all.regions[lane]->space) != kind) continue;
+                part.lanes |= 1u << lane;
+                if (part.region == nullptr) part.region = all.regions[lane];
+            }
+            if (part.lanes != 0) one_kind(part, watched);
+        }
+    }
+    // Bytes that another access has moved along.
+    void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size, std::uint32_t lanes) {
+        site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
+    }
+    const std::deque<Site>& sites() const { return sites_; }
+    const std::vector<WatchedLane>& watched() const { return watched_; }
+    // Adds what another worker counted.
+    void add(const Traffic& other) {
+        for (const Site& site : other.sites_) {
+            Site*& own = index_[key_of(static_cast<std::uint32_t>(site.pc), site.access, site.region)];
+            if (own == nullptr) sites_.push_back(site), own = &sites_.back();
+            else own->add(site);
+        }
+        watched_.insert(watched_.end(), other.watched_.begin(), other.watched_.end());
+    }
+    static int kind_of(std::uint32_t space) {
+        return space == DYNAMIC_SHARED ? int(SHARED) : space == DEVICE_GLOBAL ? int(GLOBAL) : static_cast<int>(space);
+    }
+
+private:
+    struct Recent { std::uint64_t key = UINT64_MAX; Site* site = nullptr; };
+
+    std::deque<Site> sites_;
+    std::unordered_map<std::uint64_t, Site*> index_;
+    std::array<Recent, 1024> recent_{};    // by instruction: most touch one array
+    std::vector<WatchedLane> watched_;
+    std::uint64_t watched_block_ = 0, requests_seen_ = 0;
+    std::uint32_t watched_warp_ = 0;
+    Tally tally_, sectors_of_turn_;
+
+    static void control(Site& site, std::uint32_t lanes) { site.requests += 1, site.lanes += __builtin_popcount(lanes); }
+
+    static std::uint64_t key_of(std::uint32_t pc, std::uint32_t access, std::uint32_t region) {
+        return (std::uint64_t(pc) << 3 | access) << 29 ^ region;
+    }
+    Site& site_of(std::uint32_t pc, std::uint8_t access, const Region* region, std::uint32_t size) {
+        std::uint64_t key = key_of(pc, access, region != nullptr ? region->id : 0);
+        Recent& recent = recent_[(pc ^ std::uint32_t(access) << 7) & (recent_.size() - 1)];
+        if (recent.key == key) return *recent.site;
+        Site*& site = index_[key];
+        if (site == nullptr) {
+            sites_.emplace_back();
+            site = &sites_.back();
+            site->pc = pc, site->access = access, site->size = size;
+            if (region != nullptr) site->region = region->id, site->space = region->space;
+        }
+        recent = {key, site};
+        return *site;
+    }
+    // The site of a lane: the request's own, unless the lane stands in another array.
+    Site& owner(const Request& r, int lane, Site& site) {
+        if (r.regions == nullptr || r.regions[lane]->id == site.region) return site;
+        return site_of(r.pc, r.access, r.regions[lane], r.asked);
+    }
+    void one_kind(const Request& r, bool watched) {
+        Site& site = site_of(r.pc, r.access, r.region, r.asked);
+        site.requests += 1;
+        if (r.regions == nullptr) {
+            auto lanes = static_cast<std::uint64_t>(__builtin_popcount(r.lanes));
+            site.lanes += lanes, site.bytes += lanes * r.asked;
+        } else {
+            for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+                Site& own = owner(r, __builtin_ctz(left), site);
+                own.lanes += 1, own.bytes += r.asked;
+            }
+        }
+        switch (kind_of(r.region->space)) {
+            case GLOBAL: r.access == ATOMIC ? add_atomic_sectors(r, site) : add_sectors(r, site); break;
+            case SHARED: add_wavefronts(r, site); break;
+            default: add_replays(r, site);
+        }
+        if (r.access == ATOMIC) add_turns(r, site);
+        if (watched) remember(r);
+    }
+    // The k-th lane that updates an address does so in the k-th turn; each turn moves its sectors.
+    void add_atomic_sectors(const Request& r, Site& site) {
+        tally_.clear(), sectors_of_turn_.clear();
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            std::uint64_t turn = tally_.add(r.addresses[lane]);
+            if (sectors_of_turn_.add(r.addresses[lane] >> 5 << 6 | turn) == 1) owner(r, lane, site).sectors += 1;
+        }
+    }
+    // Different 32-byte sectors among the lanes.
+    void add_sectors(const Request& r, Site& site) {
+        if (r.lanes == ALL_LANES && r.regions == nullptr && ascending_without_gap(r)) {
+            site.sectors += ((r.addresses[31] + r.size - 1) >> 5) - (r.addresses[0] >> 5) + 1;
+            return;
+        }
+        tally_.clear();
+        std::uint64_t last = UINT64_MAX;
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            std::uint64_t sector = r.addresses[lane] >> 5, end = (r.addresses[lane] + r.size - 1) >> 5;
+            for (; sector <= end; ++sector) {
+                if (sector == last) continue;    // most lanes follow their neighbour
+                last = sector;
+                if (tally_.add(sector) == 1) owner(r, lane, site).sectors += 1;
+            }
+        }
+    }
+    static bool ascending_without_gap(const Request& r) {
+        std::uint64_t differ = 0;
+        for (int lane = 1; lane < WARP_SIZE; ++lane) differ |= r.addresses[lane] ^ (r.addresses[0] + std::uint64_t(lane) * r.size);
+        return differ == 0;
+    }
+    void add_wavefronts(const Request& r, Site& site) {
+        if (r.size <= 4) {
+            unsigned deepest = depth_of_words(r, r.lanes);
+            site.wavefronts += deepest, site.conflicts += deepest - 1u;
+            return;
+        }
+        int whole = r.size <= 8 ? 32 : 16;
+        for (int first = 0; first < WARP_SIZE; first += whole) {
+            std::uint32_t part = r.lanes & (whole == 32 ? ALL_LANES : 0xFFFFu << first);
+            if (part == 0) continue;
+            if (agree_in_pairs(r, part)) {
+                add_part(r, part, site);
+            } else {
+                std::uint32_t low = part & (whole == 32 ? 0xFFFFu : 0xFFu << first);
+                if (low != 0) add_part(r, low, site);
+                if (part & ~low) add_part(r, part & ~low, site);
+            }
+        }
+    }
+    void add_part(const Request& r, std::uint32_t lanes, Site& site) {
+        unsigned deepest = depth(r, lanes);
+        site.wavefronts += deepest, site.conflicts += deepest - 1u;
+    }
+    // How many different words the busiest bank holds, for words of at most 4 bytes: without the tally where no bank has two.
+    unsigned depth_of_words(const Request& r, std::uint32_t lanes) {
+        std::array<std::uint64_t, 32> in_bank;
+        in_bank.fill(UINT64_MAX);
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            std::uint64_t word = r.addresses[__builtin_ctz(left)] >> 2, &known = in_bank[word & 31];
+            if (known == UINT64_MAX) known = word;
+            else if (known != word) return depth(r, lanes);
+        }
+        return 1;
+    }
+    unsigned depth(const Request& r, std::uint32_t lanes) {
+        std::array<std::uint8_t, 32> in_bank{};
+        std::uint8_t deepest = 0;
+        tally_.clear();
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            std::uint64_t address = r.addresses[__builtin_ctz(left)];
+            for (std::uint64_t word = address >> 2; word <= (address + r.size - 1) >> 2; ++word)
+                if (tally_.add(word) == 1) deepest = std::max(deepest, ++in_bank[word & 31]);
+        }
+        return deepest;
+    }
+    static bool agree_in_pairs(const Request& r, std::uint32_t lanes) {
+        bool near = true, far = true;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            if (lanes >> (lane ^ 1) & 1) near &= r.addresses[lane] == r.addresses[lane ^ 1];
+            if (lanes >> (lane ^ 2) & 1) far &= r.addresses[lane] == r.addresses[lane ^ 2];
+        }
+        return near || far;
+    }
+    void add_replays(const Request& r, Site& site) {
+        tally_.clear();
+        std::uint64_t words = 0;
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)
+            words += tally_.add(r.addresses[__builtin_ctz(left)] >> 2) == 1;
+        site.replays += words - 1;
+    }
+    void add_turns(const Request& r, Site& site) {
+        tally_.clear();
+        unsigned most = 0;
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)
+            most = std::max(most, tally_.add(r.addresses[__builtin_ctz(left)]));
+        site.serialised += most - 1;
+    }
+    void remember(const Request& r) {
+        if (requests_seen_++ >= watched_limit) return;
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            const Region* region = r.of(lane);
+            WatchedLane row;
+            row.request = requests_seen_ - 1, row.pc = r.pc, row.access = r.access, row.region = region->id;
+            row.space = region->space, row.size = r.size, row.lane = static_cast<std::uint32_t>(lane);
+            row.offset = static_cast<std::int64_t>(r.addresses[lane] - region->start);
+            watched_.push_back(row);
+        }
+    }
+};

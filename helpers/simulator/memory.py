@@ -1,0 +1,153 @@
+"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is written.
+
+A device address is the host address of a buffer that the machine owns. Sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from ctypes import c_char, c_size_t, c_uint32, c_uint64
+from types import FrameType
+
+from .faults import MemoryFault, OutOfMemory
+from .library import machine
+
+TOTAL = 4 * 1024**3
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_FREED_KEPT = 1000
+# address -> bytes, and the file and line that asked for them
+_live: dict[int, tuple[int, str, int]] = {}
+_freed: dict[int, tuple[int, str, int]] = {}
+
+
+def allocate(nbytes: int) -> int:
+    """The address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a size below 1."""
+    if nbytes < 1:
+        raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
+    free_bytes = TOTAL - used()
+    if nbytes > free_bytes:
+        raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of the simulator's {TOTAL:,} are free")
+    address = machine().halo_allocate(nbytes)
+    if not address:
+        raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, more than this computer has free")
+    _live[address] = (nbytes, *_caller())
+    return address
+
+
+def free(address: int) -> None:
+    """Frees an allocation by its first address. Raises MemoryFault where there is none."""
+    if not machine().halo_free(address):
+        raise MemoryFault(f"{address:#x} is not the start of a live allocation: was it freed already?")
+    if (record := _live.pop(address, None)) is not None:
+        _freed.pop(address, None)  # the latest stand last
+        _freed[address] = record
+        if len(_freed) > _FREED_KEPT:
+            del _freed[next(iter(_freed))]
+
+
+def used() -> int:
+    """Bytes in live allocations."""
+    return machine().halo_used()
+
+
+def live() -> tuple[tuple[int, str, int], ...]:
+    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for it."""
+    return tuple(_live.values())
+
+
+def freed_at(address: int) -> tuple[int, int, str, int] | None:
+    """(start, nbytes, file, line) of the array that held `address` and was freed last, of the latest 1,000; None for none."""
+    for start, (nbytes, file, line) in reversed(_freed.items()):
+        if start <= address < start + nbytes:
+            return (start, nbytes, file, line) if region(address) is None else None
+    return None
+
+
+def allocation(address: int) -> tuple[int, int] | None:
+    """(start, nbytes) of the array that holds `address`, None outside every array."""
+    found = region(address)
+    return found[:2] if found else None
+
+
+def region(address: int) -> tuple[int, int, int] | None:
+    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every array."""
+    start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
+    if not machine().halo_region(address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)):
+        return None
+    return start.value, nbytes.value, number.value
+
+
+def write(address: int, buffer, nbytes: int) -> None:
+    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the device."""
+    _hold(address, nbytes, "write")
+    ctypes.memmove(address, _host_address(buffer), nbytes)
+    machine().halo_mark_initialised(address, nbytes)
+
+
+def read(buffer, address: int, nbytes: int) -> None:
+    """Copies `nbytes` from the device to a writable host buffer (or address)."""
+    _hold(address, nbytes, "read")
+    ctypes.memmove(_writable_address(buffer), address, nbytes)
+
+
+def copy(destination: int, source: int, nbytes: int) -> None:
+    """Copies `nbytes` within the device."""
+    _hold(source, nbytes, "read")
+    _hold(destination, nbytes, "write")
+    ctypes.memmove(destination, source, nbytes)
+    machine().halo_mark_initialised(destination, nbytes)
+
+
+def fill(address: int, pattern: bytes, count: int) -> None:
+    """Writes `pattern` `count` times."""
+    write(address, pattern * count, len(pattern) * count)
+
+
+def written(address: int, nbytes: int) -> int:
+    """How many of `nbytes` from `address` on the host or a kernel has written since they were allocated."""
+    _hold(address, nbytes, "look at")
+    return machine().halo_count_initialised(address, nbytes)
+
+
+def first_unwritten(address: int, nbytes: int) -> int | None:
+    """Offset from `address` of the first of `nbytes` that nothing has written; None when all are."""
+    _hold(address, nbytes, "look at")
+    first = machine().halo_first_unwritten(address, nbytes)
+    return first if first < nbytes else None
+
+
+def _hold(address: int, nbytes: int, verb: str) -> None:
+    if nbytes == 0:
+        return
+    found = allocation(address)
+    if found is None:
+        raise MemoryFault(
+            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, or a host address?)"
+        )
+    start, size = found
+    if address + nbytes > start + size:
+        inside = f", from byte {address - start:,} of it on" if address > start else ""
+        raise MemoryFault(f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes")
+
+
+def _caller() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+
+
+def _host_address(buffer) -> int | bytes:
+    return buffer if isinstance(buffer, bytes) else _writable_address(buffer)
+
+
+def _writable_address(buffer) -> int:
+    if isinstance(buffer, int):
+        return buffer
+    if hasattr(buffer, "ctypes"):
+        return buffer.ctypes.data
+    return ctypes.addressof(c_char.from_buffer(buffer))

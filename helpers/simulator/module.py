@@ -1,0 +1,360 @@
+"""Modules: a compiled source with its kernels, found by name, and its variables, which have device memory of their own."""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import re
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from . import assembly, compiler, encoded
+from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
+from .compiler import Compiled, KernelInfo, Parameter, Variable
+from .faults import OutOfMemory
+from .library import machine, operation_names
+from .ptx.encode import Program
+from .ptx.parse import Variable as PtxVariable
+from .toolchain import CompileFailed
+from .toolkit import ToolkitMissingError
+
+_DEVICE, _CONSTANT = 0, 1  # kinds of halo_add_variable
+_NEAR = 16  # instructions
+_SLOT_BYTES = 128  # of 32 lanes' values of 32 bits
+
+
+class UnknownKernel(KeyError):
+    """No kernel, or more than one, has the name that was asked for."""
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+@dataclass(frozen=True)
+class Global:
+    """A `__constant__` or `__device__` variable: memory.write can write to its address. symbol: its name in PTX."""
+
+    name: str
+    address: int
+    nbytes: int
+    space: str
+    symbol: str = ""
+    element: str = ""
+    element_bytes: int = 1
+    extents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A `__global__` function of a loaded module, or an instance of a template.
+
+    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of its definition, 0 for unknown;
+    compiled: the PTX that it is taken from, the module's own or that for rehearsals.
+    It is encoded for the machine when something needs that; what the machine cannot run then raises CompileFailed.
+    """
+
+    name: str
+    mangled: str
+    parameters: tuple[Parameter, ...]
+    line: int
+    module: Module = field(repr=False)
+    compiled: Compiled = field(repr=False)
+
+    @cached_property
+    def program(self) -> Program:
+        """The kernel as the machine runs it, before the module's addresses are put in."""
+        return encoded.encoded(self.compiled, self.mangled)
+
+    def require_supported(self) -> None:
+        """Raises CompileFailed, with file and line, where the kernel has what the machine cannot run."""
+        _ = self.program
+
+    @cached_property
+    def relocated(self) -> Program:
+        """The kernel with the addresses of this module's variables."""
+        return encoded.relocated(self.program, self.module.addresses_for(self.compiled))
+
+    @cached_property
+    def rehearsal(self) -> Kernel | None:
+        """The kernel as the compiler leaves it that keeps every access of the source; None where there is no such form."""
+        compiled = self.module.careful
+        if compiled is None:
+            return None
+        kernel = replace(self, compiled=compiled)
+        try:
+            kernel.require_supported()
+        except (CompileFailed, KeyError):
+            return None
+        return kernel
+
+    @cached_property
+    def place_groups(self) -> np.ndarray:
+        """By place: a number, equal where a reader of the source sees one place, uint32, shape (places,).
+
+        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header of CUDA the call counts.
+        """
+        own, numbers = self.module.compiled.file, {}
+        groups = np.zeros(max(len(self.program.places), 1), np.uint32)
+        for k, place in enumerate(self.program.places):
+            call = next(((file, line) for file, line in place.inlined if self.module.file_of(file) == own), None)
+            here = self.module.file_of(place.file) == own or call is None
+            key = (place.file, place.line, place.column) if here else call
+            groups[k] = numbers.setdefault(key, len(numbers))
+        return groups
+
+    @cached_property
+    def resources(self) -> assembly.Resources | None:
+        """What ptxas gives a thread and a block of it; None where the assembler's wheel is not installed. Raises CompileFailed."""
+        try:
+            return assembly.resources(self.module.compiled)[self.mangled]
+        except ToolkitMissingError:
+            return None
+
+    @property
+    def static_shared(self) -> int:
+        """Bytes of static shared memory that a block of it has, those of the functions that it calls included."""
+        return self.program.real_shared_bytes
+
+    @property
+    def live_words(self) -> int:
+        """The most 32-bit words that a function of it keeps at a time, before ptxas looks for registers."""
+        return int(self.program.functions["frame_bytes"].max()) // _SLOT_BYTES
+
+    @property
+    def max_threads(self) -> int:
+        """What `__launch_bounds__` allows, 0 where it says nothing."""
+        return self.program.most_threads
+
+    @property
+    def shared(self) -> tuple[tuple[Variable | str, int, int], ...]:
+        """(variable, or its symbol where the compiler does not describe it; offset; bytes) of each static shared variable."""
+        known = self.module.variables
+        return tuple((known.get(symbol, symbol), offset, nbytes) for symbol, offset, nbytes in self.program.shared)
+
+    @property
+    def dynamic(self) -> tuple[Variable, ...]:
+        """The `extern __shared__` arrays of the kernel, as far as the compiler describes them."""
+        found = [v for v in self.module.variables.values() if v.space == "shared" and v.extents[:1] == (0,)]
+        return tuple(v for v in found if v.function in ("", self.mangled)) if self.program.uses_dynamic else ()
+
+    # ---- places in the source ----
+
+    def place_of(self, pc: int) -> tuple[str, int]:
+        """File and line of an instruction: of the module's source where it stands there, or is called from there.
+
+        The file is `Compiled.file` then, else the path of a header. Where the compiler gives none, those of the code before it.
+        """
+        own = self.module.compiled.file
+        for near in range(pc, max(pc - _NEAR, -1), -1):
+            frames = [frame for frame in self._frames(near) if frame[1]]
+            if frames:
+                return next((frame for frame in frames if frame[0] == own), frames[0])
+        return own, self.line
+
+    def line_of(self, pc: int) -> int:
+        """The line of the module's source that an instruction belongs to, 0 where there is none."""
+        file, line = self.place_of(pc)
+        return line if file == self.module.compiled.file else 0
+
+    def operation_at(self, pc: int) -> str:
+        """The name of the machine's operation at an instruction, "" where there is none."""
+        if not 0 <= pc < len(self.program.instructions):
+            return ""
+        return operation_names()[self.program.instructions["operation"][pc]]
+
+    def calls_around(self, pc: int) -> tuple[int, ...]:
+        """The lines of the inlined calls that an instruction lies in, outer ones first."""
+        frames = self._frames(pc)
+        own = [line for file, line in frames if file == self.module.compiled.file]
+        return tuple(reversed(own[1:]))
+
+    def calls_to(self, pc: int) -> tuple[int, ...]:
+        """The lines of the calls that lead to the call at `pc`, and its own line, outer ones first."""
+        return (*self.calls_around(pc), self.line_of(pc))
+
+    def _frames(self, pc: int) -> tuple[tuple[str, int], ...]:
+        """(file, line) of an instruction and of the inlined calls around it, inner ones first."""
+        if not 0 <= pc < len(self.program.instructions):
+            return (("", 0),)
+        place = self.program.places[self.program.instructions["place"][pc]]
+        return tuple((self.module.file_of(file), line) for file, line in ((place.file, place.line), *place.inlined))
+
+
+class Kernels(Mapping):
+    """The kernels of a module by name.
+
+    A kernel answers to its full name ("ns::k<4>"), to its mangled one, and, where it is the only one, to the name without
+    namespaces or without template arguments. Raises UnknownKernel, with the names that there are, for any other.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], templates: Sequence[str] = ()):
+        names = [kernel.name for kernel in kernels]
+        self._kernels = {k.mangled if names.count(k.name) > 1 else k.name: k for k in kernels}  # overloaded ones have one name
+        self._templates = tuple(templates)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __iter__(self):
+        return iter(self._kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and len(self._find(name)) == 1
+
+    def __getitem__(self, name: str) -> Kernel:
+        found = self._find(name)
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(self._kernels) or "none"
+        if found:
+            names = ", ".join(key for key, kernel in self._kernels.items() if kernel in found)
+            raise UnknownKernel(f"{name!r} may be any of {names}: give the full or the mangled name")
+        if name.split("::")[-1] in (t.split("::")[-1] for t in self._templates):
+            raise UnknownKernel(
+                f"{name!r} is a template of which the source asks for no instance: add one, such as "
+                f"`template __global__ void {name}<...>(...);`, after its definition"
+            )
+        raise UnknownKernel(f"no kernel {name!r} in this source: it has {known}")
+
+    def _find(self, name: str) -> list[Kernel]:
+        if name in self._kernels:
+            return [self._kernels[name]]
+        wanted = _normal_name(name)
+        ways = (
+            lambda k: k.mangled == name,
+            lambda k: _normal_name(k.name) == wanted,
+            lambda k: _without_namespaces(_normal_name(k.name)) == wanted,
+            lambda k: k.name.partition("<")[0] == name,
+            lambda k: k.name.partition("<")[0].split("::")[-1] == name,
+        )
+        return next((found for way in ways if (found := [k for k in self._kernels.values() if way(k)])), [])
+
+
+def _normal_name(name: str) -> str:
+    """A kernel's name without spaces that mean nothing."""
+    return re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
+
+
+def _without_namespaces(name: str) -> str:
+    plain, opening, arguments = name.partition("<")
+    return plain.split("::")[-1] + opening + arguments
+
+
+class Module:
+    """A compiled source, loaded: its variables have memory and their initial values. `kernels` and `globals` are found by name.
+
+    addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the machine's numbers, as Global.
+    """
+
+    def __init__(self, compiled: Compiled):
+        self.compiled = compiled
+        self.variables = {variable.symbol: variable for variable in compiled.debug.variables if variable.space != "local"}
+        self.regions: dict[int, Global] = {}
+        self._owned: list[int] = []
+        self._release = weakref.finalize(self, _release, self._owned)
+        self.addresses = self._allocate(encoded.variables(compiled), {})
+        named = [variable for variable in self.regions.values() if variable.symbol in self.variables]
+        names = [variable.name for variable in named]
+        self.globals = {v.symbol if names.count(v.name) > 1 else v.name: v for v in named}
+        in_order = sorted(compiled.kernels, key=lambda info: info.line)
+        self.kernels = Kernels([self._kernel(info) for info in in_order], compiled.templates)
+
+    @cached_property
+    def careful(self) -> Compiled | None:
+        """The source, hardly optimised: PTX for rehearsals, which has every access of the source. None where that cannot be had.
+
+        Pointers to functions that variables hold are numbers of the module's own PTX, so that such a module has none either.
+        """
+        functions = encoded.function_names(self.compiled)
+        if any(name in functions for v in encoded.variables(self.compiled).values() for _, name, _ in v.addresses):
+            return None
+        ptx = compiler.careful_ptx(self.compiled)
+        return replace(self.compiled, ptx=ptx) if ptx else None
+
+    def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
+        """The addresses that this PTX of the source needs, by symbol: its tables of constants and strings are its own."""
+        if compiled is self.compiled:
+            return self.addresses
+        variables = encoded.variables(compiled)
+        known = {name: self.addresses[name] for name in variables if name in self.variables and name in self.addresses}
+        return self._allocate({name: v for name, v in variables.items() if name not in known}, known)
+
+    def _allocate(self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]) -> dict[str, int]:
+        """Gives these variables memory and their initial values; the addresses, and those that are known, by symbol."""
+        addresses = dict(known)
+        for symbol, variable in variables.items():
+            kind = _CONSTANT if variable.space == "const" else _DEVICE
+            address = machine().halo_add_variable(variable.size, variable.align, kind)
+            if not address:
+                raise OutOfMemory(f"no room for the variable {symbol} of {variable.size:,} bytes")
+            addresses[symbol] = address
+            self._owned.append(address)
+        for symbol, variable in variables.items():
+            self._fill(variable, addresses)
+            self.regions[machine().halo_region_id(addresses[symbol])] = self._describe(variable, addresses[symbol])
+        return addresses
+
+    def _fill(self, variable: PtxVariable, addresses: Mapping[str, int]) -> None:
+        """Writes the initial values. A `__constant__` without any is zero, as on a GPU, but a kernel that reads it is told so."""
+        address = addresses[variable.name]
+        if variable.data is not None:
+            data = bytearray(variable.data)
+            for offset, other, addend in variable.addresses:
+                base = addresses.get(other)
+                value = encoded.function_address(self.compiled, other) if base is None else base + addend
+                data[offset : offset + 8] = (value % 2**64).to_bytes(8, "little")
+            ctypes.memmove(address, bytes(data), len(data))
+        if variable.data is not None or variable.space != "const":
+            machine().halo_mark_initialised(address, variable.size)
+
+    def _describe(self, variable: PtxVariable, address: int) -> Global:
+        space, symbol = "constant" if variable.space == "const" else "device", variable.name
+        known = self.variables.get(symbol)
+        if known is None:  # what the compiler made of constants: a table, a string
+            return Global(symbol.strip("$_"), address, variable.size, space, symbol, "", 1, (variable.size,))
+        return Global(known.name, address, variable.size, space, symbol, known.element, known.element_bytes, known.extents)
+
+    def _kernel(self, info: KernelInfo) -> Kernel:
+        return Kernel(info.name, info.mangled, tuple(info.parameters), info.line, self, self.compiled)
+
+    def file_of(self, path: str) -> str:
+        """How the module speaks of a file of the debug information: the source has the name that it was compiled under."""
+        return self.compiled.file if Path(path).name == Path(self.compiled.file).name else path
+
+    def text_of(self, file: str) -> str:
+        """The text of the source, or of a header; "" where it cannot be read."""
+        return self.compiled.source if file == self.compiled.file else "".join(linecache.getlines(file))
+
+    def close(self) -> None:
+        """Frees the variables. The module's kernels and globals must not be used afterwards."""
+        self._release()
+
+
+def _release(addresses: list[int]) -> None:
+    for address in addresses:
+        machine().halo_remove_global(address)
+    addresses.clear()
+
+
+def load(source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False) -> Module:
+    """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and toolkit.ToolkitMissingError.
+
+    Constant memory over 64 KB and static shared memory over 48 KB are refused here, as ptxas does.
+    """
+    compiled = compiler.compile_source(source, tuple(options), file, extern_c)
+    constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
+    if constant > MAX_CONSTANT:
+        raise CompileFailed(f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most")
+    module = Module(compiled)
+    if encoded.may_exceed_shared(compiled, MAX_STATIC_SHARED):
+        for kernel in module.kernels.values():
+            if kernel.static_shared > MAX_STATIC_SHARED:
+                module.close()
+                used = f"{kernel.static_shared:,} bytes of static shared memory"
+                raise CompileFailed(f"{file}:{kernel.line}: {used} in {kernel.name}, {MAX_STATIC_SHARED:,} at most")
+    return module

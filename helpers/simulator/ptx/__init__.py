@@ -1,0 +1,10 @@
+"""PTX to programs for the machine: parse, lower, find joins, allocate slots, encode."""
+
+from .encode import BUILTINS, FUNCTION_ADDRESS, INSTRUCTION, Program, Relocation, encode
+from .parse import Module, ParseError, Place, Variable
+from .rows import Unsupported
+
+__all__ = [
+    "BUILTINS", "FUNCTION_ADDRESS", "INSTRUCTION", "Module", "ParseError", "Place", "Program",
+    "Relocation", "Unsupported", "Variable", "encode",
+]  # fmt: skip

@@ -1,0 +1,165 @@
+"""The control flow of a function: its basic blocks, and where the ways of a branch meet again.
+
+A join is the immediate post-dominator (Cooper, Harvey and Kennedy, "A simple, fast dominance
+algorithm") over the ways that come back. Ways that leave the function do not count where others go
+on: lanes that have left meet nobody, and those that stay run on together, as ptxas has it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(slots=True)
+class Jump:
+    """An instruction after which another than the next may run.
+
+    falls: whether the next may. fatal: it ends the program.
+    """
+
+    row: int
+    targets: tuple[int, ...] = ()
+    falls: bool = False
+    fatal: bool = False
+
+
+@dataclass
+class Flow:
+    """starts: the first instruction of each block; successors: block numbers; fatal: blocks that
+    end the program."""
+
+    starts: list[int]
+    successors: list[list[int]]
+    fatal: set[int]
+
+    def block(self, row: int) -> int:
+        """The block that holds an instruction."""
+        return bisect_right(self.starts, row) - 1
+
+    def joins(self, rows: Sequence[int]) -> list[int]:
+        """For each row (the last one of its block) the instruction where its ways meet again, -1
+        for none."""
+        meeting = post_dominators(self.successors, self.fatal)
+        return [self.starts[at] if (at := meeting[self.block(row)]) >= 0 else -1 for row in rows]
+
+    def block_of(self, count: int) -> np.ndarray:
+        """The block of each of ``count`` instructions: int64, shape (count,)."""
+        lengths = np.diff(np.array([*self.starts, count]))
+        return np.repeat(np.arange(len(self.starts)), lengths)
+
+
+def flow(count: int, jumps: Sequence[Jump]) -> Flow:
+    """Cut ``count`` instructions into blocks.
+
+    The last instruction must be a jump that does not fall through.
+    """
+    leaders = {0}
+    for jump in jumps:
+        leaders.update(jump.targets)
+        leaders.add(jump.row + 1)
+    starts = sorted(row for row in leaders if row < count)
+    number = {row: block for block, row in enumerate(starts)}
+    successors = [[block + 1] for block in range(len(starts))]
+    fatal = set()
+    for jump in jumps:
+        block = bisect_right(starts, jump.row) - 1
+        ways = dict.fromkeys(number[target] for target in jump.targets)
+        if jump.falls:
+            ways[block + 1] = None
+        successors[block] = list(ways)
+        if jump.fatal and not ways:
+            fatal.add(block)
+    return Flow(starts, successors, fatal)
+
+
+def post_dominators(
+    successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()
+) -> list[int]:
+    """The block where all ways from each block meet first, -1 where they do not (or the block
+    cannot be reached from block 0).
+
+    Blocks from which the function's last exit can be reached are judged by these ways alone; the
+    others, from which every way ends elsewhere, among themselves in the same manner, and so on. A
+    loop without an exit ends in its last block.
+    """
+    predecessors: list[list[int]] = [[] for _ in successors]
+    for block, ways in enumerate(successors):
+        for way in ways:
+            predecessors[way].append(block)
+    left = _reached(0, successors, None)
+    meeting = [-1] * len(successors)
+    while left:
+        exits = [block for block in left if not successors[block]]
+        root = max([block for block in exits if block not in fatal] or exits or left)
+        region = _postorder(root, predecessors, left)
+        _solve(region, predecessors, successors, meeting)
+        left.difference_update(region)
+    return meeting
+
+
+def _reached(root: int, ways: Sequence[Sequence[int]], members: set[int] | None) -> set[int]:
+    found, waiting = {root}, [root]
+    while waiting:
+        for way in ways[waiting.pop()]:
+            if way not in found and (members is None or way in members):
+                found.add(way)
+                waiting.append(way)
+    return found
+
+
+def _postorder(root: int, ways: Sequence[Sequence[int]], members: set[int]) -> list[int]:
+    """Blocks in depth-first postorder along ``ways``: the root is last."""
+    order, seen = [], {root}
+    stack = [(root, iter(ways[root]))]
+    while stack:
+        block, rest = stack[-1]
+        for way in rest:
+            if way in members and way not in seen:
+                seen.add(way)
+                stack.append((way, iter(ways[way])))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order
+
+
+def _solve(
+    region: list[int],
+    predecessors: Sequence[Sequence[int]],
+    successors: Sequence[Sequence[int]],
+    meeting: list[int],
+) -> None:
+    """Cooper, Harvey and Kennedy on the reversed edges within a region (in postorder, its root
+    last)."""
+    rank = {block: index for index, block in enumerate(region)}
+    root = len(region) - 1
+    above = [-1] * len(region)
+    above[root] = root
+    ways = [[rank[way] for way in successors[block] if way in rank] for block in region]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(root - 1, -1, -1):
+            found = -1
+            for way in ways[index]:
+                if above[way] < 0:
+                    continue
+                if found < 0:
+                    found = way
+                    continue
+                other = way
+                while found != other:
+                    while found < other:
+                        found = above[found]
+                    while other < found:
+                        other = above[other]
+            if above[index] != found:
+                above[index] = found
+                changed = True
+    for index in range(root):
+        meeting[region[index]] = region[above[index]]

@@ -1,0 +1,413 @@
+"""A kernel and the functions that it calls, as arrays that the machine runs (machine/program.h).
+
+    program = encode(module, "conv1d_basic", operation_ids)
+
+Raises Unsupported for what the machine has no operation for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .columns import Columns, columns, without_copies
+from .control import Flow, Jump, flow
+from .lower import Lowering
+from .opcodes import RESULT_UNUSED
+from .parse import Module, Place, Variable
+from .registers import SLOT_BYTES, Accesses, allocate, live_ranges
+from .rows import BUILTINS, FUNCTION_ADDRESS, Code, Context, Unsupported
+
+__all__ = [
+    "BUILTINS",
+    "FUNCTION_ADDRESS",
+    "INSTRUCTION",
+    "Program",
+    "Relocation",
+    "Unsupported",
+    "encode",
+]
+
+INSTRUCTION = np.dtype(
+    [
+        ("operation", "<u2"), ("guard", "u1"), ("count", "u1"), ("predicate", "<i4"),
+        ("operand", "<i4", 6),
+        ("more", "<u4"), ("flags", "<u4"), ("immediate", "<i8"), ("space", "u1"), ("bytes", "u1"),
+        ("elements", "u1"),
+        ("type", "u1"), ("place", "<u4"), ("target", "<i4"), ("join", "<i4"),
+    ]
+)  # fmt: skip
+FUNCTION = np.dtype(
+    [
+        ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"),
+        ("parameter_bytes", "<u4"),
+        ("reserved", "<u4", 3),
+    ]
+)  # fmt: skip
+STATIC = np.dtype([("slot", "<u4"), ("kind", "<u2"), ("bytes", "<u2"), ("value", "<u8")])
+RED_ZONE = 1024  # bytes between shared variables: a multiple of all banks
+INLINE = 6  # operands that an instruction itself holds
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """An address to be filled in: of static `index`, or the immediate of instruction `index`. It is
+    that of the symbol plus `addend`.
+    """
+
+    kind: str
+    index: int
+    symbol: str
+    addend: int
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel's parameter: offset and bytes in the parameter space, PTX type (b8 for structures),
+    alignment."""
+
+    offset: int
+    size: int
+    type: str
+    align: int
+
+
+@dataclass
+class Program:
+    """What `encode` returns.
+
+    instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the
+    kernel, function 1 + k the module's k-th, whichever kernel it is; `first` is -1 of those that
+    this kernel cannot reach. places: Instruction.place is an index. place_groups: uint32, by place:
+    equal where file, line and column are, whatever was inlined where. shared: (variable, offset,
+    bytes) of static shared memory; dynamic_offset: where the extern arrays lie; real_shared_bytes:
+    static shared memory without the gaps between variables. parameter_bytes: of the kernel.
+    total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may
+    come back to itself, and then it is that of each function once. most_threads: of a block
+    (.maxntid), 0 for no limit; exact_block: (.reqntid).
+    """
+
+    name: str
+    instructions: np.ndarray
+    operands: np.ndarray
+    functions: np.ndarray
+    function_names: list[str]
+    statics: np.ndarray
+    statics_bytes: int
+    places: list[Place]
+    place_groups: np.ndarray
+    shared: list[tuple[str, int, int]]
+    shared_bytes: int
+    real_shared_bytes: int
+    dynamic_offset: int
+    uses_dynamic: bool
+    relocations: list[Relocation]
+    parameters: list[Parameter]
+    parameter_bytes: int
+    total_local_bytes: int
+    recursive: bool
+    most_threads: int
+    exact_block: tuple[int, ...]
+
+
+def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Program:
+    """Encode a kernel. operation_ids: the index of each operation by its name.
+
+    Raises KeyError if the module has no such kernel, ParseError, Unsupported.
+    """
+    kernel = module.functions[name]
+    if not kernel.kernel:
+        raise KeyError(name)
+    for directive in ("reqnctapercluster", "explicitcluster"):
+        if directive in kernel.directives:
+            raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
+    context = Context(module, operation_ids)
+    layout = _Shared(context)
+    codes = _reachable(context, layout, name)
+
+    order = [name, *(one for one in module.functions if one in codes and one != name)]
+    places: dict[Place, int] = {}
+    pieces, relocations, start = [], [], 0
+    extra: list[int] = []
+    functions = np.zeros(len(module.functions) + 1, FUNCTION)
+    functions["first"] = functions["end"] = -1
+    statics, statics_bytes = _statics(context)
+    static_slots = statics["slot"].astype(np.int64) + 1
+    for one in order:
+        code = codes[one]
+        piece, frame_bytes = _assemble(context, code, start, static_slots, extra, places)
+        pieces.append(piece)
+        relocations += [
+            Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
+            for row, symbol in code.relocations
+        ]
+        index = 0 if one == name else module.order[one]
+        local = -(-code.local_bytes // 16) * 16
+        parameter_bytes = 0 if one == name else code.function.parameter_bytes
+        functions[index] = (start, start + len(piece), frame_bytes, local, parameter_bytes, 0)
+        start += len(piece)
+    for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
+        if symbol:
+            relocations.append(Relocation("static", index, symbol, addend))
+
+    total, recursive = _deepest(codes, name, _address_taken(context, codes))
+    limits = kernel.directives
+    exact = limits.get("reqntid", ())
+    return Program(
+        name=name,
+        instructions=np.concatenate(pieces),
+        operands=np.array(extra, np.int32),
+        functions=functions,
+        function_names=[name, *module.functions],
+        statics=statics,
+        statics_bytes=statics_bytes,
+        places=list(places),
+        place_groups=_groups(places),
+        shared=layout.variables,
+        shared_bytes=layout.end,
+        real_shared_bytes=layout.real_end,
+        dynamic_offset=layout.dynamic,
+        uses_dynamic=layout.uses_dynamic,
+        relocations=relocations,
+        parameters=[
+            Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters
+        ],
+        parameter_bytes=kernel.parameter_bytes,
+        total_local_bytes=total,
+        recursive=recursive,
+        most_threads=math.prod(exact or limits.get("maxntid", (0,))),
+        exact_block=exact,
+    )
+
+
+def _groups(places: Iterable[Place]) -> np.ndarray:
+    groups: dict[tuple[str, int, int], int] = {}
+    return np.array(
+        [groups.setdefault((one.file, one.line, one.column), len(groups)) for one in places],
+        np.uint32,
+    )
+
+
+class _Shared:
+    """Places shared variables: each at its real offset, and a red zone further than the one before
+    it."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.variables: list[tuple[str, int, int]] = []
+        self.real_end = self.end = self.dynamic = 0
+        self.align = 16
+        self.uses_dynamic = False
+
+    def add(self, key: Variable | str, variable: Variable) -> None:
+        if key in self.context.shared:
+            return
+        if "extern" in variable.linkage:
+            self.uses_dynamic = True
+            self.align = max(self.align, variable.align)
+            self.context.shared[key] = 0
+            return
+        at = -(-self.real_end // variable.align) * variable.align
+        gap = RED_ZONE * len(self.variables)
+        self.context.shared[key] = at + gap
+        self.variables.append((variable.name, at + gap, variable.size))
+        self.real_end, self.end = at + variable.size, at + gap + variable.size
+
+    def place_dynamic(self) -> None:
+        at = -(-self.real_end // self.align) * self.align
+        self.dynamic = at + RED_ZONE * len(self.variables)
+        for name, variable in self.context.module.variables.items():
+            if name in self.context.shared and "extern" in variable.linkage:
+                self.context.shared[name] = self.dynamic
+
+
+def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
+    """Lower the kernel and every function that it may call.
+
+    Shared memory is laid out first, in order of appearance.
+    """
+    module = context.module
+    bodies, waiting = {}, [name]
+    while waiting:
+        one = waiting.pop()
+        if one in bodies:
+            continue
+        body = bodies[one] = module.body(one)
+        named = {module.aliases.get(symbol, symbol) for symbol in body.symbols}
+        # A call through a register may reach whatever has its address in an initialised variable.
+        if any(
+            statement.opcode.startswith("call") and _indirect(statement.operands)
+            for statement in body.statements
+        ):
+            named |= {
+                symbol
+                for variable in module.variables.values()
+                for _, symbol, _ in variable.addresses
+            }
+        for symbol in named:
+            function = module.functions.get(symbol)
+            if function is not None and function.text is not None and not function.kernel:
+                waiting.append(symbol)
+    named = {
+        module.aliases.get(symbol, symbol) for body in bodies.values() for symbol in body.symbols
+    }
+    for symbol, variable in module.variables.items():
+        if variable.space == "shared" and symbol in named:
+            layout.add(symbol, variable)
+    for one in module.functions:
+        if one in bodies:
+            for variable in bodies[one].variables:
+                if variable.space == "shared":
+                    layout.add(variable, variable)
+    layout.place_dynamic()
+    return {
+        one: Lowering(context, module.functions[one]).run()
+        for one in module.functions
+        if one in bodies
+    }
+
+
+def _indirect(operands: list) -> bool:
+    return any(isinstance(operand, int) for operand in operands)
+
+
+def _statics(context: Context) -> tuple[np.ndarray, int]:
+    """The table of statics and the bytes of their slots."""
+    statics, at = np.zeros(len(context.statics.index), STATIC), 0
+    for index, (kind, width, value, symbol) in enumerate(context.statics.index):
+        align = 64 if width else 4
+        at = -(-at // align) * align
+        statics[index] = at, kind, width, 0 if symbol else value & (2**64 - 1)
+        at += SLOT_BYTES[width]
+    return statics, -(-at // 64) * 64
+
+
+def _assemble(
+    context: Context,
+    code: Code,
+    start: int,
+    static_slots: np.ndarray,
+    extra: list[int],
+    places: dict[Place, int],
+) -> tuple[np.ndarray, int]:
+    """The instructions of one function, its slots allocated; ``start`` is its first instruction in
+    the program."""
+    rows = without_copies(context, code, columns(context, code))
+    count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
+    graph, jumps = _flow(code, count)
+    read, written = (operand >= 0) & ~rows.is_result, (operand >= 0) & rows.is_result
+    guarded = np.flatnonzero(guard)
+    use_rows = np.concatenate([row_of[read], guarded])
+    accesses = Accesses(
+        use_rows, np.concatenate([operand[read], rows.predicate[guarded]]),
+        rows.field("apart")[use_rows] != 0,
+        row_of[written], operand[written], guard[row_of[written]] != 0,
+    )  # fmt: skip
+    first, last = live_ranges(accesses, graph, count, len(code.widths))
+    slots, frame_bytes = allocate(first, last, code.widths)
+
+    found = np.zeros(count, INSTRUCTION)
+    for name in ("operation", "flags", "space", "bytes", "elements", "type"):
+        found[name] = rows.field(name)
+    found["flags"] |= rows.flags.astype(np.uint32)
+    found["guard"], found["count"], found["immediate"] = guard, rows.lengths, rows.immediate
+    found["place"] = np.array([places.setdefault(one, len(places)) for one in code.body.places])[
+        rows.place
+    ]
+    # One table for all operands: the registers' slots, from its end the statics', and NONE as its
+    # last entry.
+    table = np.concatenate([slots, static_slots[::-1], [-1]])
+    found["predicate"] = np.where(guard != 0, table[rows.predicate], -1)
+    found["target"] = found["join"] = -1
+    resolved, inline = table[operand], rows.position < INLINE
+    operands = np.full((count, INLINE), -1, np.int64)
+    operands[row_of[inline], rows.position[inline]] = resolved[inline]
+    found["operand"] = operands
+    beyond = np.maximum(rows.lengths - INLINE, 0)
+    found["more"] = np.where(beyond > 0, len(extra) + np.cumsum(beyond) - beyond, 0)
+    extra.extend(resolved[~inline].tolist())
+
+    _mark_unused(context, found, rows)
+    _link(code, found, graph, jumps, start, extra)
+    return found, frame_bytes
+
+
+def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:
+    first_rows = code.first_rows
+    jumps = [
+        Jump(
+            one.row,
+            tuple(first_rows[label.statement] for label in one.labels),
+            one.falls,
+            one.fatal,
+        )
+        for one in code.branches
+    ]
+    return flow(count, jumps), jumps
+
+
+def _link(
+    code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]
+) -> None:
+    """Fill in where branches and calls go."""
+    branching = [jump for jump in jumps if jump.targets]
+    for jump, join in zip(branching, graph.joins([jump.row for jump in branching]), strict=True):
+        join += start if join >= 0 else 0
+        if found["count"][jump.row]:  # brx.idx
+            found["more"][jump.row] = len(extra)
+            extra.extend([*(start + target for target in jump.targets), join])
+        else:
+            found["target"][jump.row] = start + jump.targets[0]
+        found["join"][jump.row] = join
+    for row, numbers in code.lists.items():
+        found["target"][row] = code.targets[row]
+        found["more"][row] = len(extra)
+        extra.extend(numbers)
+
+
+def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
+    """Flag atomics whose old value nobody reads."""
+    atomics = [index for name, index in context.operation_ids.items() if name.startswith("atom.")]
+    chosen = np.isin(found["operation"], atomics)
+    if not chosen.any():
+        return
+    read = np.unique(rows.operand[~rows.is_result & (rows.operand >= 0)])
+    wanted = np.zeros(len(found), bool)
+    wanted[rows.row_of[rows.is_result & np.isin(rows.operand, read)]] = True
+    found["flags"][chosen & ~wanted] |= RESULT_UNUSED
+
+
+def _address_taken(context: Context, codes: dict[str, Code]) -> set[str]:
+    taken = {name for code in codes.values() for name in code.addressed}
+    taken |= {
+        symbol
+        for variable in context.module.variables.values()
+        for _, symbol, _ in variable.addresses
+    }
+    return taken & set(codes)
+
+
+def _deepest(codes: dict[str, Code], name: str, taken: set[str]) -> tuple[int, bool]:
+    """Local memory of the deepest chain of calls, and whether one may come back to itself."""
+    depth: dict[str, int] = {}
+    state: dict[str, int] = {}
+    recursive = False
+    stack = [(name, False)]
+    while stack:
+        one, done = stack.pop()
+        callees = (codes[one].callees | (taken if codes[one].indirect else set())) & set(codes)
+        if done:
+            state[one] = 2
+            own = -(-codes[one].local_bytes // 16) * 16
+            depth[one] = own + max((depth.get(callee, 0) for callee in callees), default=0)
+        elif one not in state:
+            state[one] = 1
+            stack.append((one, True))
+            for callee in callees:
+                recursive |= state.get(callee) == 1
+                if callee not in state:
+                    stack.append((callee, False))
+    return depth[name], recursive

@@ -1,0 +1,252 @@
+"""What an opcode of PTX is to the machine: the operation's name, its flags, and which operands it
+takes.
+
+    describe("fma.rn.ftz.f32")   # name "fma.f32", flags FTZ, types of the operands ("f32",) * 4
+    describe("ld.volatile.global.v2.f32")   # name "ld", space GLOBAL_SPACE, 2 elements of 4 bytes
+
+The numbers are those of machine/program.h.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from .syntax import TYPE_BYTES
+
+GENERIC, GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE, PARAM_SPACE = range(6)
+SPACES = {
+    "global": GLOBAL_SPACE, "shared": SHARED_SPACE, "shared::cta": SHARED_SPACE,
+    "shared::cluster": SHARED_SPACE,
+    "local": LOCAL_SPACE, "const": CONST_SPACE, "param": PARAM_SPACE, "param::entry": PARAM_SPACE,
+    "param::func": PARAM_SPACE,
+}  # fmt: skip
+
+TYPES = {
+    name: number
+    for number, name in enumerate(
+        ("pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+         "s64",
+         "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "tf32", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
+         "u16x2", "s16x2"),
+        1,
+    )
+}  # fmt: skip
+WIDTHS = TYPE_BYTES | {
+    "e4m3": 1,
+    "e5m2": 1,
+    "e4m3x2": 2,
+    "e5m2x2": 2,
+    "u16x2": 4,
+    "s16x2": 4,
+    "tf32": 4,
+}
+
+ROUND_INTEGER, FTZ, SATURATE, APPROXIMATE, FULL_RANGE, RELU, SATFINITE = (
+    1 << bit for bit in range(2, 9)
+)
+NAN_RESULT, XORSIGN_ABS, ROUND_AWAY, WRAP, SHIFT_AMOUNT, VOLATILE = (
+    1 << bit for bit in range(9, 15)
+)
+SCOPE_CTA, SCOPE_GPU, SCOPE_SYS, RELAXED, ACQUIRE, RELEASE, NON_COHERENT = (
+    1 << bit for bit in range(15, 22)
+)
+RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER = (
+    1 << bit for bit in range(22, 28)
+)
+
+# Qualifiers that do not enter a name.
+_FLAGS = {
+    "rn": 0, "rz": 1, "rm": 2, "rp": 3,
+    "rni": ROUND_INTEGER, "rzi": ROUND_INTEGER | 1, "rmi": ROUND_INTEGER | 2,
+    "rpi": ROUND_INTEGER | 3,
+    "ftz": FTZ, "sat": SATURATE, "approx": APPROXIMATE, "full": FULL_RANGE, "relu": RELU,
+    "satfinite": SATFINITE,
+    "NaN": NAN_RESULT, "rna": ROUND_AWAY, "wrap": WRAP, "clamp": 0, "shiftamt": SHIFT_AMOUNT,
+    "volatile": VOLATILE, "cta": SCOPE_CTA, "cluster": SCOPE_GPU, "gpu": SCOPE_GPU, "gl": SCOPE_GPU,
+    "sys": SCOPE_SYS,
+    "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE,
+    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
+    "sync": 0, "aligned": 0, "noftz": 0, "unified": 0,
+}  # fmt: skip
+_CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+
+# Types of the operands, results first; the last one stands for all that follow. t and f: the
+# opcode's last and first type; w: t of twice the width; u: u32; p: a predicate; x: whatever the
+# register is, and a constant is u32.
+_SIGNATURES = {
+    "set": "fttp", "slct": "ffft", "selp": "tttp", "bfe": "ttuu", "bfi": "tttuu", "bfind": "ut",
+    "popc": "ut",
+    "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt", "cvt": "ft",
+    "vote": "ppu", "match": "utu",
+    "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u",
+    "prmt": "t",
+}  # fmt: skip
+_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg")
+# Instructions of memory, synchronization and matrices whose operands follow rules of their own.
+_FREE = frozenset(
+    ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",
+     "bar",
+     "fence", "membar",
+     "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
+)  # fmt: skip
+_WITHOUT_RESULT = frozenset(
+    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence", "griddepcontrol",
+     "setmaxnreg", "cp",
+     "stmatrix", "wmma.store", "mbarrier.init", "mbarrier.inval", "mbarrier.expect_tx",
+     "mbarrier.complete_tx",
+     "bra", "brx.idx", "call", "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive",
+     "barrier.cluster.wait")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Opcode:
+    """An opcode, taken apart. types: the type of each operand, results first, the last for all that
+    follow ("": any). type: number of the last type. width: bytes of one element. result: whether
+    operand 0 is one (unless it is an address).
+    """
+
+    text: str
+    parts: tuple[str, ...]
+    name: str
+    flags: int
+    space: int
+    width: int
+    elements: int
+    type: int
+    types: tuple[str, ...]
+    second_result: str  # the type of q in p|q
+    result: bool
+    policy: bool  # whether the last operand is a cache policy
+
+    @property
+    def root(self) -> str:
+        return self.parts[0]
+
+
+@functools.cache
+def describe(text: str) -> Opcode:
+    """Take an opcode apart: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
+    parts = tuple(text.split("."))
+    root = parts[0]
+    flags, space, elements = 0, GENERIC, 1
+    kept, types = [root], []
+    for part in parts[1:]:
+        if part in WIDTHS:
+            types.append(part)
+            kept.append(part)
+        elif part in SPACES and root != "isspacep":
+            space = SPACES[part]
+            kept.append("cluster" if part == "shared::cluster" else part.partition("::")[0])
+        elif part in SPACES:
+            kept.append(part.partition("::")[0])  # isspacep: a block is a cluster of its own
+        elif part == "uni" and root in ("bra", "brx", "call", "ret"):
+            pass
+        elif part in _VECTORS and root not in ("mma", "wmma"):
+            elements = _VECTORS[part]
+        elif (part == "cluster" and root == "barrier") or (
+            part == "sync" and root in ("bar", "barrier")
+        ):
+            kept.append(part)
+        elif part in ("xorsign", "abs") and "xorsign" in parts:
+            flags |= XORSIGN_ABS
+        elif part in _FLAGS:
+            flags |= _FLAGS[part]
+        elif part in _CACHES and root in ("ld", "ldu", "st", "cp"):
+            flags |= NON_COHERENT if part == "nc" else 0
+        elif part.startswith(("L1::", "L2::", "level::")):
+            pass
+        else:
+            kept.append(part)
+    name = _name(root, kept, types)
+    if root in ("barrier", "bar") and root == "barrier" and "aligned" not in parts:
+        flags |= UNALIGNED_OK
+    last = types[-1] if types else ""
+    signature, second = _signature(root, parts)
+    letters = {
+        "t": last,
+        "f": types[0] if types else "",
+        "w": _wide(last),
+        "u": "u32",
+        "p": "pred",
+        "x": "",
+    }
+    return Opcode(
+        text, parts, name, flags, space, WIDTHS.get(last, 0), elements, TYPES.get(last, 0),
+        tuple(letters[one] for one in signature), letters[second],
+        not any(name == one or name.startswith(one + ".") for one in _WITHOUT_RESULT),
+        "L2::cache_hint" in parts,
+    )  # fmt: skip
+
+
+def _name(root: str, kept: list[str], types: list[str]) -> str:
+    """The operation's name, of the parts that no flag stands for."""
+    if root in ("ld", "ldu", "st"):
+        return "st" if root == "st" else "ld"
+    if root in ("atom", "red"):
+        return ".".join(
+            [
+                "atom",
+                *(
+                    one
+                    for one in kept[1:]
+                    if one not in WIDTHS and one not in SPACES and one != "cluster"
+                ),
+            ]
+        )
+    if root == "mov":
+        width = WIDTHS.get(types[-1], 0) if types else 0
+        return "mov.pred" if width == 0 else f"mov.b{8 * width}"
+    if root in ("bar", "barrier"):
+        kept = [
+            "barrier" if "cluster" in kept else "bar",
+            *(one for one in kept[1:] if one not in WIDTHS),
+        ]
+    elif root in ("shfl", "vote", "match", "redux", "activemask"):
+        kept = [one for one in kept if one not in WIDTHS]
+    elif root == "membar":
+        return "fence" if len(kept) == 1 else ".".join(["fence", *kept[1:]])
+    elif root == "fence":
+        kept = [one for one in kept if one not in ("sc", "shared", "cluster", "global")]
+    elif root in (
+        "prefetch",
+        "prefetchu",
+        "discard",
+        "applypriority",
+        "griddepcontrol",
+        "nanosleep",
+        "pmevent",
+    ):
+        return {"prefetchu": "prefetch", "discard": "prefetch", "applypriority": "prefetch"}.get(
+            root, root
+        )
+    return ".".join(kept)
+
+
+def _signature(root: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The letters of _SIGNATURES, and that of a second result."""
+    if root in ("mul", "mad") and "wide" in parts:
+        return "wttw" if root == "mad" else "wtt", "x"
+    if root == "setp":
+        return "pttp", "p"
+    if root == "shfl":
+        return "ttuuu", "p"
+    if root == "lop3":
+        return ("tttttp" if "and" in parts or "or" in parts else "t"), "p"
+    if root == "vote" and "ballot" in parts:
+        return "upu", "x"
+    if root == "cvt" and "pack" in parts:
+        return "u", "x"
+    if root.startswith(_VIDEO):
+        return "u", "x"
+    if root in _FREE:
+        return "x", "x"
+    return _SIGNATURES.get(root, "t"), "p"
+
+
+def _wide(name: str) -> str:
+    return (
+        f"{name[0]}{2 * int(name[1:])}" if name[:1] in ("u", "s") and name[1:].isdigit() else name
+    )

@@ -1,0 +1,148 @@
+"""What lowering makes of a function: rows, and the tables that the functions of a program share.
+
+An operand of a row is a virtual register (0, 1 ...), NONE, or a static: -2 - its index in
+`Statics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .body import Body
+from .parse import Function, Module
+from .syntax import Label, Place, Variable
+
+NONE = -1
+BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
+FUNCTION_ADDRESS = 1 << 62  # plus the function's index
+BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
+
+# Static kinds (program.h), CONSTANT first. Without clusters a block is a cluster of its own.
+STATIC_KINDS = {
+    name: kind
+    for kind, name in enumerate(
+        (
+            "constant",
+            *(f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"),
+            "laneid", "warpid", "nwarpid", "smid", "nsmid",
+            *(f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")),
+            "dynamic_smem_size", "total_smem_size", "gridid",
+        )
+    )
+}  # fmt: skip
+
+
+class Unsupported(ValueError):
+    """An instruction that the machine does not run.
+
+    name: what it is; place: where in the source.
+    """
+
+    def __init__(self, name: str, place: Place):
+        where = f" ({place.file}:{place.line})" if place.line else ""
+        super().__init__(f"the simulator does not run {name}{where}")
+        self.name, self.place = name, place
+
+
+class Template(NamedTuple):
+    """What rows of one opcode share.
+
+    Operands start .. stop are results; apart: their slots differ from all that is read.
+    """
+
+    operation: int
+    flags: int
+    space: int
+    bytes: int
+    elements: int
+    type: int
+    start: int
+    stop: int
+    apart: bool
+
+
+class Row(NamedTuple):
+    """An instruction: an index of Context.templates, operands, a guard (0 none, 1 true, 2 false)
+    and its register."""
+
+    template: int
+    operands: list[int]
+    guard: int
+    predicate: int
+    immediate: int
+    flags: int
+    place: int
+
+
+@dataclass
+class Statics:
+    """The constants and special registers of a program, each once: (kind, bytes of a value, value
+    or addend, symbol)."""
+
+    index: dict[tuple[int, int, int, str], int] = field(default_factory=dict)
+
+    def constant(self, width: int, bits: int) -> int:
+        """The operand of a constant; ``width`` 0 is a predicate."""
+        return -2 - self.index.setdefault((0, width, bits, ""), len(self.index))
+
+    def special(self, name: str) -> int:
+        """The operand of a special register."""
+        return -2 - self.index.setdefault(
+            (STATIC_KINDS[name], 8 if name == "gridid" else 4, 0, ""), len(self.index)
+        )
+
+    def symbol(self, name: str, addend: int) -> int:
+        """The operand of the address of a .global or .const variable, to be relocated."""
+        return -2 - self.index.setdefault((0, 8, addend, name), len(self.index))
+
+
+@dataclass
+class Context:
+    """What the functions of a program share.
+
+    shared: offset of each shared variable (of a module's by its name).
+    """
+
+    module: Module
+    operation_ids: Mapping[str, int]
+    statics: Statics = field(default_factory=Statics)
+    templates: dict[Template, int] = field(default_factory=dict)
+    known: dict[object, int] = field(default_factory=dict)  # templates by opcode
+    plain: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    shared: dict[Variable | str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Branch:
+    """A row after which another than the next may run."""
+
+    row: int
+    labels: list[Label]
+    falls: bool
+    fatal: bool = False
+
+
+@dataclass
+class Code:
+    """A function's rows.
+
+    lists and targets: of calls, by row; relocations: rows whose immediate is added to a symbol.
+    """
+
+    function: Function
+    body: Body
+    rows: list[Row] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
+    lists: dict[int, list[int]] = field(default_factory=dict)
+    targets: dict[int, int] = field(default_factory=dict)
+    relocations: list[tuple[int, str]] = field(default_factory=list)
+    callees: set[str] = field(default_factory=set)
+    addressed: set[str] = field(default_factory=set)  # functions whose address it takes
+    indirect: bool = False
+    first_rows: list[int] = field(
+        default_factory=list
+    )  # of each statement, and one behind the last
+    local_bytes: int = 0

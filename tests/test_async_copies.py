@@ -1,0 +1,539 @@
+"""Copies that run beside the threads, mbarriers and matrices: each operation right, each misuse found."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+import numpy as np
+import pytest
+
+from helpers.simulator import memory, module
+from helpers.simulator.faults import LaunchFault
+from helpers.simulator.launch import CHECKS, launch
+
+PTX = r"""
+#include <cuda_fp16.h>
+typedef unsigned long long State;
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+template <int size> __device__ void copy_async(void* to, const void* from) {
+    if (size == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at(to)), "l"(from) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(at(to)), "l"(from), "n"(size) : "memory");
+}
+__device__ void copy_some(void* to, const void* from, int bytes) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(at(to)), "l"(from), "r"(bytes) : "memory");
+}
+__device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int n> __device__ void wait_group() { asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory"); }
+__device__ void wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ void init(State* b, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
+__device__ void inval(State* b) { asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(b)) : "memory"); }
+__device__ State arrive(State* b) {
+    State s;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(s) : "r"(at(b)) : "memory");
+    return s;
+}
+__device__ State arrive_many(State* b, int n) {
+    State s;
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], %2;" : "=l"(s) : "r"(at(b)), "r"(n) : "memory");
+    return s;
+}
+__device__ State arrive_expecting(State* b, int bytes) {
+    State s;
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;" : "=l"(s) : "r"(at(b)), "r"(bytes) : "memory");
+    return s;
+}
+__device__ bool is_over(State* b, State s) {
+    int p;
+    asm volatile("{.reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.s32 %0, 1, 0, p;}"
+                 : "=r"(p) : "r"(at(b)), "l"(s) : "memory");
+    return p;
+}
+__device__ void wait_state(State* b, State s) { while (!is_over(b, s)) {} }
+__device__ void wait_parity(State* b, int parity) {
+    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again;}"
+                 :: "r"(at(b)), "r"(parity) : "memory");
+}
+__device__ void bulk_in(void* to, const void* from, int bytes, State* b) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :: "r"(at(to)), "l"(from), "r"(bytes), "r"(at(b)) : "memory");
+}
+__device__ void bulk_out(void* to, const void* from, int bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(bytes) : "memory");
+}
+__device__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+"""
+HEAD = 'extern "C" __global__ void k(float* y, const float* x)'
+_modules: dict[str, module.Module] = {}
+
+
+def run(body: str, y: np.ndarray, x: np.ndarray, block: int = 32, grid: int = 1, observe=CHECKS, head: str = HEAD):
+    """What the kernel with this body leaves in y, and the report of its launch. Raises LaunchFault."""
+    source = PTX + (body if head == "" else head + " {" + body + "}")
+    loaded = _modules.get(source) or _modules.setdefault(source, module.load(source))
+    addresses = [memory.allocate(one.nbytes) for one in (y, x)]
+    try:
+        memory.write(addresses[1], x, x.nbytes)
+        packed = struct.pack("QQ", *addresses)
+        report = launch(loaded.kernels["k"], packed, (grid, 1, 1), (block, 1, 1), observe=observe)
+        result = np.empty_like(y)
+        memory.read(result, addresses[0], y.nbytes)
+        return result, report
+    finally:
+        for address in addresses:
+            memory.free(address)
+
+
+def finds(body: str, *words: str, block: int = 32, cells: int = 1024, head: str = HEAD) -> str:
+    """The text of all findings of a launch, in which each of `words` must be."""
+    x = np.arange(cells, dtype=np.float32)
+    try:
+        _, report = run(body, np.zeros(cells, np.float32), x, block, head=head)
+        findings = report.findings
+    except LaunchFault as fault:
+        findings = fault.report.findings
+    text = "\n".join(f"{one.kind}: {one}" for one in findings)
+    for word in words:
+        assert re.search(word, text), text or "nothing was found"
+    return text
+
+
+def right(body: str, expected: np.ndarray, x: np.ndarray, block: int = 32, head: str = HEAD) -> None:
+    """The kernel's results are the expected ones and nothing is found."""
+    result, report = run(body, np.zeros_like(expected), x, block, head=head)
+    assert not report.findings, "\n".join(str(one) for one in report.findings)
+    np.testing.assert_array_equal(result, expected)
+
+
+X = np.arange(1024, dtype=np.float32)
+
+# ---- cp.async
+
+REVERSED = np.concatenate([X[:256].reshape(-1)[::-1]])
+
+
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_copy_of_each_size(size):
+    cells = size // 4
+    right(
+        f"""__shared__ __align__(16) float s[256];
+        int t = threadIdx.x;
+        if (t < {256 // cells}) copy_async<{size}>(s + {cells} * t, x + {cells} * t);
+        commit(); wait_group<0>(); __syncthreads();
+        y[t] = s[255 - t];""",
+        REVERSED, X, 256,
+    )  # fmt: skip
+
+
+def test_groups_arrive_in_their_order():
+    right(
+        """__shared__ float s[4][32];
+        int t = threadIdx.x;
+        for (int k = 0; k < 4; ++k) { copy_async<4>(&s[k][t], x + 32 * k + t); commit(); }
+        float sum = 0;
+        wait_group<2>(); sum += s[0][t] + s[1][t];
+        wait_group<1>(); sum += s[2][t];
+        wait_all(); sum += s[3][t];
+        y[t] = sum;""",
+        X[:128].reshape(4, 32).sum(0), X,
+    )  # fmt: skip
+
+
+def test_bytes_beyond_the_source_are_zero():
+    right(
+        """__shared__ float s[32];
+        int t = threadIdx.x;
+        copy_some(s + t, x + t, t < 20 ? 4 : 0);
+        wait_all(); y[t] = s[t];""",
+        np.where(np.arange(32) < 20, X[:32], 0).astype(np.float32), X[:20],
+    )  # fmt: skip
+
+
+def test_read_before_the_wait_is_found():
+    finds("__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); y[threadIdx.x] = s[threadIdx.x];", "asynchronous copy")
+
+
+def test_wait_for_too_few_groups_is_found():
+    finds(
+        """__shared__ float s[2][32]; int t = threadIdx.x;
+        for (int k = 0; k < 2; ++k) { copy_async<4>(&s[k][t], x + 32 * k + t); commit(); }
+        wait_group<1>(); y[t] = s[1][t]; wait_all();""",
+        "asynchronous copy",
+    )  # fmt: skip
+
+
+def test_write_over_a_copy_on_its_way_is_found():
+    finds("__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; wait_all(); y[t] = s[t];", "asynchronous copy")
+
+
+def test_other_threads_need_a_barrier_after_the_wait():
+    text = finds(
+        "__shared__ float s[64]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); y[t] = s[63 - t];", "race", block=64
+    )
+    assert "asynchronous" not in text
+
+
+def test_copy_over_what_others_still_read_is_found():
+    finds(
+        """__shared__ float s[64]; int t = threadIdx.x; s[t] = 1; __syncthreads();
+        y[t] = s[63 - t]; copy_async<4>(s + t, x + t); wait_all();""",
+        "race", block=64,
+    )  # fmt: skip
+
+
+def test_copy_out_of_bounds_and_misaligned():
+    finds("__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); y[t] = s[t];", "out", cells=31)
+    finds("__shared__ float s[64]; copy_async<8>(s + 2 * (threadIdx.x % 16) + 1, x + 2 * threadIdx.x); wait_all(); y[0] = s[0];", "aligned")
+
+
+def test_copy_counts_as_load_and_store():
+    _, report = run(
+        """__shared__ float4 s[32]; int t = threadIdx.x;
+        copy_async<16>(s + t, x + 4 * t); wait_all(); y[t] = s[t].x;""",
+        np.zeros(32, np.float32), X, observe=(*CHECKS, "traffic"),
+    )  # fmt: skip
+    sites = {(one.access, one.space): one for one in report.sites}
+    assert sites[0, 0].requests == 1 and sites[0, 0].sectors == 16 and sites[0, 0].bytes == 512
+    assert sites[1, 1].requests == 1 and sites[1, 1].wavefronts == 4
+
+
+# ---- mbarriers
+
+
+def test_mbarrier_as_a_barrier_of_the_block():
+    right(
+        """__shared__ State b; __shared__ float s[96]; int t = threadIdx.x;
+        if (t == 0) init(&b, 96);
+        __syncthreads();
+        float v = x[t];
+        for (int k = 0; k < 5; ++k) {
+            s[t] = v; State phase = arrive(&b); wait_state(&b, phase);
+            v = s[(t + 33) % 96]; phase = arrive(&b); wait_state(&b, phase);
+        }
+        y[t] = v;""",
+        np.roll(X[:96], -165 % 96 and -(165 % 96)), X, 96,
+    )  # fmt: skip
+
+
+def test_producers_and_consumers():
+    """Two warps fill two buffers in turn, two others read them."""
+    right(
+        """__shared__ State full[2], empty[2]; __shared__ float s[2][64]; int t = threadIdx.x;
+        if (t == 0) for (int k = 0; k < 2; ++k) { init(full + k, 64); init(empty + k, 64); }
+        __syncthreads();
+        if (t < 64) {
+            for (int k = 0; k < 8; ++k) {
+                wait_parity(empty + k % 2, (k / 2 & 1) ^ 1);
+                s[k % 2][t] = x[64 * k + t];
+                arrive(full + k % 2);
+            }
+        } else {
+            for (int k = 0; k < 8; ++k) {
+                wait_parity(full + k % 2, k / 2 & 1);
+                y[64 * k + t - 64] = s[k % 2][127 - t];
+                arrive(empty + k % 2);
+            }
+        }""",
+        X[:512].reshape(8, 64)[:, ::-1].reshape(-1), X, 128,
+    )  # fmt: skip
+
+
+def test_consumer_that_does_not_wait_is_found():
+    finds(
+        """__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
+        if (t == 0) init(&b, 64);
+        __syncthreads();
+        s[t] = x[t]; State phase = arrive(&b);
+        if (t < 32) wait_state(&b, phase);
+        y[t] = s[63 - t];""",
+        "race", block=64,
+    )  # fmt: skip
+
+
+def test_one_lane_waits_for_its_warp():
+    right(
+        """__shared__ State b; __shared__ float s[32]; int t = threadIdx.x;
+        if (t == 0) init(&b, 32);
+        __syncthreads();
+        if (t < 32) { s[t] = x[t]; arrive(&b); }
+        else { if (t == 32) wait_parity(&b, 0); __syncwarp(); y[t - 32] = s[63 - t]; }""",
+        X[:32][::-1].copy(), X, 64,
+    )  # fmt: skip
+
+
+def test_counts_states_and_drops():
+    right(
+        """__shared__ State b; int t = threadIdx.x;
+        if (t) return;
+        init(&b, 5);
+        State s = arrive_many(&b, 2);
+        int pending;
+        State after = arrive(&b);
+        asm volatile("mbarrier.pending_count.b64 %0, %1;" : "=r"(pending) : "l"(after));
+        y[0] = pending; y[1] = is_over(&b, s);
+        asm volatile("mbarrier.arrive_drop.shared.b64 _, [%0];" :: "r"(at(&b)) : "memory");
+        asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], 0;" : "=l"(after) : "r"(at(&b)) : "memory");
+        arrive(&b); y[2] = is_over(&b, s);
+        s = arrive_many(&b, 4); y[3] = is_over(&b, s);
+        inval(&b); init(&b, 1); y[4] = is_over(&b, arrive(&b));""".replace(
+            'asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], 0;" : "=l"(after) : "r"(at(&b)) : "memory");', ""
+        ),
+        np.array([3, 0, 1, 1, 1], np.float32), X,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("arrive(&b);", "no mbarrier.init"),
+        ("init(&b, 1); init(&b, 1);", "already"),
+        ("init(&b, 1); inval(&b); arrive(&b);", "after mbarrier.inval"),
+        ("init(&b, 2); arrive_many(&b, 3);", "arrives 3 times"),
+        ("init(&b, 0);", "0 arrivals"),
+        ("init((State*)((char*)&b + 4), 1);", "multiple of 8"),
+        ("init(&b, 1); *(volatile State*)&b = 7; arrive(&b);", "overwritten"),
+        ("init(&b, 2); State s = arrive(&b); wait_state(&b, s);", "without end.*1 of 2 arrivals"),
+        ("init(&b, 1); arrive_expecting(&b, 64); wait_parity(&b, 0);", "without end.*64 bytes"),
+        ("init(&b, 1); wait_state(&b, 1);", "state of another"),
+    ],
+)
+def test_misuse_of_an_mbarrier(body, words):
+    finds(f"__shared__ State b; __shared__ int more; if (threadIdx.x == 0) {{ {body} }} y[0] = more;", words)
+
+
+def test_use_without_a_barrier_after_init_is_found():
+    finds("__shared__ State b; if (threadIdx.x == 0) init(&b, 64); arrive(&b); y[0] = 0;", "race|no mbarrier", block=64)
+
+
+@pytest.mark.parametrize("noinc", ["", ".noinc"])
+def test_cp_async_arrives_at_an_mbarrier(noinc):
+    right(
+        f"""__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
+        if (t == 0) init(&b, 64);
+        __syncthreads();
+        copy_async<4>(s + t, x + t);
+        asm volatile("cp.async.mbarrier.arrive{noinc}.shared.b64 [%0];" :: "r"(at(&b)) : "memory");
+        if ({int(not noinc)}) arrive(&b);
+        wait_parity(&b, 0);
+        y[t] = s[63 - t];""",
+        X[:64][::-1].copy(), X, 64,
+    )  # fmt: skip
+
+
+# ---- bulk copies
+
+BULK = """__shared__ State b; __shared__ __align__(128) float s[256]; int t = threadIdx.x;
+if (t == 0) { init(&b, 1); fence_proxy(); }
+__syncthreads();
+"""
+
+
+def test_bulk_copy_in_and_out():
+    right(
+        BULK + """
+        if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); }
+        wait_parity(&b, 0);
+        float mine = s[255 - t]; __syncthreads();
+        s[t] = mine + 1; fence_proxy(); __syncthreads();
+        if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }""",
+        REVERSED + 1, X, 256,
+    )  # fmt: skip
+
+
+def test_bulk_copies_of_a_pipeline():
+    right(
+        """__shared__ State full[2]; __shared__ __align__(128) float s[2][64]; int t = threadIdx.x;
+        if (t == 0) { init(full, 1); init(full + 1, 1); fence_proxy(); }
+        __syncthreads();
+        for (int k = 0; k < 8; ++k) {
+            if (t == 0 && k == 0) { arrive_expecting(full, 256); bulk_in(s[0], x, 256, full); }
+            if (t == 0 && k < 7) {
+                arrive_expecting(full + (k + 1) % 2, 256);
+                bulk_in(s[(k + 1) % 2], x + 64 * (k + 1), 256, full + (k + 1) % 2);
+            }
+            wait_parity(full + k % 2, k / 2 & 1);
+            y[64 * k + t] = s[k % 2][63 - t];
+            __syncthreads();
+        }""",
+        X[:512].reshape(8, 64)[:, ::-1].reshape(-1), X, 64,
+    )  # fmt: skip
+
+
+def test_read_before_the_mbarrier_is_found():
+    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];", "asynchronous copy", block=256)
+
+
+def test_bytes_that_were_not_announced_are_found():
+    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];", "asynchronous copy", block=256)
+
+
+def test_thread_that_does_not_wait_is_found():
+    finds(
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
+        "race|asynchronous", block=256,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("bulk_in(s, x, 1000, &b);", "multiples of 16"),
+        ("bulk_in(s, x + 1, 16, &b);", "from an address 4 bytes"),
+        ("bulk_in(s + 1, x, 16, &b);", "to an address 4 bytes"),
+        ("bulk_in(s, x, 1040, &b);", "out|outside|beyond"),
+        ("inval(&b); bulk_in(s, x, 16, &b);", "after mbarrier.inval"),
+    ],
+)
+def test_misuse_of_a_bulk_copy(call, words):
+    finds(BULK + f"if (t == 0) {{ {call} }} y[t] = s[0];", words)
+
+
+def test_missing_fence_is_found():
+    finds(
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads();"
+        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
+        "fence.proxy.async", block=256,
+    )  # fmt: skip
+
+
+def test_fence_behind_the_barrier_will_do():
+    right(
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads();"
+        "if (t == 0) { fence_proxy(); bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
+        X[:256], X, 256,
+    )  # fmt: skip
+
+
+def test_source_that_changes_too_early_is_found():
+    finds(
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); __syncthreads();"
+        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); } __syncthreads(); s[t] = 0; if (t == 0) bulk_wait_read();",
+        "async", block=256,
+    )  # fmt: skip
+
+
+def test_bulk_copy_of_what_others_wrote_without_a_barrier_is_found():
+    finds(
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy();"
+        "if (t == 255) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
+        "race", block=256,
+    )  # fmt: skip
+
+
+def test_bulk_reduction():
+    body = """__shared__ __align__(16) float s[256]; int t = threadIdx.x; y[t] = 1; s[t] = x[t]; fence_proxy(); __syncthreads();
+        if (t == 0) {
+            asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], 1024;"
+                         :: "l"(y), "r"(at(s)) : "memory");
+            bulk_commit(); bulk_wait_read();
+        }"""
+    right(body, X[:256] + 1, X, 256)
+
+
+# ---- matrices
+
+
+def test_ldmatrix_and_its_transpose():
+    for transposed in (False, True):
+        right(
+            f"""__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x;
+            for (int j = 0; j < 8; ++j) s[t][j] = 8 * t + j;
+            __syncwarp();
+            unsigned r[4];
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4{'.trans' if transposed else ''}.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s[t])));
+            for (int m = 0; m < 4; ++m) y[64 * m + 2 * t] = r[m] & 0xFFFF, y[64 * m + 2 * t + 1] = r[m] >> 16;""",
+            (X[:256].reshape(4, 8, 8).transpose(0, 2, 1) if transposed else X[:256]).reshape(-1), X,
+        )  # fmt: skip
+
+
+def test_stmatrix_and_movmatrix():
+    right(
+        """__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x;
+        unsigned r[2] = {(unsigned)(2 * t | (2 * t + 1) << 16), (unsigned)(64 + 2 * t | (65 + 2 * t) << 16)}, m;
+        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" :: "r"(at(s[t])), "r"(r[0]), "r"(r[1]) : "memory");
+        asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(m) : "r"(r[0]));
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" :: "r"(at(s[16 + t % 8])), "r"(r[0]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(at(s[24 + t % 8])), "r"(m) : "memory");
+        __syncwarp();
+        for (int j = 0; j < 8; ++j) y[8 * t + j] = s[t][j];""",
+        np.concatenate([X[:128], X[:64].reshape(8, 8).T.reshape(-1), X[:64].reshape(8, 8).T.reshape(-1)]), X,
+    )  # fmt: skip
+
+
+def test_ldmatrix_counts_wavefronts():
+    for pitch, wavefronts in ((8, 4), (64, 32), (72, 4)):
+        _, report = run(
+            f"""__shared__ __align__(16) unsigned short s[32 * {pitch}]; int t = threadIdx.x;
+            for (int j = t; j < 32 * {pitch}; j += 32) s[j] = j;
+            __syncwarp();
+            unsigned r[4];
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s + {pitch} * t)));
+            y[t] = r[0] + r[1] + r[2] + r[3];""",
+            np.zeros(32, np.float32), X, observe=(*CHECKS, "traffic"),
+        )  # fmt: skip
+        loads = [one for one in report.sites if one.access == 0 and one.space == 1]
+        assert [(one.requests, one.wavefronts) for one in loads] == [(1, wavefronts)]
+
+
+def test_part_of_a_warp_is_refused():
+    finds(
+        """__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x; unsigned r = 0; s[t][0] = 0;
+        if (t < 16) asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"(at(s[t])));
+        y[t] = r;""",
+        "32 lanes",
+    )  # fmt: skip
+
+
+WMMA = """
+#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void k(float* y, const float* x) {
+    __shared__ __align__(128) ELEMENT a[ROWS * K], b[K * COLUMNS];
+    __shared__ __align__(128) float c[ROWS * COLUMNS];
+    for (int i = threadIdx.x; i < ROWS * K; i += 32) a[i] = ELEMENT(x[i]);
+    for (int i = threadIdx.x; i < K * COLUMNS; i += 32) b[i] = ELEMENT(x[ROWS * K + i]);
+    for (int i = threadIdx.x; i < ROWS * COLUMNS; i += 32) c[i] = x[i % 7];
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, ROWS, COLUMNS, K, OPERAND, wmma::A_LAYOUT> fa;
+    wmma::fragment<wmma::matrix_b, ROWS, COLUMNS, K, OPERAND, wmma::B_LAYOUT> fb;
+    wmma::fragment<wmma::accumulator, ROWS, COLUMNS, K, float> fc;
+    wmma::load_matrix_sync(fa, a, LEAD_A);
+    wmma::load_matrix_sync(fb, b, LEAD_B);
+    wmma::load_matrix_sync(fc, c, LEAD_C, wmma::C_LAYOUT);
+    wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(y, fc, LEAD_C, wmma::C_LAYOUT);
+}
+"""
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 16), (32, 8, 16), (8, 32, 16), (16, 16, 8)])
+@pytest.mark.parametrize("layouts", ["rrr", "rcr", "crc", "ccc"])
+@pytest.mark.parametrize("element", ["__half", "__nv_bfloat16"])
+def test_wmma_of_each_shape_and_layout(shape, layouts, element):
+    rows, columns, k = shape
+    if k == 8 and element != "__half":
+        pytest.skip("TF32 once")
+    operand, kind = ("wmma::precision::tf32", "float") if k == 8 else (element, element)
+    names = [{"r": "row_major", "c": "col_major"}[one] for one in layouts]
+    by_row = [one == "r" for one in layouts]
+    leads = [k if by_row[0] else rows, columns if by_row[1] else k, columns if by_row[2] else rows]
+    source = "#include <cuda_bf16.h>\n" + WMMA
+    for name, value in {
+        "ELEMENT": kind, "OPERAND": operand, "ROWS": rows, "COLUMNS": columns, "A_LAYOUT": names[0], "B_LAYOUT": names[1],
+        "C_LAYOUT": "mem_" + names[2], "LEAD_A": leads[0], "LEAD_B": leads[1], "LEAD_C": leads[2],
+    }.items():  # fmt: skip
+        source = re.sub(rf"\b{name}\b", str(value), source)
+    source = re.sub(r"\bK\b", str(k), source)
+    x = np.random.default_rng(5).integers(-8, 9, rows * k + k * columns).astype(np.float32)
+
+    def matrix(cells, shape, row_major):
+        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
+
+    a, b = matrix(x[: rows * k], (rows, k), by_row[0]), matrix(x[rows * k :], (k, columns), by_row[1])
+    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    result = a @ b + c
+    right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
