@@ -22,12 +22,18 @@ struct MultiplyAdd {
     static double in_mode(double a, double b, double c) { return __builtin_fma(a, b, c); }
     static float in_mode(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 };
-// For 16-bit formats: the exact product of bfloat16s may lie below float's range, and a sum of three may be rounded twice.
-struct MultiplyOdd {
+// For 16-bit formats. The product of two halves is exact in float; that of bfloat16s may lie outside of float's range. A sum of
+// three would be rounded twice.
+struct MultiplyHalvesAdd {
+    static HALO_INLINE float of(float a, float b, float c) { return odd_sum(a * b, c); }
+};
+struct MultiplyBrains {
     static HALO_INLINE float of(float a, float b) { return odd_float(static_cast<double>(a) * b); }
 };
-struct MultiplyAddOdd {
-    static HALO_INLINE float of(float a, float b, float c) { return odd_float(odd_sum(static_cast<double>(a) * b, c)); }
+struct MultiplyBrainsAdd {
+    static HALO_INLINE float of(float a, float b, float c) {
+        return odd_float(odd_sum(static_cast<double>(a) * b, static_cast<double>(c)));
+    }
 };
 struct Negative {
     template <class T> static HALO_INLINE T of(T a) { return -a; }
@@ -97,8 +103,9 @@ template <class Format> void of_each_format(const std::string& type) {
     constexpr bool brain = std::is_same_v<Format, Brain> || std::is_same_v<Format, BrainPair>;
     add_operation("add." + type, binary<Format, Add>);
     add_operation("sub." + type, binary<Format, Subtract>);
-    add_operation("mul." + type, binary<Format, std::conditional_t<brain, MultiplyOdd, Multiply>>);
-    const Operation multiply_add = ternary<Format, std::conditional_t<is_short<Format>, MultiplyAddOdd, MultiplyAdd>>;
+    add_operation("mul." + type, binary<Format, std::conditional_t<brain, MultiplyBrains, Multiply>>);
+    using OfShort = std::conditional_t<brain, MultiplyBrainsAdd, MultiplyHalvesAdd>;
+    const Operation multiply_add = ternary<Format, std::conditional_t<is_short<Format>, OfShort, MultiplyAdd>>;
     add_operation("fma." + type, multiply_add);
     add_operation("mad." + type, multiply_add);
     add_operation("neg." + type, unary<Format, Negative>);

@@ -18,6 +18,7 @@ using std::uint32_t;
 using std::uint64_t;
 
 constexpr int BEHIND_POINT = 25;
+constexpr int MOST = 1024;            // elements of a factor: 16 x 64 (4 bits); those of 1 bit are counted in registers
 constexpr int NO_EXPONENT = -4096;    // of zero: less than every other, in sums of two as well
 
 // A factor's format, in as many bits of a register: significand * 2^(exponent - digits).
@@ -33,8 +34,21 @@ constexpr Factor E4M3_FACTOR = {8, 4, 3, false, &E4M3_BITS}, E5M2_FACTOR = {8, 5
 double value_of(uint32_t given, const Factor& format) {
     return format.narrow ? widened(given, *format.narrow) : bits_of<float>(given & 0xFFFFE000u);
 }
-// Significands and exponents of `count` factors; returns whether one of them is infinite or a NaN.
-HALO_NOINLINE bool split(const uint32_t* given, int count, const Factor& format, int32_t* significands, int32_t* exponents) {
+// The nearest float that is not further from zero; infinity from 2^128 on.
+HALO_INLINE float cut_to_float(double value) {
+    const float nearest = static_cast<float>(value);
+    const bool beyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value) && std::fabs(value) < 0x1p128;
+    return bits_of<float>(bits_of<uint32_t>(nearest) - (beyond ? 1 : 0));
+}
+HALO_INLINE double power_of_two(int exponent) { return bits_of<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
+
+// `count` factors, taken apart.
+struct Parts {
+    alignas(64) int32_t significands[MOST], exponents[MOST];
+    alignas(64) float values[MOST];
+    bool special;    // whether one of them is infinite or a NaN
+};
+HALO_NOINLINE void split(const uint32_t* given, int count, const Factor& format, Parts& parts) {
     const int digits = format.digits, sign_bit = format.bits - 1, lost = format.bits - 1 - format.exponent_bits - digits;
     const uint32_t top = (1u << format.exponent_bits) - 1, fractions = (1u << digits) - 1;
     const uint32_t least_special = format.has_infinity ? top << digits : (top << digits) | fractions;
@@ -44,61 +58,78 @@ HALO_NOINLINE bool split(const uint32_t* given, int count, const Factor& format,
         const uint32_t size = (given[at] >> lost) & ((top << digits) | fractions), field = size >> digits;
         const uint32_t value = (size & fractions) | (field != 0 ? fractions + 1 : 0);
         const int32_t exponent = static_cast<int32_t>(field != 0 ? field : 1) - bias;
-        significands[at] = static_cast<int32_t>(given[at] >> sign_bit & 1 ? 0u - value : value);
-        exponents[at] = value == 0 ? NO_EXPONENT : exponent;
+        const int32_t significand = static_cast<int32_t>(given[at] >> sign_bit & 1 ? 0u - value : value);
+        parts.significands[at] = significand;
+        parts.values[at] = static_cast<float>(significand * power_of_two(exponent - digits));
+        parts.exponents[at] = value == 0 ? NO_EXPONENT : exponent;
         special |= size >= least_special ? 1u : 0u;
     }
-    return special != 0;
+    parts.special = special != 0;
 }
 
-// The nearest float that is not further from zero; infinity from 2^128 on.
-HALO_INLINE float cut_to_float(double value) {
-    const float nearest = static_cast<float>(value);
-    const bool beyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value) && std::fabs(value) < 0x1p128;
-    return bits_of<float>(bits_of<uint32_t>(nearest) - (beyond ? 1 : 0));
-}
-HALO_INLINE double power_of_two(int exponent) { return bits_of<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
+typedef int32_t Eight __attribute__((vector_size(32)));    // one number for each column; without AVX the compiler splits it
+typedef uint32_t EightUnsigned __attribute__((vector_size(32)));
+typedef float EightFloats __attribute__((vector_size(32)));
 
-// Rows of A (m x depth) by 8 columns of B (depth x 8), plus the addend (m rows of 8, `stride` apart): exact sums of the parts that
-// are left, where nothing is infinite or a NaN. `digits` are behind the point of a product.
+// Rows of A (m x depth) by 8 columns of B (depth x 8), plus the addend (m rows of 8): exact sums of what is left of each term,
+// where nothing is infinite or a NaN. `digits` are behind the point of a product.
 struct Products {
-    const int32_t *a, *a_exponents, *b, *b_exponents;
-    int depth, digits;
+    const Parts &a, &b;
+    int first_of_a, first_of_b, depth, digits;
 };
-HALO_NOINLINE void fused_rows(const Products& given, int m, const float* addend, int stride, double* sums) {
-    const uint32_t up = static_cast<uint32_t>(BEHIND_POINT - given.digits);
-    for (int row = 0; row < m; ++row, addend += stride, sums += stride) {
-        const int32_t *a = given.a + row * given.depth, *a_exponents = given.a_exponents + row * given.depth;
-        int32_t c[8], of_c[8], largest[8];
-        int64_t total[8];
-        for (int n = 0; n < 8; ++n) {
-            const uint32_t bits = bits_of<uint32_t>(addend[n]), field = bits >> 23 & 0xFF, fraction = bits & 0x7FFFFFu;
-            const int32_t value = static_cast<int32_t>(field != 0 ? fraction | 0x800000u : fraction);
-            c[n] = bits >> 31 ? -value : value;
-            of_c[n] = value == 0 ? 2 * NO_EXPONENT : static_cast<int32_t>(field != 0 ? field : 1) - 127;
-            largest[n] = of_c[n];
+HALO_NOINLINE void fused_rows(const Products& given, int m, const float* addend, double* sums) {
+    const int depth = given.depth, up = BEHIND_POINT - given.digits;
+    const int32_t *b = given.b.significands + given.first_of_b, *b_exponents = given.b.exponents + given.first_of_b;
+    const float* b_values = given.b.values + given.first_of_b;
+    for (int row = 0; row < m; ++row, addend += 8, sums += 8) {
+        const int first_of_row = given.first_of_a + row * depth;
+        const int32_t *a = given.a.significands + first_of_row, *a_exponents = given.a.exponents + first_of_row;
+        const float* a_values = given.a.values + first_of_row;
+        Eight bits;
+        std::memcpy(&bits, addend, sizeof bits);
+        const Eight field = bits >> 23 & 0xFF, normal = field != 0, size = (bits & 0x7FFFFF) | (normal & 0x800000), zero = size == 0;
+        const Eight exponent = field - 127 + (1 & ~normal), of_c = (exponent & ~zero) | (2 * NO_EXPONENT & zero);
+        Eight largest = of_c;
+        for (int k = 0; k < depth; ++k) {
+            Eight of_product;
+            std::memcpy(&of_product, b_exponents + 8 * k, sizeof of_product);
+            of_product += a_exponents[k];
+            largest = of_product > largest ? of_product : largest;
         }
-        for (int k = 0; k < given.depth; ++k)
-            for (int n = 0; n < 8; ++n) largest[n] = std::max(largest[n], a_exponents[k] + given.b_exponents[8 * k + n]);
-        for (int n = 0; n < 8; ++n) {
-            const uint32_t down = static_cast<uint32_t>(std::min(largest[n] - of_c[n], 31));
-            const int32_t part = static_cast<int32_t>(static_cast<uint32_t>(std::abs(c[n])) << (BEHIND_POINT - 23) >> down);
-            total[n] = c[n] < 0 ? -part : part;
-        }
-        for (int first = 0; first < given.depth; first += 8) {    // eight terms of 27 bits fit into 32
-            int32_t some[8] = {};
-            for (int k = first; k < std::min(given.depth, first + 8); ++k)
-                for (int n = 0; n < 8; ++n) {
-                    const int32_t product = a[k] * given.b[8 * k + n];
-                    const int32_t exponent = a_exponents[k] + given.b_exponents[8 * k + n];
-                    const uint32_t down = static_cast<uint32_t>(std::min(largest[n] - exponent, 31));
-                    const int32_t part = static_cast<int32_t>(static_cast<uint32_t>(std::abs(product)) << up >> down);
-                    some[n] += product < 0 ? -part : part;
+        const Eight below = largest - of_c, down = below > 31 ? (Eight){} + 31 : below, sign = bits >> 31;
+        const Eight part = reinterpret_cast<Eight>(reinterpret_cast<EightUnsigned>(size) << (BEHIND_POINT - 23) >>
+                                                   reinterpret_cast<EightUnsigned>(down));
+        const Eight signed_part = (part ^ sign) - sign;
+        double total[8];
+        for (int n = 0; n < 8; ++n) total[n] = signed_part[n];    // whole numbers: sums of them are exact
+        // Near 1, float products are exact, and so is their scaling; smaller ones than float holds are cut to nothing anyway.
+        const Eight extreme = (largest > 60) | ((largest < -60) & (largest != 2 * NO_EXPONENT));
+        bool plain = true;
+        for (int n = 0; n < 8; ++n) plain &= extreme[n] == 0;
+        const EightFloats scale = reinterpret_cast<EightFloats>((BEHIND_POINT + 127 - (largest < -60 ? (Eight){} : largest)) << 23);
+        for (int first = 0; first < depth; first += 8) {    // eight terms of 27 bits fit into 32
+            const int end = std::min(depth, first + 8);
+            Eight some = {};
+            if (plain) {
+                for (int k = first; k < end; ++k) {
+                    EightFloats values;
+                    std::memcpy(&values, b_values + 8 * k, sizeof values);
+                    some += __builtin_convertvector(values * a_values[k] * scale, Eight);
                 }
+            } else {
+                for (int k = first; k < end; ++k) {
+                    Eight product, distance;
+                    std::memcpy(&product, b + 8 * k, sizeof product);
+                    std::memcpy(&distance, b_exponents + 8 * k, sizeof distance);
+                    product *= a[k], distance = largest - distance - a_exponents[k];
+                    const Eight minus = product >> 31, shift = distance > 31 ? (Eight){} + 31 : distance;
+                    const EightUnsigned magnitude = reinterpret_cast<EightUnsigned>((product ^ minus) - minus) << up;
+                    some += (reinterpret_cast<Eight>(magnitude >> reinterpret_cast<EightUnsigned>(shift)) ^ minus) - minus;
+                }
+            }
             for (int n = 0; n < 8; ++n) total[n] += some[n];
         }
-        for (int n = 0; n < 8; ++n)
-            sums[n] = total[n] == 0 ? 0.0 : static_cast<double>(total[n]) * power_of_two(largest[n] - BEHIND_POINT);
+        for (int n = 0; n < 8; ++n) sums[n] = total[n] == 0 ? 0.0 : total[n] * power_of_two(largest[n] - BEHIND_POINT);
     }
 }
 
@@ -121,7 +152,6 @@ struct Layout {
     // Registers of 32 bits that a fragment takes.
     static int registers(const std::vector<uint16_t>& table, int bits) { return static_cast<int>(table.size()) / WARP_SIZE * bits / 32; }
 };
-constexpr int MOST = 1024;    // elements of a factor: 16 x 64 (4 bits); those of 1 bit are counted in registers
 
 template <class T> HALO_NOINLINE void gather(const Lanes& w, const Instruction& i, int first, const std::vector<uint16_t>& table, T* out) {
     const uint16_t* index = table.data();
@@ -167,23 +197,25 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
     const int first_b = d_registers + (given.registers ? given.registers : Layout::registers(layout.a, layout.a_bits));
     const int first_c = first_b + (given.registers ? given.registers : Layout::registers(layout.b, layout.b_bits));
     alignas(64) uint32_t a_words[MOST], b_words[MOST], c_words[MOST / 2];
-    alignas(64) int32_t a[MOST], a_exponents[MOST], b[MOST], b_exponents[MOST];
+    Parts a, b;
     alignas(64) float c[MOST / 2], d[MOST / 2];
     alignas(64) double sums[MOST / 2];
     gather_parts(w, i, d_registers, layout.a, layout.a_bits, a_words);
     gather_parts(w, i, first_b, layout.b, layout.b_bits, b_words);
-    bool special = split(a_words, m * k, given.a, a, a_exponents);
-    special |= split(b_words, n * k, given.b, b, b_exponents);
+    split(a_words, m * k, given.a, a), split(b_words, n * k, given.b, b);
+    bool special = a.special || b.special;
     if (given.half_c) {
         gather_parts(w, i, first_c, layout.sum, 16, c_words);
         for (int at = 0; at < m * n; ++at) c[at] = float_of_half(static_cast<uint16_t>(c_words[at]));
     } else {
         gather<float>(w, i, first_c, layout.sum, c);
     }
-    for (int at = 0; at < m * n; ++at) special |= is_special(c[at]);
+    uint32_t special_c = 0;
+    for (int at = 0; at < m * n; ++at) special_c |= is_special(c[at]) ? 1u : 0u;
+    special |= special_c != 0;
     for (int block = 0; block < n / 8; ++block) {
-        const Products products = {a, a_exponents, b + block * k * 8, b_exponents + block * k * 8, k, given.a.digits + given.b.digits};
-        fused_rows(products, m, c + block * m * 8, 8, sums + block * m * 8);
+        const Products products = {a, b, 0, block * k * 8, k, given.a.digits + given.b.digits};
+        fused_rows(products, m, c + block * m * 8, sums + block * m * 8);
     }
     for (int at = 0; special && at < m * n; ++at) {    // an infinity or a NaN shows in an ordinary sum
         const int block = at / (8 * m), row = at / 8 % m;
@@ -227,10 +259,12 @@ HALO_NOINLINE void multiply_integers(Lanes& w, const Instruction& i, const Layou
     const bool clamp = i.flags & (SATFINITE | SATURATE);
     for (int block = 0; block < n / 8; ++block)
         for (int row = 0; row < m; ++row) {
-            int32_t sums[8] = {};    // at most 64 products of 16 bits
-            for (int depth = 0; depth < k; ++depth)
-                for (int at = 0; at < 8; ++at)
-                    sums[at] += static_cast<int32_t>(a[row * k + depth] * b[(block * k + depth) * 8 + at]);
+            Eight sums = {};    // at most 64 products of 16 bits
+            for (int depth = 0; depth < k; ++depth) {
+                Eight of_b;
+                std::memcpy(&of_b, b + (block * k + depth) * 8, sizeof of_b);
+                sums += of_b * static_cast<int32_t>(a[row * k + depth]);
+            }
             int32_t* results = d + (block * m + row) * 8;
             for (int at = 0; at < 8; ++at) {
                 const int64_t sum = int64_t(results[at]) + sums[at];
@@ -272,15 +306,20 @@ HALO_NOINLINE void multiply_doubles(Lanes& w, const Instruction& i, const Layout
     gather<double>(w, i, first_a, layout.a, a);
     gather<double>(w, i, first_b, layout.b, b);
     gather<double>(w, i, first_c, layout.sum, d);
-    const RoundingMode mode(i.flags);
-    for (int at = 0; at < m * 8; ++at) {
-        volatile double sum = d[at];
-        for (int depth = 0; depth < k; ++depth) {
-            volatile double x = a[at / 8 * k + depth], y = b[depth * 8 + at % 8], z = sum;
-            sum = __builtin_fma(double(x), double(y), double(z));
-        }
-        d[at] = settled(double(sum), double(sum));
+    if (i.flags & ROUND_MASK) {
+        const RoundingMode mode(i.flags);
+        for (int at = 0; at < m * 8; ++at)
+            for (int depth = 0; depth < k; ++depth) {
+                volatile double x = a[at / 8 * k + depth], y = b[depth * 8 + at % 8], z = d[at];
+                volatile double sum = __builtin_fma(double(x), double(y), double(z));
+                d[at] = sum;
+            }
+    } else {
+        for (int row = 0; row < m; ++row)
+            for (int depth = 0; depth < k; ++depth)
+                for (int at = 0; at < 8; ++at) d[row * 8 + at] = fused(a[row * k + depth], b[depth * 8 + at], d[row * 8 + at]);
     }
+    for (int at = 0; at < m * 8; ++at) d[at] = settled(d[at], d[at]);
     scatter<double>(w, i, layout.sum, d);
 }
 template <int m, int k> void multiply_in_double(Lanes& w, const Instruction& i, uint32_t) {
@@ -292,7 +331,7 @@ template <int m, int k> void multiply_in_double(Lanes& w, const Instruction& i, 
 HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column_a, bool row_b, bool half_c, bool half_d) {
     const int d_registers = half_d ? 4 : 8, first_b = d_registers + 2, first_c = first_b + 2;
     uint32_t a_words[4][8][4], b_words[4][4][8];
-    int32_t a[4][8][4], a_exponents[4][8][4], b[4][4][8], b_exponents[4][4][8];
+    Parts a, b;
     float c[4][8][8];
     double sums[4][8][8];
     const auto half = [&](int first, int lane, int at) -> uint32_t { return w.nth<uint16_t>(i, first + at / 2)[2 * lane + at % 2]; };
@@ -317,10 +356,10 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
             special |= is_special(value);
         }
     }
-    special |= split(a_words[0][0], 128, F16_FACTOR, a[0][0], a_exponents[0][0]);
-    special |= split(b_words[0][0], 128, F16_FACTOR, b[0][0], b_exponents[0][0]);
+    split(a_words[0][0], 128, F16_FACTOR, a), split(b_words[0][0], 128, F16_FACTOR, b);
+    special |= a.special || b.special;
     for (int quad = 0; quad < 4; ++quad) {
-        fused_rows({a[quad][0], a_exponents[quad][0], b[quad][0], b_exponents[quad][0], 4, 20}, 8, c[quad][0], 8, sums[quad][0]);
+        fused_rows({a, b, 32 * quad, 32 * quad, 4, 20}, 8, c[quad][0], sums[quad][0]);
         for (int at = 0; special && at < 64; ++at) {
             double sum = c[quad][at / 8][at % 8];
             for (int k = 0; k < 4; ++k)

@@ -37,14 +37,15 @@ class RoundingMode {
 };
 
 // Rounding to odd: an inexact value gets an odd last bit. Rounded again, to two digits less or fewer, it is as if rounded once.
-HALO_INLINE double odd_sum(double a, double b) {
-    const double sum = a + b, part = sum - a;
-    const double rest = (a - (sum - part)) + (b - part);
-    const std::uint64_t bits = bits_of<std::uint64_t>(sum);
+template <class T> HALO_INLINE T odd_sum(T a, T b) {
+    using Bits = typename Unsigned<sizeof(T)>::type;
+    const T sum = a + b, part = sum - a;
+    const T rest = (a - (sum - part)) + (b - part);
+    const Bits bits = bits_of<Bits>(sum);
     // A rest of the sum's own sign is further from zero.
-    const std::uint64_t towards = (bits_of<std::uint64_t>(rest) ^ bits) >> 63 ? ~std::uint64_t(0) : std::uint64_t(1);
+    const Bits towards = (bits_of<Bits>(rest) ^ bits) >> (8 * sizeof(T) - 1) ? ~Bits(0) : Bits(1);
     const bool inexact = rest != 0 && rest == rest && !(bits & 1);
-    return bits_of<double>(inexact ? bits + towards : bits);
+    return bits_of<T>(inexact ? bits + towards : bits);
 }
 HALO_INLINE float odd_float(double value) {
     const float nearest = static_cast<float>(value);
@@ -59,7 +60,7 @@ HALO_INLINE float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
 #else
-    return static_cast<float>(odd_sum(static_cast<double>(a) * b, c));
+    return static_cast<float>(odd_sum(static_cast<double>(a) * b, static_cast<double>(c)));
 #endif
 }
 HALO_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
