@@ -6,10 +6,7 @@
 #include <cstring>
 
 #include "async_parts.h"
-
-namespace spread {
 #include "fragments.h"
-}
 
 namespace {
 

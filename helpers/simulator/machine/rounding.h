@@ -1,4 +1,5 @@
-// rounding.h -- floating-point results that are the same on every processor: NaN, subnormals, rounding modes
+// rounding.h -- floating-point results that are the same on every processor: NaN, subnormals,
+// rounding modes
 #pragma once
 #include <cfenv>
 
@@ -14,14 +15,19 @@ HALO_INLINE float flushed(float value) {
     const std::uint32_t bits = bits_of<std::uint32_t>(value);
     return bits_of<float>(bits & ((bits & 0x7F800000u) == 0 ? 0x80000000u : ~0u));
 }
-HALO_INLINE float saturated(float value) { return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f; }
-HALO_INLINE double saturated(double value) { return value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; }
+HALO_INLINE float saturated(float value) {
+    return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
+}
+HALO_INLINE double saturated(double value) {
+    return value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0;
+}
 // Nothing below zero; a NaN stays.
 HALO_INLINE float rectified(float value) {
     return value == value && bits_of<std::uint32_t>(value) >> 31 ? 0.0f : value;
 }
 
-// The rounding mode of the host's arithmetic while this object lives. Operands and results must go through `volatile`.
+// The rounding mode of the host's arithmetic while this object lives. Operands and results must go
+// through `volatile`.
 class RoundingMode {
   public:
     explicit RoundingMode(std::uint32_t flags) : before_(std::fegetround()) {
@@ -36,7 +42,8 @@ class RoundingMode {
     int before_;
 };
 
-// Rounding to odd: an inexact value gets an odd last bit. Rounded again, to two digits less or fewer, it is as if rounded once.
+// Rounding to odd: an inexact value gets an odd last bit. Rounded again, to two digits less or
+// fewer, it is as if rounded once.
 template <class T> HALO_INLINE T odd_sum(T a, T b) {
     using Bits = typename Unsigned<sizeof(T)>::type;
     const T sum = a + b, part = sum - a;
@@ -55,7 +62,8 @@ HALO_INLINE float odd_float(double value) {
     return bits_of<float>(back != value && value == value && !(bits & 1) ? bits + towards : bits);
 }
 
-// a * b + c, rounded once. Where the processor has no such instruction, the product is exact in double and its sum is rounded to odd.
+// a * b + c, rounded once. Where the processor has no such instruction, the product is exact in
+// double and its sum is rounded to odd.
 HALO_INLINE float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
