@@ -74,7 +74,7 @@ def _ask(process: _Process, request: dict[str, Any]) -> tuple[dict[str, Any] | N
     try:
         nvrtc_worker.send(process.requests, request)
         answer = nvrtc_worker.receive(process.answers)
-    except OSError:
+    except (OSError, ValueError):  # the second: an answer cut short
         answer = None
     return answer, _end(process) if answer is None else 0
 
