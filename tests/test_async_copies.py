@@ -111,7 +111,7 @@ X = np.arange(1024, dtype=np.float32)
 
 # ---- cp.async
 
-REVERSED = np.concatenate([X[:256].reshape(-1)[::-1]])
+REVERSED = X[:256][::-1].copy()
 
 
 @pytest.mark.parametrize("size", [4, 8, 16])
@@ -152,7 +152,10 @@ def test_bytes_beyond_the_source_are_zero():
 
 
 def test_read_before_the_wait_is_found():
-    finds("__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); y[threadIdx.x] = s[threadIdx.x];", "asynchronous copy")
+    finds(
+        "__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); y[threadIdx.x] = s[threadIdx.x];",
+        "asynchronous copy",
+    )
 
 
 def test_wait_for_too_few_groups_is_found():
@@ -165,7 +168,10 @@ def test_wait_for_too_few_groups_is_found():
 
 
 def test_write_over_a_copy_on_its_way_is_found():
-    finds("__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; wait_all(); y[t] = s[t];", "asynchronous copy")
+    finds(
+        "__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; wait_all(); y[t] = s[t];",
+        "asynchronous copy",
+    )
 
 
 def test_other_threads_need_a_barrier_after_the_wait():
@@ -185,7 +191,10 @@ def test_copy_over_what_others_still_read_is_found():
 
 def test_copy_out_of_bounds_and_misaligned():
     finds("__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); y[t] = s[t];", "out", cells=31)
-    finds("__shared__ float s[64]; copy_async<8>(s + 2 * (threadIdx.x % 16) + 1, x + 2 * threadIdx.x); wait_all(); y[0] = s[0];", "aligned")
+    finds(
+        "__shared__ float s[64]; copy_async<8>(s + 2 * (threadIdx.x % 16) + 1, x + 2 * threadIdx.x); wait_all(); y[0] = s[0];",
+        "aligned",
+    )
 
 
 def test_copy_counts_as_load_and_store():
@@ -362,11 +371,17 @@ def test_bulk_copies_of_a_pipeline():
 
 
 def test_read_before_the_mbarrier_is_found():
-    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];", "asynchronous copy", block=256)
+    finds(
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];", "asynchronous copy", block=256
+    )
 
 
 def test_bytes_that_were_not_announced_are_found():
-    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];", "asynchronous copy", block=256)
+    finds(
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];",
+        "asynchronous copy",
+        block=256,
+    )
 
 
 def test_thread_that_does_not_wait_is_found():
@@ -420,6 +435,15 @@ def test_bulk_copy_of_what_others_wrote_without_a_barrier_is_found():
         "if (t == 255) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
         "race", block=256,
     )  # fmt: skip
+
+
+def test_block_that_ends_before_its_copy_is_found():
+    finds(
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); __syncthreads();"
+        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); }",
+        "async", block=256,
+    )  # fmt: skip
+    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = 0;", "async", block=256)
 
 
 def test_bulk_reduction():
@@ -537,3 +561,166 @@ def test_wmma_of_each_shape_and_layout(shape, layouts, element):
     c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
     result = a @ b + c
     right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
+
+
+@pytest.mark.parametrize(
+    ("element", "sum", "shape", "numbers"),
+    [
+        ("signed char", "int", (16, 16, 16), (-9, 9)), ("unsigned char", "int", (32, 8, 16), (0, 9)),
+        ("signed char", "int", (8, 32, 16), (-9, 9)), ("double", "double", (8, 8, 4), (-9, 9)),
+        ("__half", "__half", (16, 16, 16), (-3, 3)), ("__half", "__half", (8, 32, 16), (-3, 3)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("layouts", ["rcr", "crc"])
+def test_wmma_of_other_types(element, sum, shape, numbers, layouts):
+    rows, columns, k = shape
+    names = [{"r": "row_major", "c": "col_major"}[one] for one in layouts]
+    by_row = [one == "r" for one in layouts]
+    lead_a, lead_b, lead_c = k if by_row[0] else rows, columns if by_row[1] else k, columns if by_row[2] else rows
+    if element.endswith("char") and min(lead_a, lead_b) < 16:
+        pytest.skip("rows of less than 16 bytes")
+    source = f"""
+#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void k(float* y, const float* x) {{
+    __shared__ __align__(128) {element} a[{rows * k}], b[{k * columns}];
+    __shared__ __align__(128) {sum} c[{rows * columns}];
+    for (int i = threadIdx.x; i < {rows * k}; i += 32) a[i] = ({element})(x[i]);
+    for (int i = threadIdx.x; i < {k * columns}; i += 32) b[i] = ({element})(x[{rows * k} + i]);
+    for (int i = threadIdx.x; i < {rows * columns}; i += 32) c[i] = ({sum})(x[i % 7]);
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, {rows}, {columns}, {k}, {element}, wmma::{names[0]}> fa;
+    wmma::fragment<wmma::matrix_b, {rows}, {columns}, {k}, {element}, wmma::{names[1]}> fb;
+    wmma::fragment<wmma::accumulator, {rows}, {columns}, {k}, {sum}> fc;
+    wmma::load_matrix_sync(fa, a, {lead_a});
+    wmma::load_matrix_sync(fb, b, {lead_b});
+    wmma::load_matrix_sync(fc, c, {lead_c}, wmma::mem_{names[2]});
+    wmma::mma_sync(fc, fa, fb, fc);
+    for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + fc.x[i];
+    __syncwarp();
+    wmma::store_matrix_sync(c, fc, {lead_c}, wmma::mem_{names[2]});
+    __syncwarp();
+    for (int i = threadIdx.x; i < {rows * columns}; i += 32) y[i] = float(c[i]);
+}}
+"""
+    x = np.random.default_rng(6).integers(*numbers, rows * k + k * columns).astype(np.float32)
+
+    def matrix(cells, shape, row_major):
+        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
+
+    a, b = matrix(x[: rows * k], (rows, k), by_row[0]), matrix(x[rows * k :], (k, columns), by_row[1])
+    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    result = 2 * (a @ b + c)
+    right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_wmma_of_less_than_a_byte(bits):
+    k, operand = (128, "b1") if bits == 1 else (32, "s4")
+    product = "bmma_sync(c, a, b, c)" if bits == 1 else "mma_sync(c, a, b, c)"
+    source = f"""
+#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void k(float* y, const float* x) {{
+    using Operand = wmma::experimental::precision::{operand};
+    __shared__ __align__(128) unsigned a[32], b[32]; __shared__ __align__(128) int s[64];
+    a[threadIdx.x] = (unsigned)x[threadIdx.x] * 2654435761u; b[threadIdx.x] = (unsigned)x[32 + threadIdx.x] * 2246822519u;
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 8, 8, {k}, Operand, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 8, 8, {k}, Operand, wmma::col_major> fb;
+    wmma::fragment<wmma::accumulator, 8, 8, {k}, int> c;
+    wmma::fill_fragment(c, 1);
+    wmma::load_matrix_sync(fa, a, {k}); wmma::load_matrix_sync(fb, b, {k});
+    wmma::{product.replace("a, b", "fa, fb")};
+    wmma::store_matrix_sync(s, c, 8, wmma::mem_row_major);
+    __syncwarp();
+    y[threadIdx.x] = s[threadIdx.x]; y[32 + threadIdx.x] = s[32 + threadIdx.x];
+}}
+"""
+    words = (X[:64].astype(np.uint64) * np.where(np.arange(64) < 32, 2654435761, 2246822519).astype(np.uint64)) & 0xFFFFFFFF
+    cells = (words[:, None] >> np.arange(0, 32, bits, dtype=np.uint64)) & (2**bits - 1)
+    a, b = cells.reshape(2, 8, k).astype(int)
+    if bits == 4:
+        a, b = (np.where(one > 7, one - 16, one) for one in (a, b))
+    result = 1 + (a[:, None] ^ b[None] if bits == 1 else a[:, None] * b[None]).sum(-1)
+    right(source, result.astype(np.float32).reshape(-1), X, head="")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [("a + 1, 16", "32 bytes"), ("a, 17", "16 bytes apart"), ("a + threadIdx.x / 16 * 32, 16", "lane 0")],
+)
+def test_misuse_of_wmma(change, words):
+    source = """
+#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void k(float* y, const float* x) {
+    __shared__ __align__(128) __half a[512];
+    for (int i = threadIdx.x; i < 512; i += 32) a[i] = __half(x[i]);
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> fa;
+    wmma::load_matrix_sync(fa, a, 16);
+    y[threadIdx.x] = fa.x[0];
+}
+"""
+    finds(source.replace("a, 16)", change + ")"), words, head="")
+
+
+# ---- what libcu++ and cooperative groups make of them
+
+LIBRARY = """
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+extern "C" __global__ void k(float* y, const float* x) {
+    auto block = cg::this_thread_block();
+    const int t = threadIdx.x;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """__shared__ alignas(128) float s[256]; __shared__ Barrier b;
+        if (t == 0) init(&b, block.size());
+        block.sync();
+        cuda::memcpy_async(block, s, x, cuda::aligned_size_t<16>(1024), b);
+        b.arrive_and_wait();
+        y[t] = s[255 - t];""",
+        """__shared__ float s[256]; __shared__ Barrier b;
+        if (t == 0) init(&b, block.size());
+        block.sync();
+        cuda::memcpy_async(s + t, x + t, 4, b);
+        auto token = b.arrive();
+        b.wait(std::move(token));
+        y[t] = s[255 - t];""",
+        """__shared__ float s[256];
+        cg::memcpy_async(block, s, x, 1024);
+        cg::wait(block);
+        y[t] = s[255 - t];""",
+        """__shared__ float s[256];
+        auto pipe = cuda::make_pipeline();
+        pipe.producer_acquire(); cuda::memcpy_async(s + t, x + t, 4, pipe); pipe.producer_commit();
+        pipe.consumer_wait(); __syncthreads();
+        y[t] = s[255 - t];
+        pipe.consumer_release();""",
+        """__shared__ float s[2][128]; __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+        auto pipe = cuda::make_pipeline(block, &state);
+        for (int k = 0; k < 3; ++k) {
+            if (k < 2) { pipe.producer_acquire(); cuda::memcpy_async(block, s[k], x + 128 * k, 512, pipe); pipe.producer_commit(); }
+            if (k > 0) {
+                pipe.consumer_wait();
+                if (t < 128) y[255 - (128 * (k - 1) + t)] = s[k - 1][t];
+                pipe.consumer_release();
+            }
+        }""",
+    ],
+    ids=["barrier, aligned", "barrier", "group", "pipeline of a thread", "pipeline of a block"],
+)  # fmt: skip
+def test_libraries(body):
+    right(LIBRARY.replace("BODY", body), REVERSED, X, 256, head="")

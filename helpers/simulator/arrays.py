@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -82,10 +83,16 @@ def _element(type_text: str) -> str:
     return " ".join(word for word in type_text.replace("*", " ").split() if word not in _QUALIFIERS)
 
 
+def plain_name(symbol: str) -> str:
+    """What a source calls a variable that the compiler does not describe: "_ZZ1kE4tile" is tile (Itanium C++ ABI, 5.1.6)."""
+    found = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
+    return found[2][: int(found[1])] if found and symbol.startswith("_ZZ") else symbol.strip("$_")
+
+
 def shared_array(variable, nbytes: int) -> ArrayName:
     """A static shared variable of `nbytes`. variable: what the compiler says of it, or its name alone."""
     if isinstance(variable, str):
-        return ArrayName(variable, nbytes, "", 1, (nbytes,), "shared")
+        return ArrayName(plain_name(variable), nbytes, "", 0, (), "shared")
     return ArrayName(variable.name, nbytes, variable.element, variable.element_bytes, variable.extents, "shared")
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from . import compiler_cache, toolkit
-from .toolchain import CompileFailed, scratch
+from .toolchain import CompileFailed
 
 if TYPE_CHECKING:
     from .compiler import Compiled
@@ -94,7 +94,7 @@ def sass(compiled: Compiled) -> str | None:
     if disassembler is None or toolkit.program("ptxas") is None:
         return None
     cubin, _ = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
-    with scratch() as folder:
+    with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
         done = toolkit.run(
             [str(disassembler), "--print-code", "--print-line-info", "kernel.cubin"], folder
@@ -122,7 +122,7 @@ def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]
             + toolkit.install_command("nvidia-cuda-nvcc")
         )
     limit = [f"--maxrregcount={registers}"] if registers else []
-    with scratch() as folder:
+    with toolkit.scratch() as folder:
         (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
         arguments = [
             f"-arch=sm_{architecture}",

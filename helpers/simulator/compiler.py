@@ -59,7 +59,8 @@ class Compiled:
     the compiler's; templates: names of kernels' templates that the source asks no instance of;
     dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
     "nvcc"; architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the
-    options set no limit; careful: where `careful_ptx` comes from.
+    options set no limit; careful: where `careful_ptx` comes from;
+    is_careful: the PTX is that one.
     """
 
     source: str
@@ -74,6 +75,7 @@ class Compiled:
     architecture: str = "90"
     registers: int = 0
     careful: CarefulTranslation | None = field(default=None, compare=False, repr=False)
+    is_careful: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(replace(self, careful=None))

@@ -35,6 +35,7 @@ _PTX_PARAMETER = re.compile(
     re.MULTILINE,
 )
 _FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
+_QUALIFIERS = re.compile(r"\b(?:const|volatile) ")
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)")
 
 
@@ -286,7 +287,7 @@ def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
     for symbol in symbols:
         if symbol.space == "local":
             continue
-        known, function = dwarf.of_symbol(symbol.name), symbol.function
+        known, function = dwarf.of_symbol(symbol.name), ""
         name = plain_name(symbol.name)
         if inside := local_name(symbol.name):
             encoded = inside[0]
@@ -341,11 +342,7 @@ def _same_size(
 
 def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str) -> Variable:
     if kind.text and kind.nbytes:
-        text = (
-            kind.text.replace("const ", "", 1)
-            if kind.is_const and kind.target is None
-            else kind.text
-        )
+        text = kind.text if kind.target is not None else _QUALIFIERS.sub("", kind.text)
         size = symbol.nbytes
         return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
     # The PTX declares every array and structure as bytes: the alignment then says the most.

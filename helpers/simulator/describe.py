@@ -80,7 +80,7 @@ class _Describer:
     def __init__(self, raw: RawFinding, scene: Scene):
         self.raw, self.scene, self.kernel = raw, scene, scene.kernel
         self.array, self.offset = scene.arrays.get(raw.region), raw.offset
-        self.file, self.line = self.kernel.place_of(raw.here.pc)
+        self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
         self.other_line: int | None = None
         if raw.kind == _OUT_OF_BOUNDS:
@@ -109,7 +109,7 @@ class _Describer:
     # ---- places ----
 
     def line_of(self, place: Place) -> int:
-        return self.kernel.place_of(place.pc)[1]
+        return self.kernel.place_of(place.pc, place.caller)[1]
 
     def text_of_line(self) -> str:
         return self.source[self.line - 1] if 0 < self.line <= len(self.source) else ""
@@ -171,27 +171,28 @@ class _Describer:
 
     def element(self) -> tuple[int | tuple[int, ...], str]:
         index = self.index()
-        if index == 0 and not self.known_array().extents and self.known_array().space != "global":
-            return index, self.known_array().name  # a variable that is no array
+        array = self.known_array()
+        if index == 0 and not array.extents and array.element_bytes and array.space != "global":
+            return index, array.name  # a variable that is no array
         subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
-        return index, f"{self.known_array().name}{subscript}"
+        return index, f"{array.name}{subscript}"
 
     def extent(self) -> str:
         array = self.known_array()
         if len(array.extents) > 1:
             return f"{array.name} is {array.element} {array.name}{''.join(f'[{e}]' for e in array.extents)}"
-        if not array.extents and array.space != "global":
+        if not array.extents and array.element_bytes and array.space != "global":
             return f"{array.name} is one {array.element}"
         count = array.nbytes // (array.element_bytes or self.raw.size or 1)
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
-    def local_name(self) -> str | None:
-        """The local array of the access, where the source line indexes one and no more."""
-        names = {v.name for v in self.kernel.module.compiled.debug.variables if v.space == "local"}
+    def local_name(self, *, described: bool = False) -> str | None:
+        """The local array of the access, where the source line indexes one and no more; described: one that the compiler knows."""
+        names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
         known = {array.name for array in self.scene.arrays.values()} | set(self.scene.pointers)
         for text in (self.indexed_side(), self.text_of_line()):
             indexed = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text))
-            for candidates in (indexed & names, indexed - known):
+            for candidates in (indexed & names, set() if described else indexed - known):
                 if len(candidates) == 1:
                     return candidates.pop()
         return None
@@ -262,6 +263,8 @@ class _Describer:
         return None, name, message, "Is the array declared too small, or the index off by one?"
 
     def local_of_another(self) -> _Words:
+        if self.local_name(described=True) is not None:
+            return self.local_overrun()
         message = f"{self.does()} {self.raw.size} bytes through a pointer to a local variable of lane {self.offset} of its warp"
         cause = "A local variable belongs to one thread: hand values over in shared memory, or by a shuffle."
         return None, None, message, cause

@@ -227,7 +227,7 @@ class Dwarf:
         if entry.tag in ("pointer", "reference", "rvalue reference"):
             sign = {"pointer": "*", "reference": "&"}.get(entry.tag, "&&")
             return Type(
-                f"{inner.text} {sign}" if inner.text[-1:].isalnum() else f"{inner.text}{sign}",
+                f"{inner.text} {sign}" if inner.text[-1:] not in "*&" else f"{inner.text}{sign}",
                 8,
                 target=inner,
             )

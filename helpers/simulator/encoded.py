@@ -22,6 +22,7 @@ from . import library, toolchain
 from .compiler import Compiled
 from .ptx import parse
 from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
+from .ptx.inline import Inlined
 from .ptx.parse import Place
 from .toolchain import CompileFailed
 
@@ -64,11 +65,12 @@ def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
 @lru_cache(maxsize=256)
 def encoded(compiled: Compiled, mangled: str) -> Program:
     """A kernel of a compiled source. Raises CompileFailed, with file and line, for what the machine cannot run."""
-    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(compiled.ptx, mangled, _encoder())}.npz"
+    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(compiled.ptx, mangled, _encoder(), str(compiled.is_careful))}.npz"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return _read(path)
     try:
-        program = encode(parsed(compiled.ptx), mangled, library.operation_ids())
+        module = parsed(compiled.ptx)
+        program = encode(Inlined(module) if compiled.is_careful else module, mangled, library.operation_ids())
     except Unsupported as error:
         raise CompileFailed(f"{_where(compiled, error.place)}: the simulator cannot run {error.name}") from error
     except parse.ParseError as error:

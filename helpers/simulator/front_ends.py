@@ -12,7 +12,7 @@ from pathlib import Path
 from . import compiler_cache, debug_info, nvrtc, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
-from .toolchain import CompileFailed, scratch
+from .toolchain import CompileFailed
 
 # What the text that is compiled has beside the source: a cache of compiled code depends on it.
 _SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
@@ -306,11 +306,13 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
         *(f"-I{path}" for path in text.folders),
     ]
     nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
-    return [nvcc, "-ptx", "-ccbin", host, *flags, "source.cu"]
+    # A host compiler that is newer than this nvcc does no harm: it only preprocesses.
+    new = "--allow-unsupported-compiler"
+    return [nvcc, "-ptx", "-ccbin", host, new, *flags, "source.cu"]
 
 
 def _carefully_by_nvcc(text: Text) -> str:
-    with scratch() as folder:
+    with toolkit.scratch() as folder:
         command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "--Ofast-compile=max"]
         done = toolkit.run([*command, "-o", "careful.ptx"], folder)
         if done.returncode:
@@ -320,7 +322,7 @@ def _carefully_by_nvcc(text: Text) -> str:
 
 
 def _by_nvcc(text: Text) -> Translation:
-    with scratch() as folder:
+    with toolkit.scratch() as folder:
         command = _nvcc_command(text, folder)
         # A message shows no line of a file that `#line` names: g++ would open it.
         quiet = (

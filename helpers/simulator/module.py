@@ -15,9 +15,10 @@ import numpy as np
 
 from . import assembly, compiler, encoded
 from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
+from .arrays import plain_name
 from .compiler import Compiled, KernelInfo, Parameter, Variable
 from .faults import OutOfMemory
-from .library import machine, operation_names
+from .library import machine, operation_ids, operation_names
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
 from .toolchain import CompileFailed
@@ -25,6 +26,7 @@ from .toolkit import ToolkitMissingError
 
 _DEVICE, _CONSTANT = 0, 1  # kinds of halo_add_variable
 _NEAR = 16  # instructions
+_FOREIGN = 1 << 31
 _SLOT_BYTES = 128  # of 32 lanes' values of 32 bits
 
 
@@ -96,15 +98,17 @@ class Kernel:
     def place_groups(self) -> np.ndarray:
         """By place: a number, equal where a reader of the source sees one place, uint32, shape (places,).
 
-        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header of CUDA the call counts.
+        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header of CUDA the call counts; bit 31
+        marks what has none that is inlined around it.
         """
-        own, numbers = self.module.compiled.file, {}
+        own = self.module.compiled.file
+        numbers: dict[tuple, int] = {}
         groups = np.zeros(max(len(self.program.places), 1), np.uint32)
         for k, place in enumerate(self.program.places):
             call = next(((file, line) for file, line in place.inlined if self.module.file_of(file) == own), None)
-            here = self.module.file_of(place.file) == own or call is None
-            key = (place.file, place.line, place.column) if here else call
-            groups[k] = numbers.setdefault(key, len(numbers))
+            is_own = self.module.file_of(place.file) == own
+            key = (place.file, place.line, place.column) if is_own or call is None else call
+            groups[k] = numbers.setdefault(key, len(numbers)) | (0 if is_own or call else _FOREIGN)
         return groups
 
     @cached_property
@@ -144,17 +148,48 @@ class Kernel:
 
     # ---- places in the source ----
 
-    def place_of(self, pc: int) -> tuple[str, int]:
+    def place_of(self, pc: int, caller: int = 0) -> tuple[str, int]:
         """File and line of an instruction: of the module's source where it stands there, or is called from there.
 
-        The file is `Compiled.file` then, else the path of a header. Where the compiler gives none, those of the code before it.
+        caller: 1 + the index of the call that led there, 0 for unknown: it counts for an instruction of a header. The file is
+        `Compiled.file`, or the path of a header. Where the compiler gives no place, that of the code before it counts.
         """
         own = self.module.compiled.file
-        for near in range(pc, max(pc - _NEAR, -1), -1):
-            frames = [frame for frame in self._frames(near) if frame[1]]
-            if frames:
-                return next((frame for frame in frames if frame[0] == own), frames[0])
-        return own, self.line
+        function = self._function_at(pc)
+        frames = next((f for near in self._before(pc, function) if (f := [one for one in self._frames(near) if one[1]])), [])
+        if found := next((frame for frame in frames if frame[0] == own), None):
+            return found
+        if function > 0:
+            call = self.place_of(caller - 1) if caller else self._place_of_call(function)
+            if call[0] == own:
+                return call
+        return frames[0] if frames else (own, self.line)
+
+    def _function_at(self, pc: int) -> int:
+        """The number of the function that an instruction lies in; 0 is the kernel."""
+        functions = self.program.functions
+        found = np.flatnonzero((functions["first"] <= pc) & (pc < functions["end"]))
+        return int(found[0]) if len(found) else 0
+
+    def _before(self, pc: int, function: int) -> range:
+        """An instruction and those before it that may tell its line."""
+        return range(pc, max(pc - _NEAR, int(self.program.functions["first"][function]) - 1), -1)
+
+    def _place_of_call(self, function: int) -> tuple[str, int]:
+        """The first place in the module's source that calls a function, directly or not; ("", 0) for none."""
+        program, own = self.program, self.module.compiled.file
+        calls = np.flatnonzero(program.instructions["operation"] == operation_ids().get("call", -1))
+        targets = program.instructions["target"][calls]
+        waiting, seen = [function], set()
+        while waiting:
+            callee = waiting.pop(0)
+            seen.add(callee)
+            for call in calls[targets == callee].tolist():
+                if found := next((frame for frame in self._frames(call) if frame[0] == own and frame[1]), None):
+                    return found
+                if (caller := self._function_at(call)) not in seen:
+                    waiting.append(caller)
+        return "", 0
 
     def line_of(self, pc: int) -> int:
         """The line of the module's source that an instruction belongs to, 0 where there is none."""
@@ -274,7 +309,7 @@ class Module:
         if any(name in functions for v in encoded.variables(self.compiled).values() for _, name, _ in v.addresses):
             return None
         ptx = compiler.careful_ptx(self.compiled)
-        return replace(self.compiled, ptx=ptx) if ptx else None
+        return replace(self.compiled, ptx=ptx, is_careful=True) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
         """The addresses that this PTX of the source needs, by symbol: its tables of constants and strings are its own."""
@@ -316,7 +351,7 @@ class Module:
         space, symbol = "constant" if variable.space == "const" else "device", variable.name
         known = self.variables.get(symbol)
         if known is None:  # what the compiler made of constants: a table, a string
-            return Global(symbol.strip("$_"), address, variable.size, space, symbol, "", 1, (variable.size,))
+            return Global(plain_name(symbol), address, variable.size, space, symbol, "", 1, (variable.size,))
         return Global(known.name, address, variable.size, space, symbol, known.element, known.element_bytes, known.extents)
 
     def _kernel(self, info: KernelInfo) -> Kernel:

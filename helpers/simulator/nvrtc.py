@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from . import nvrtc_worker, standard_headers, toolkit
 
@@ -52,31 +52,40 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
-    process = _take()
+    request = {"text": text, "file": file, "options": list(options)}
+    answer, status = None, 0
+    # A process that waited may have been ended meanwhile, by whatever ends processes.
+    for process in (_waiting_one(), None):
+        process = process or _Process()
+        try:
+            answer, status = _ask(process, request)
+        except BaseException:  # Ctrl-C: an answer that still comes is nobody's
+            _end(process)
+            raise
+        if answer is not None:
+            _give_back(process)
+            return answer["ptx"], answer["log"]
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    raise CompilerCrashed(f"NVIDIA's compiler ended on this source with {how}")
+
+
+def _ask(process: _Process, request: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
+    """The answer, or None and the status that the process ended with."""
     try:
-        request = {"text": text, "file": file, "options": list(options)}
         nvrtc_worker.send(process.requests, request)
         answer = nvrtc_worker.receive(process.answers)
-    except OSError:
+    except (OSError, ValueError):  # the second: an answer cut short
         answer = None
-    except BaseException:  # Ctrl-C: an answer that still comes is nobody's
-        _end(process)
-        raise
-    if answer is None:
-        status = _end(process)
-        how = f"signal {-status}" if status < 0 else f"status {status}"
-        raise CompilerCrashed(f"NVIDIA's compiler ended on this source with {how}")
-    _give_back(process)
-    return answer["ptx"], answer["log"]
+    return answer, _end(process) if answer is None else 0
 
 
-def _take() -> _Process:
+def _waiting_one() -> _Process | None:
     with _lock:
         while _waiting:
             process = _waiting.pop()
             if process.poll() is None:
                 return process
-    return _Process()
+    return None
 
 
 def _give_back(process: _Process) -> None:

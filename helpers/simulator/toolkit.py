@@ -13,6 +13,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -117,6 +120,13 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A new folder for one run of a program, removed afterwards; it needs no cache folder."""
+    with tempfile.TemporaryDirectory(prefix="halo-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def environment() -> dict[str, str]:

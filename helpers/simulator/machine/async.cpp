@@ -1,8 +1,8 @@
 // async.cpp -- cp.async, and the accesses that come while copies are on their way
 //
-// A copy reads its source at once and is a request of the load-store unit, to global memory and to shared memory. Its target is written
-// twice for the observers: when the copy starts, since it may overwrite what others still read, and when it has arrived, since
-// only then, and behind a barrier, others may read it.
+// A copy reads its source at once and is a request of the load-store unit, to global memory and to shared memory. Its target is
+// written twice for the observers: when the copy starts, since it may overwrite what others still read, and when it has arrived,
+// since only then, and behind a barrier, others may read it.
 #include <cstring>
 
 #include "async_parts.h"
@@ -31,9 +31,11 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         left &= ~alike;
         if (read > size) return w.fault(warp, lead, pc, FAULT, "reads more bytes by cp.async than it copies"), false;
         if (read != 0 && read != size)
-            for (uint32_t rest = alike; rest != 0; rest &= rest - 1)
-                if (sources[__builtin_ctz(rest)] % size != 0)
-                    return w.fault(warp, __builtin_ctz(rest), pc, FAULT, "copies by cp.async from an address that is not aligned"), false;
+            for (uint32_t rest = alike; rest != 0; rest &= rest - 1) {
+                const int lane = __builtin_ctz(rest);
+                if (sources[lane] % size == 0) continue;
+                return w.fault(warp, lane, pc, FAULT, "copies by cp.async from an address that is not aligned"), false;
+            }
         if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size)) return false;
     }
     if (!observe_access(w, warp, pc, lanes, targets, size, STORE)) return false;
@@ -110,14 +112,18 @@ bool write_arrived(Worker& w, Warp& warp, const std::vector<AsyncCopy>& arrived)
     for (std::size_t k = 0; k < arrived.size();) {    // what one instruction has sent off, as one access
         const AsyncCopy& first = arrived[k];
         uint32_t lanes = 0;
-        for (; k < arrived.size() && arrived[k].pc == first.pc && arrived[k].size == first.size && !(lanes >> arrived[k].lane & 1); ++k)
-            lanes |= 1u << arrived[k].lane, addresses[arrived[k].lane] = arrived[k].target;
+        for (; k < arrived.size(); ++k) {
+            const AsyncCopy& one = arrived[k];
+            if (one.pc != first.pc || one.size != first.size || (lanes >> one.lane & 1)) break;
+            lanes |= 1u << one.lane, addresses[one.lane] = one.target;
+        }
         if (!observe_access(w, warp, first.pc, lanes, addresses, first.size, STORE, true, UINT32_MAX, 0, false)) return false;
     }
     return true;
 }
 
-bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_t* addresses, uint32_t size, int32_t pc, Access access) {
+bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_t* addresses, uint32_t size, int32_t pc,
+                            Access access) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         const uint64_t address = addresses[lane];

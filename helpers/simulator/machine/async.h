@@ -46,6 +46,7 @@ struct BulkCopy {
 struct DeferredArrival {
     std::uint64_t barrier = 0;
     std::uint32_t thread = 0, number = 0;    // number: of the first copy that it does not wait for
+    std::int32_t pc = 0;
 };
 
 using ThreadClocks = std::vector<std::uint32_t>;    // by thread of the block
@@ -158,3 +159,5 @@ struct AsyncBarriers {
 // Whether an access to shared memory meets a copy on its way, which is a finding.
 bool watch_copies_in_flight(Worker&, Warp&, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                             std::int32_t pc, Access access);
+// The block ends: bulk copies that nobody has waited for are findings, since shared memory is another block's now.
+void watch_end_of_block(Worker&);

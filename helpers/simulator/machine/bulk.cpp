@@ -15,8 +15,6 @@ using std::int64_t;
 using std::uint32_t;
 using std::uint64_t;
 
-constexpr uint32_t async_proxy = 25;    // a finding's kind: the copy engine does not see a store yet
-
 // ---- reductions ----
 
 // Joins `bytes` of `with` into those at `to`, element by element.
@@ -89,14 +87,15 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* format, uin
     return false;
 }
 bool fits(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t target, uint64_t source, uint32_t size) {
-    if (size % 16 != 0) return refuse(w, warp, lane, pc, "starts a bulk copy of %llu bytes: it takes multiples of 16", size);
-    if (source % 16 != 0) return refuse(w, warp, lane, pc, "starts a bulk copy from an address %llu bytes behind a multiple of 16", source % 16);
-    if (target % 16 != 0) return refuse(w, warp, lane, pc, "starts a bulk copy to an address %llu bytes behind a multiple of 16", target % 16);
+    auto tell = [&](const char* format, uint64_t value) { return refuse(w, warp, lane, pc, format, value); };
+    if (size % 16 != 0) return tell("starts a bulk copy of %llu bytes: it takes multiples of 16", size);
+    if (source % 16 != 0) return tell("starts a bulk copy from an address %llu bytes behind a multiple of 16", source % 16);
+    if (target % 16 != 0) return tell("starts a bulk copy to an address %llu bytes behind a multiple of 16", target % 16);
     return true;
 }
 
-// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the thread that stored, by one behind a
-// barrier, or by the copy's own thread once it knew of the store.
+// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the thread that stored, by one behind
+// a barrier, or by the copy's own thread once it knew of the store.
 bool is_fenced(const Worker& w, const Warp& warp, const RaceCell& cell, const Toucher& me) {
     const AsyncBarriers& async = w.async;
     const uint32_t thread = Toucher::thread_of(cell.write_who), when = cell.write_when;
@@ -119,7 +118,7 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
         const RaceCell& cell = region->races.cells[at];
         if (cell.write_block != w.block_number || is_fenced(w, warp, cell, me)) continue;
         Finding finding;
-        finding.kind = async_proxy, finding.region = region->id, finding.size = size;
+        finding.kind = ASYNC_PROXY, finding.region = region->id, finding.size = size;
         finding.offset = static_cast<int64_t>(at << region->grain);
         finding.here = w.place(warp, lane, pc, access);
         const uint32_t thread = Toucher::thread_of(cell.write_who);
@@ -212,7 +211,8 @@ bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t l
 }
 
 // What these threads have stored so far is seen by the copy engine.
-bool fence_proxy(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes) {
+bool fence_proxy(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
+    if (i.space == GLOBAL_SPACE) return true;    // stores to shared memory are watched alone
     ++w.now;
     for_lanes(lanes, [&](int lane) {
         warp.clock[lane] = w.now;
@@ -225,9 +225,10 @@ bool nothing(Worker&, Warp&, const Instruction&, int32_t, uint32_t) { return tru
 
 template <int... k> void add_reductions(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
     const MachineOperation out[] = {copy_out<k>...}, in[] = {copy_in<true, k>...};
+    const std::string bulk = "cp.reduce.async.bulk.";
     for (int one = 0; one < reduction_count; ++one) {
-        all.emplace_back(std::string("cp.reduce.async.bulk.global.shared.bulk_group.") + reductions[one].name, out[one]);
-        all.emplace_back(std::string("cp.reduce.async.bulk.cluster.shared.mbarrier::complete_tx::bytes.") + reductions[one].name, in[one]);
+        all.emplace_back(bulk + "global.shared.bulk_group." + reductions[one].name, out[one]);
+        all.emplace_back(bulk + "cluster.shared.mbarrier::complete_tx::bytes." + reductions[one].name, in[one]);
     }
 }
 
@@ -241,6 +242,21 @@ bool write_bulk(Worker& w, const BulkCopy& copy) {
     Warp& warp = w.warps[copy.thread / WARP_SIZE];
     const int lane = static_cast<int>(copy.thread % WARP_SIZE);
     return observe_lane(w, warp, lane, copy.pc, copy.target, copy.size, copy.reduction < 0 ? STORE : ATOMIC);
+}
+
+void watch_end_of_block(Worker& w) {
+    for (const BulkCopy& copy : w.async.bulk) {
+        Warp& warp = w.warps[copy.thread / WARP_SIZE];
+        Finding finding;
+        finding.kind = ASYNC_READ, finding.size = copy.size;
+        const uint64_t address = copy.to_shared ? copy.target : copy.source;
+        if (const Region* region = memory.find(address))
+            finding.region = region->id, finding.offset = static_cast<int64_t>(address - region->start);
+        const int lane = static_cast<int>(copy.thread % WARP_SIZE);
+        finding.here = finding.other = w.place(warp, lane, copy.pc, copy.to_shared ? STORE : LOAD);
+        std::strncpy(finding.text, "the block ends while the copy is on its way", sizeof finding.text - 1);
+        w.findings.add(finding);
+    }
 }
 
 void add_bulk_operations(NamedMachineOperations& all) {

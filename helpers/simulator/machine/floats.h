@@ -1,7 +1,9 @@
-// floats.h -- what floating-point operations share: operands as float or double, and results with the instruction's flags
+// floats.h -- what floating-point operations share: operands as float or double, and results with
+// the instruction's flags
 //
-// A format says how a slot becomes values and back. Operations of 16-bit formats are computed in float, on values that are exact
-// there, and rounded once at the end (an operation whose float result would be rounded twice rounds it to odd first).
+// A format says how a slot becomes values and back. Operations of 16-bit formats are computed in
+// float, on values that are exact there, and rounded once at the end (an operation whose float
+// result would be rounded twice rounds it to odd first).
 #pragma once
 #include <type_traits>
 
@@ -21,8 +23,12 @@ template <bool brain, bool pairs> struct Short {
     using Value = float;
     using Word = std::uint16_t;
     static constexpr int count = pairs ? 2 * WARP_SIZE : WARP_SIZE;
-    static HALO_INLINE float widen(Word word) { return brain ? float_of_brain(word) : float_of_half(word); }
-    static HALO_INLINE Word narrow(float value) { return brain ? brain_of_float(value) : half_of_float(value); }
+    static HALO_INLINE float widen(Word word) {
+        return brain ? float_of_brain(word) : float_of_half(word);
+    }
+    static HALO_INLINE Word narrow(float value) {
+        return brain ? brain_of_float(value) : half_of_float(value);
+    }
 };
 using Half = Short<false, false>;
 using HalfPair = Short<false, true>;
@@ -30,7 +36,8 @@ using Brain = Short<true, false>;
 using BrainPair = Short<true, true>;
 template <class Format> constexpr bool is_short = sizeof(typename Format::Word) == 2;
 
-// Passes over the values of a warp. They are functions of their own: each is compiled once, not once an operation.
+// Passes over the values of a warp. They are functions of their own: each is compiled once, not
+// once an operation.
 inline HALO_NOINLINE void flush_values(const float* values, float* result) {
     for (int l = 0; l < WARP_SIZE; ++l) result[l] = flushed(values[l]);
 }
@@ -43,13 +50,15 @@ inline HALO_NOINLINE void saturate_values(double* values, int count) {
 inline HALO_NOINLINE void rectify_values(float* values, int count) {
     for (int l = 0; l < count; ++l) values[l] = rectified(values[l]);
 }
-template <class Format> HALO_NOINLINE void widen_values(const std::uint16_t* words, float* result, bool flush) {
+template <class Format>
+HALO_NOINLINE void widen_values(const std::uint16_t* words, float* result, bool flush) {
     for (int l = 0; l < Format::count; ++l) result[l] = Format::widen(words[l]);
     if (flush)    // half: below 2^-14
         for (int l = 0; l < Format::count; ++l)
             if (std::fabs(result[l]) < 0x1p-14f) result[l] = std::copysign(0.0f, result[l]);
 }
-template <class Format> HALO_NOINLINE void narrow_values(const float* values, std::uint16_t* result, bool flush) {
+template <class Format>
+HALO_NOINLINE void narrow_values(const float* values, std::uint16_t* result, bool flush) {
     for (int l = 0; l < Format::count; ++l) result[l] = Format::narrow(values[l]);
     if (flush)
         for (int l = 0; l < Format::count; ++l)
@@ -60,7 +69,8 @@ template <class Format> HALO_NOINLINE void narrow_values(const float* values, st
 template <class Format> class Values {
   public:
     using Value = typename Format::Value;
-    HALO_INLINE Values(const Lanes& w, const Instruction& i, int k) : Values(w, i.operand[k], i.flags) {}
+    HALO_INLINE Values(const Lanes& w, const Instruction& i, int k)
+        : Values(w, i.operand[k], i.flags) {}
     HALO_INLINE Values(const Lanes& w, std::int32_t operand, std::uint32_t flags) {
         values_ = w.at<const Value>(operand);
         if constexpr (is_short<Format>) {
@@ -87,7 +97,8 @@ template <class Format> class Results {
   public:
     using Value = typename Format::Value;
     HALO_INLINE Results(const Lanes& w, const Instruction& i, std::uint32_t lanes)
-        : slot_(w.at<char>(i.operand[0])), flags_(i.flags & (FTZ | SATURATE | RELU)), lanes_(lanes) {
+        : slot_(w.at<char>(i.operand[0])), flags_(i.flags & (FTZ | SATURATE | RELU)),
+          lanes_(lanes) {
         direct_ = !is_short<Format> && flags_ == 0 && lanes == ALL_LANES;
     }
     Results(const Results&) = delete;
@@ -116,14 +127,17 @@ template <class Format> class Results {
     bool direct_;
 };
 
-// A NaN among the operands of a double's operation is passed on, the first one; else an invalid operation makes NAN_64.
+// A NaN among the operands of a double's operation is passed on, the first one; else an invalid
+// operation makes NAN_64.
 template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
     if constexpr (sizeof...(rest) == 0)
         return bits_of<double>(a != a ? bits_of<std::uint64_t>(a) | QUIET_64 : NAN_64);
     else
         return a != a ? bits_of<double>(bits_of<std::uint64_t>(a) | QUIET_64) : first_nan(rest...);
 }
-template <class... Rest> HALO_INLINE float settled(float value, float, Rest...) { return canonical(value); }
+template <class... Rest> HALO_INLINE float settled(float value, float, Rest...) {
+    return canonical(value);
+}
 template <class... Rest> HALO_INLINE double settled(double value, double a, Rest... rest) {
     return value == value ? value : first_nan(a, rest...);
 }
@@ -164,7 +178,8 @@ template <class Format, class Op> void binary(Lanes& w, const Instruction& i, st
     }
     results.finish();
 }
-template <class Format, class Op> void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+template <class Format, class Op>
+void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
     using Value = typename Format::Value;
     const Values<Format> first(w, i, 1), second(w, i, 2), third(w, i, 3);
     Results<Format> results(w, i, lanes);
@@ -174,13 +189,15 @@ template <class Format, class Op> void ternary(Lanes& w, const Instruction& i, s
         if (i.flags & ROUND_MASK) {
             const RoundingMode mode(i.flags);
             for (int l = 0; l < Format::count; ++l) {
-                volatile Value x = a[l], y = b[l], z = c[l], result = Op::in_mode(Value(x), Value(y), Value(z));
+                volatile Value x = a[l], y = b[l], z = c[l],
+                               result = Op::in_mode(Value(x), Value(y), Value(z));
                 d[l] = settled(Value(result), a[l], b[l], c[l]);
             }
             return results.finish();
         }
     }
     HALO_INDEPENDENT
-    for (int l = 0; l < Format::count; ++l) d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
+    for (int l = 0; l < Format::count; ++l)
+        d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
     results.finish();
 }

@@ -5,6 +5,8 @@
 // neighbours, what fits into a register of 32 bits (a float accumulator: two registers; TF32 and double: one element).
 #pragma once
 
+namespace spread {
+
 enum class Use { A, B, SUM };
 struct Place { int row, column; };    // of A: m, k; of B: k, n; of the sum: m, n
 
@@ -31,3 +33,5 @@ struct Spread {
         return use == Use::B || transposed ? Place{b, a} : Place{a, b};
     }
 };
+
+}    // namespace spread

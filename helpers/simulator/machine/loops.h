@@ -1,7 +1,8 @@
 // loops.h -- the loops over the lanes of a warp that operations without side effects share
 //
-// all_lanes computes every lane and then keeps the results of those that take part: for cheap operations this is faster than a
-// loop over the lanes, whatever their number, since the compiler makes vectors of it. Dear ones (a division) use each_lane.
+// all_lanes computes every lane and then keeps the results of those that take part: for cheap
+// operations this is faster than a loop over the lanes, whatever their number, since the compiler
+// makes vectors of it. Dear ones (a division) use lane_by_lane.
 #pragma once
 #include "operations.h"
 
@@ -21,18 +22,33 @@ template <class To, class From> HALO_INLINE To bits_of(From value) {
 }
 
 template <int bytes> struct Unsigned;
-template <> struct Unsigned<1> { using type = std::uint8_t; };
-template <> struct Unsigned<2> { using type = std::uint16_t; };
-template <> struct Unsigned<4> { using type = std::uint32_t; };
-template <> struct Unsigned<8> { using type = std::uint64_t; };
+template <> struct Unsigned<1> {
+    using type = std::uint8_t;
+};
+template <> struct Unsigned<2> {
+    using type = std::uint16_t;
+};
+template <> struct Unsigned<4> {
+    using type = std::uint32_t;
+};
+template <> struct Unsigned<8> {
+    using type = std::uint64_t;
+};
 // The same, as a way to read values of any type.
 template <int bytes> struct AnyBits;
-template <> struct AnyBits<2> { typedef std::uint16_t __attribute__((may_alias)) type; };
-template <> struct AnyBits<4> { typedef std::uint32_t __attribute__((may_alias)) type; };
-template <> struct AnyBits<8> { typedef std::uint64_t __attribute__((may_alias)) type; };
+template <> struct AnyBits<2> {
+    typedef std::uint16_t __attribute__((may_alias)) type;
+};
+template <> struct AnyBits<4> {
+    typedef std::uint32_t __attribute__((may_alias)) type;
+};
+template <> struct AnyBits<8> {
+    typedef std::uint64_t __attribute__((may_alias)) type;
+};
 
 // result[l] = values[l] for the lanes that take part.
-template <int bytes> HALO_NOINLINE void keep_bits(void* result, const void* values, std::uint32_t lanes) {
+template <int bytes>
+HALO_NOINLINE void keep_bits(void* result, const void* values, std::uint32_t lanes) {
     using Bits = typename AnyBits<bytes>::type;
     Bits* out = static_cast<Bits*>(result);
     const Bits* in = static_cast<const Bits*>(values);
@@ -53,6 +69,13 @@ template <class T, class F> HALO_INLINE void all_lanes(T* result, std::uint32_t 
     if (lanes != ALL_LANES) keep(result, spare, lanes);
 }
 
+template <class T, class F> HALO_INLINE void lane_by_lane(T* result, std::uint32_t lanes, F f) {
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        result[l] = f(l);
+    }
+}
+
 // One bit a lane, of all lanes.
 template <class F> HALO_INLINE std::uint32_t bits_where(F f) {
     std::uint32_t bits = 0;
@@ -67,10 +90,14 @@ HALO_INLINE void keep_predicate(std::uint32_t& result, std::uint32_t bits, std::
 template <class T> HALO_INLINE const T* source(const Lanes& w, const Instruction& i, int k) {
     return w.at<const T>(i.operand[k]);
 }
-template <class T> HALO_INLINE T* result_of(const Lanes& w, const Instruction& i) { return w.at<T>(i.operand[0]); }
+template <class T> HALO_INLINE T* result_of(const Lanes& w, const Instruction& i) {
+    return w.at<T>(i.operand[0]);
+}
 
 // Registration. Names are put together out of line: there are thousands.
-HALO_NOINLINE inline void add_operation(const std::string& name, Operation run) { operations().push_back({name, run}); }
+HALO_NOINLINE inline void add_operation(const std::string& name, Operation run) {
+    operations().push_back({name, run});
+}
 HALO_NOINLINE inline void add_operation(const char* name, const char* type, Operation run) {
     operations().push_back({std::string(name) + "." + type, run});
 }

@@ -1,15 +1,12 @@
 // matrices.cpp -- matrices between memory and the registers of a warp: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store
 //
-// Requests are what compute capability 9.0 makes. ldmatrix and stmatrix: one, of 16 bytes a lane, a matrix being eight of them. wmma: one
-// for each register, of neighbouring elements; where the matrix lies the other way round, elements of 16 bits still go in pairs
-// (the lanes exchange them), others one by one.
+// Requests are what compute capability 9.0 makes. ldmatrix and stmatrix: one, of 16 bytes a lane, a matrix being eight of them.
+// wmma: one for each register, of neighbouring elements; where the matrix lies the other way round, elements of 16 bits still go
+// in pairs (the lanes exchange them), others one by one.
 #include <cstring>
 
 #include "async_parts.h"
-
-namespace spread {
 #include "fragments.h"
-}
 
 namespace {
 
@@ -25,7 +22,8 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text) {
 }
 bool all_lanes_take_part(Worker& w, Warp& warp, uint32_t lanes, int32_t pc) {
     if (lanes == ALL_LANES) return true;
-    return refuse(w, warp, __builtin_ctz(lanes), pc, "executes an instruction of the whole warp (matrices) without all of its 32 lanes");
+    const char* text = "executes an instruction of the whole warp (matrices) without all of its 32 lanes";
+    return refuse(w, warp, __builtin_ctz(lanes), pc, text);
 }
 template <class T> T read(uint64_t address) {
     T value;
@@ -168,14 +166,16 @@ bool find_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const 
     const int rows = form.use == B ? form.k : form.m, columns = form.use == A ? form.k : form.n;
     matrix.start = address_at(w, warp, i, address, 0, i.space == SHARED_SPACE);
     matrix.stride = strides != nullptr ? strides[0] : static_cast<uint64_t>(matrix.by_rows ? columns : rows);
-    if (matrix.start % 32 != 0) return refuse(w, warp, 0, pc, "gives wmma a matrix at an address that is not a multiple of 32 bytes");
+    if (matrix.start % 32 != 0)
+        return refuse(w, warp, 0, pc, "gives wmma a matrix at an address that is not a multiple of 32 bytes");
     if (matrix.stride * uint64_t(form.bits) % 128 != 0)
         return refuse(w, warp, 0, pc, "gives wmma a matrix whose rows are not multiples of 16 bytes apart");
     return true;
 }
 
 // The requests of a load or a store. along: memory runs along the elements that a register holds.
-bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const Cells& cells, const Matrix& matrix, bool along, Access access) {
+bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const Cells& cells, const Matrix& matrix, bool along,
+                    Access access) {
     const int per_request = !along && form.bits != 16 ? 1 : form.bits >= 32 ? form.together() : form.per_register();
     const uint32_t size = static_cast<uint32_t>(per_request * form.bits + 7) / 8;
     const int elements = form.distinct() * form.per_register();
@@ -221,7 +221,8 @@ void store_register(const uint32_t* from, const uint64_t* to, int bits, bool alo
         }
 }
 
-bool move_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form, const Cells& cells, bool by_rows, bool loads) {
+bool move_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form, const Cells& cells, bool by_rows,
+                 bool loads) {
     Matrix matrix{0, 0, by_rows};
     if (!find_matrix(w, warp, i, pc, form, loads ? form.count() : 0, matrix)) return false;
     const bool along = runs_along(form, by_rows);
@@ -275,15 +276,20 @@ template <int... k> void add_wmma(NamedMachineOperations& all, std::integer_sequ
 }    // namespace
 
 void add_matrix_operations(NamedMachineOperations& all) {
-    for (const char* space : {"", ".shared"}) {
-        const std::string tail = std::string(space) + ".b16";
-        all.emplace_back("ldmatrix.m8n8.x1" + tail, load<1, false>), all.emplace_back("ldmatrix.m8n8.x1.trans" + tail, load<1, true>);
-        all.emplace_back("ldmatrix.m8n8.x2" + tail, load<2, false>), all.emplace_back("ldmatrix.m8n8.x2.trans" + tail, load<2, true>);
-        all.emplace_back("ldmatrix.m8n8.x4" + tail, load<4, false>), all.emplace_back("ldmatrix.m8n8.x4.trans" + tail, load<4, true>);
-        all.emplace_back("stmatrix.m8n8.x1" + tail, store<1, false>), all.emplace_back("stmatrix.m8n8.x1.trans" + tail, store<1, true>);
-        all.emplace_back("stmatrix.m8n8.x2" + tail, store<2, false>), all.emplace_back("stmatrix.m8n8.x2.trans" + tail, store<2, true>);
-        all.emplace_back("stmatrix.m8n8.x4" + tail, store<4, false>), all.emplace_back("stmatrix.m8n8.x4.trans" + tail, store<4, true>);
-    }
+    static const struct {
+        const char* count;
+        MachineOperation load, load_transposed, store, store_transposed;
+    } sizes[] = {
+        {"x1", load<1, false>, load<1, true>, store<1, false>, store<1, true>},
+        {"x2", load<2, false>, load<2, true>, store<2, false>, store<2, true>},
+        {"x4", load<4, false>, load<4, true>, store<4, false>, store<4, true>},
+    };
+    for (const auto& one : sizes)
+        for (const char* tail : {".b16", ".shared.b16"}) {
+            const std::string rest = std::string("matrix.m8n8.") + one.count;
+            all.emplace_back("ld" + rest + tail, one.load), all.emplace_back("ld" + rest + ".trans" + tail, one.load_transposed);
+            all.emplace_back("st" + rest + tail, one.store), all.emplace_back("st" + rest + ".trans" + tail, one.store_transposed);
+        }
     all.emplace_back("movmatrix.m8n8.trans.b16", transpose);
     add_wmma(all, std::make_integer_sequence<int, form_count>());
 }

@@ -19,7 +19,7 @@ constexpr uint32_t patience = 1u << 20;    // waits in a row without any progres
 constexpr uint32_t phase_bits = 23;
 
 uint64_t mark_of(uint64_t address) { return 0x6D62617272696572ull ^ address << 20; }
-uint32_t name_of(const Worker& w, uint64_t address) { return static_cast<uint32_t>(address - window_of(w)) / 8 + 1 & 0xFFFFF; }
+uint32_t name_of(const Worker& w, uint64_t address) { return (static_cast<uint32_t>(address - window_of(w)) / 8 + 1) & 0xFFFFF; }
 uint64_t state_of(const Worker& w, uint64_t address, const Mbarrier& barrier) {
     return (uint64_t(barrier.phase) & ((1u << phase_bits) - 1)) << 40 | uint64_t(name_of(w, address)) << 20 | barrier.pending;
 }
@@ -52,7 +52,7 @@ bool init(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         if (region != nullptr && !region->is_shared()) return refuse(w, warp, lane, pc, "makes an mbarrier outside shared memory");
         if (!observe_lane(w, warp, lane, pc, address, 8, STORE)) return false;
         if (count == 0 || count > most_arrivals)
-            return refuse(w, warp, lane, pc, count == 0 ? "makes an mbarrier of 0 arrivals" : "makes an mbarrier of 2^20 arrivals or more");
+            return refuse(w, warp, lane, pc, "makes an mbarrier of 0 arrivals, or of 2^20 or more");
         if (w.async.barriers.count(address))
             return refuse(w, warp, lane, pc, "makes an mbarrier where one is already: mbarrier.inval comes first");
         Mbarrier& barrier = w.async.barriers[address];
@@ -73,7 +73,8 @@ bool invalidate(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_
             if (copy.to_shared && copy.barrier == address)
                 return refuse(w, warp, lane, pc, "ends an mbarrier that a bulk copy on its way still needs");
         for (const DeferredArrival& one : w.async.deferred)
-            if (one.barrier == address) return refuse(w, warp, lane, pc, "ends an mbarrier at which a cp.async on its way still arrives");
+            if (one.barrier == address)
+                return refuse(w, warp, lane, pc, "ends an mbarrier at which a cp.async on its way still arrives");
         w.async.barriers.erase(address);
         w.async.former.push_back(address);
     }
@@ -111,7 +112,8 @@ template <Form form, bool drops> bool arrive(Worker& w, Warp& warp, const Instru
         Mbarrier* barrier = mbarrier_at(w, warp, lane, pc, address);
         if (barrier == nullptr) return false;
         const uint64_t state = state_of(w, address, *barrier);
-        if (count == 0 || count > most_arrivals) return refuse(w, warp, lane, pc, "arrives 0 times, or 2^20 times or more, at an mbarrier");
+        if (count == 0 || count > most_arrivals)
+            return refuse(w, warp, lane, pc, "arrives 0 times, or 2^20 times or more, at an mbarrier");
         if (form == NO_COMPLETE && count >= barrier->pending)
             return refuse(w, warp, lane, pc, "ends the phase of an mbarrier by an arrival that says it does not (.noComplete)");
         if (form == EXPECT_TX && !count_bytes(w, warp, lane, pc, *barrier, numbers[lane])) return false;
@@ -131,14 +133,15 @@ template <int sign> bool transaction(Worker& w, Warp& warp, const Instruction& i
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         Mbarrier* barrier = mbarrier_at(w, warp, lane, pc, barrier_address(w, warp, i, 0, lane));
-        if (barrier == nullptr || !count_bytes(w, warp, lane, pc, *barrier, sign * int64_t(warp.nth<uint32_t>(i, 1)[lane]))) return false;
+        const int64_t bytes = warp.nth<uint32_t>(i, 1)[lane];
+        if (barrier == nullptr || !count_bytes(w, warp, lane, pc, *barrier, sign * bytes)) return false;
         if (sign < 0) end_phase(*barrier);
     }
     return true;
 }
 
-// The mbarrier's object gets an arrival when the copies that this thread has sent off by cp.async are there. Without .noinc the phase
-// waits for it beside those that were agreed.
+// The mbarrier gets an arrival when the copies that this thread has sent off by cp.async are there. Without .noinc the phase waits
+// for it beside those that were agreed.
 template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -150,7 +153,7 @@ template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instructi
             return refuse(w, warp, lane, pc, "makes an mbarrier wait for 2^20 arrivals or more");
         if (!counted) barrier->pending += 1;
         DeferredArrival one;
-        one.barrier = address, one.thread = warp.thread(lane), one.number = w.async.copies;
+        one.barrier = address, one.thread = warp.thread(lane), one.number = w.async.copies, one.pc = pc;
         w.async.deferred.push_back(one);
     }
     return true;
@@ -160,8 +163,8 @@ template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instructi
 
 void tell_of_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
     char text[128];
-    std::snprintf(text, sizeof text, "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing", barrier.pending,
-                  barrier.count, static_cast<long long>(barrier.bytes));
+    std::snprintf(text, sizeof text, "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
+                  barrier.pending, barrier.count, static_cast<long long>(barrier.bytes));
     w.fault(warp, lane, pc, FAULT, text);
 }
 
@@ -211,7 +214,8 @@ Mbarrier* mbarrier_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t addr
     if (found == w.async.barriers.end()) {
         const auto& former = w.async.former;
         const bool ended = std::find(former.begin(), former.end(), address) != former.end();
-        refuse(w, warp, lane, pc, ended ? "uses an mbarrier after mbarrier.inval" : "uses an mbarrier that no mbarrier.init has made");
+        const char* text = ended ? "uses an mbarrier after mbarrier.inval" : "uses an mbarrier that no mbarrier.init has made";
+        refuse(w, warp, lane, pc, text);
         return nullptr;
     }
     if (!observe_lane(w, warp, lane, pc, address, 8, ATOMIC)) return nullptr;
@@ -270,7 +274,7 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
         if (!good) return false;
         copied(one.thread);
         w.async.fruitless = 0;
-        if (barrier.pending == 0) return refuse(w, warp, lane, 0, "arrives by cp.async at an mbarrier that waits for no arrival");
+        if (barrier.pending == 0) return refuse(w, warp, lane, one.pc, "arrives by cp.async at an mbarrier that waits for no arrival");
         barrier.pending -= 1;
         end_phase(barrier);
     }
@@ -282,8 +286,8 @@ void add_mbarrier_operations(NamedMachineOperations& all) {
         {"init", init}, {"inval", invalidate}, {"arrive", arrive<PLAIN, false>}, {"arrive.noComplete", arrive<NO_COMPLETE, false>},
         {"arrive.expect_tx", arrive<EXPECT_TX, false>}, {"arrive_drop", arrive<PLAIN, true>},
         {"arrive_drop.noComplete", arrive<NO_COMPLETE, true>}, {"arrive_drop.expect_tx", arrive<EXPECT_TX, true>},
-        {"expect_tx", transaction<1>}, {"complete_tx", transaction<-1>}, {"test_wait", wait<false>}, {"test_wait.parity", wait<true>},
-        {"try_wait", wait<false>}, {"try_wait.parity", wait<true>},
+        {"expect_tx", transaction<1>}, {"complete_tx", transaction<-1>}, {"test_wait", wait<false>},
+        {"test_wait.parity", wait<true>}, {"try_wait", wait<false>}, {"try_wait.parity", wait<true>},
     };
     for (const char* space : {"", ".shared", ".cluster"}) {
         for (const auto& [verb, run] : verbs) all.emplace_back(std::string("mbarrier.") + verb + space + ".b64", run);

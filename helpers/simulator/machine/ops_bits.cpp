@@ -36,7 +36,9 @@ struct Reversed {
     }
 };
 struct Ones {
-    template <class T> static HALO_INLINE uint32_t of(T a) { return static_cast<uint32_t>(__builtin_popcountll(a)); }
+    template <class T> static HALO_INLINE uint32_t of(T a) {
+        return static_cast<uint32_t>(__builtin_popcountll(a));
+    }
 };
 struct LeadingZeros {
     template <class T> static HALO_INLINE uint32_t of(T a) {
@@ -45,7 +47,8 @@ struct LeadingZeros {
     }
 };
 
-template <class T, class Result, class Op> void unary(Lanes& w, const Instruction& i, uint32_t lanes) {
+template <class T, class Result, class Op>
+void unary(Lanes& w, const Instruction& i, uint32_t lanes) {
     const T* a = source<T>(w, i, 1);
     all_lanes(result_of<Result>(w, i), lanes, [=](int l) { return Op::template of<T>(a[l]); });
 }
@@ -72,7 +75,8 @@ struct Right {
     template <class T> static HALO_INLINE T of(T a, uint32_t n) {
         constexpr uint32_t bits = 8 * sizeof(T);
         return T(-1) < T(0) ? static_cast<T>(a >> (n < bits ? n : bits - 1))
-                            : n < bits ? static_cast<T>(a >> (n & (bits - 1))) : T(0);
+               : n < bits   ? static_cast<T>(a >> (n & (bits - 1)))
+                            : T(0);
     }
 };
 template <class T, class Op> void shift(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -82,7 +86,8 @@ template <class T, class Op> void shift(Lanes& w, const Instruction& i, uint32_t
 }
 // shf: the pair b:a is shifted; .l keeps the upper half, .r the lower.
 template <bool left> void funnel_shift(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2), *c = source<uint32_t>(w, i, 3);
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
     const bool wrap = i.flags & WRAP;
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
         const uint32_t n = wrap ? c[l] & 31 : c[l] < 32 ? c[l] : 32;
@@ -108,13 +113,15 @@ struct Table {
     }
 };
 void lop3(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2), *c = source<uint32_t>(w, i, 3);
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
     const Table table(*source<uint32_t>(w, i, 4));
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) { return table.of(a[l], b[l], c[l]); });
 }
 // lop3.or.b32 d|p, a, b, c, table, q: p is whether d has a bit set, or q (and: and q).
 template <class Op> void lop3_predicate(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 2), *b = source<uint32_t>(w, i, 3), *c = source<uint32_t>(w, i, 4);
+    const uint32_t *a = source<uint32_t>(w, i, 2), *b = source<uint32_t>(w, i, 3),
+                   *c = source<uint32_t>(w, i, 4);
     const Table table(*source<uint32_t>(w, i, 5));
     uint32_t results[WARP_SIZE];
     for (int l = 0; l < WARP_SIZE; ++l) results[l] = table.of(a[l], b[l], c[l]);
@@ -124,7 +131,8 @@ template <class Op> void lop3_predicate(Lanes& w, const Instruction& i, uint32_t
     if (i.operand[1] != -1) keep_predicate(w.predicate(i.operand[1]), both, lanes);
 }
 
-// The position of the highest bit that is set (of a negative number: clear), or ~0; .shiftamt: by how much to shift it to the top.
+// The position of the highest bit that is set (of a negative number: clear), or ~0; .shiftamt: by
+// how much to shift it to the top.
 template <class T> void find_highest(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Word = typename Unsigned<sizeof(T)>::type;
     const T* a = source<T>(w, i, 1);
@@ -147,9 +155,12 @@ template <class T> void extract_field(Lanes& w, const Instruction& i, uint32_t l
         const Word fill = is_signed ? Word(0) - (a[l] >> last & 1) : Word(0);
         const Word value = position <= top ? a[l] >> (position & top) : fill;
         const Word mask = length <= top ? (Word(1) << (length & top)) - 1 : ~Word(0);
-        const Word kept = position + length > top && position <= top && is_signed
-                              ? (top + 1 - position <= top ? (Word(1) << ((top + 1 - position) & top)) - 1 : ~Word(0)) & mask
-                              : mask;
+        const Word kept =
+            position + length > top && position <= top && is_signed
+                ? (top + 1 - position <= top ? (Word(1) << ((top + 1 - position) & top)) - 1
+                                             : ~Word(0)) &
+                      mask
+                : mask;
         return (value & kept) | (fill & ~kept);
     });
 }
@@ -170,7 +181,8 @@ void bit_mask(Lanes& w, const Instruction& i, uint32_t lanes) {
     const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2);
     const bool wrap = i.flags & WRAP;
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
-        const uint32_t from = wrap ? a[l] & 31 : std::min(a[l], 32u), count = wrap ? b[l] & 31 : std::min(b[l], 32u);
+        const uint32_t from = wrap ? a[l] & 31 : std::min(a[l], 32u),
+                       count = wrap ? b[l] & 31 : std::min(b[l], 32u);
         return static_cast<uint32_t>(((uint64_t(1) << count) - 1) << from);
     });
 }
@@ -181,7 +193,8 @@ template <bool with_sign> void extend_low_bits(Lanes& w, const Instruction& i, u
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
         const uint32_t count = wrap ? b[l] & 31 : std::min(b[l], 32u), shift = (32 - count) & 31;
         const uint32_t top = a[l] << shift;
-        const uint32_t value = with_sign ? static_cast<uint32_t>(static_cast<int32_t>(top) >> shift) : top >> shift;
+        const uint32_t value =
+            with_sign ? static_cast<uint32_t>(static_cast<int32_t>(top) >> shift) : top >> shift;
         return count == 0 ? 0 : value;
     });
 }
@@ -189,7 +202,7 @@ template <bool with_sign> void extend_low_bits(Lanes& w, const Instruction& i, u
 void find_nth_set(Lanes& w, const Instruction& i, uint32_t lanes) {
     const uint32_t *mask = source<uint32_t>(w, i, 1), *base = source<uint32_t>(w, i, 2);
     const int32_t* offset = source<int32_t>(w, i, 3);
-    each_lane(result_of<uint32_t>(w, i), lanes, [=](int l) {
+    lane_by_lane(result_of<uint32_t>(w, i), lanes, [=](int l) {
         const int step = offset[l] < 0 ? -1 : 1;
         int64_t left = offset[l] < 0 ? -int64_t(offset[l]) : std::max<int64_t>(offset[l], 1);
         for (int64_t at = base[l]; at >= 0 && at < 32; at += step) {
@@ -200,8 +213,18 @@ void find_nth_set(Lanes& w, const Instruction& i, uint32_t lanes) {
     });
 }
 
-HALO_INLINE uint32_t byte_of(uint64_t bytes, uint32_t index) { return static_cast<uint32_t>(bytes >> 8 * index) & 0xFF; }
-enum class Permute { BY_NIBBLES, FORWARD, BACKWARD, REPLICATE_8, CLAMP_LEFT, CLAMP_RIGHT, REPLICATE_16 };
+HALO_INLINE uint32_t byte_of(uint64_t bytes, uint32_t index) {
+    return static_cast<uint32_t>(bytes >> 8 * index) & 0xFF;
+}
+enum class Permute {
+    BY_NIBBLES,
+    FORWARD,
+    BACKWARD,
+    REPLICATE_8,
+    CLAMP_LEFT,
+    CLAMP_RIGHT,
+    REPLICATE_16
+};
 // Which of the 8 bytes of b:a goes to byte k.
 template <Permute mode> HALO_INLINE uint32_t permuted_index(uint32_t selector, uint32_t k) {
     const uint32_t s = selector & 3;
@@ -213,7 +236,8 @@ template <Permute mode> HALO_INLINE uint32_t permuted_index(uint32_t selector, u
     return (s & 1) * 2 + (k & 1);
 }
 template <Permute mode> void permute_bytes(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2), *c = source<uint32_t>(w, i, 3);
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
         const uint64_t bytes = static_cast<uint64_t>(b[l]) << 32 | a[l];
         uint32_t result = 0;
@@ -233,20 +257,25 @@ template <Permute mode> void permute_bytes(Lanes& w, const Instruction& i, uint3
 
 // dp4a, dp2a: bytes of b with bytes, or halves, of a.
 template <class A, class B> HALO_INLINE uint32_t product(uint32_t a, uint32_t b) {
-    return static_cast<uint32_t>(static_cast<int32_t>(static_cast<A>(a)) * static_cast<int32_t>(static_cast<B>(b)));
+    return static_cast<uint32_t>(static_cast<int32_t>(static_cast<A>(a)) *
+                                 static_cast<int32_t>(static_cast<B>(b)));
 }
 template <class A, class B> void dot_of_bytes(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2), *c = source<uint32_t>(w, i, 3);
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
         uint32_t sum = c[l];
         for (int k = 0; k < 32; k += 8) sum += product<A, B>(a[l] >> k, b[l] >> k);
         return sum;
     });
 }
-template <class A, class B, int first> void dot_of_halves(Lanes& w, const Instruction& i, uint32_t lanes) {
-    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2), *c = source<uint32_t>(w, i, 3);
+template <class A, class B, int first>
+void dot_of_halves(Lanes& w, const Instruction& i, uint32_t lanes) {
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
-        return c[l] + product<A, B>(a[l], b[l] >> first) + product<A, B>(a[l] >> 16, b[l] >> (first + 8));
+        return c[l] + product<A, B>(a[l], b[l] >> first) +
+               product<A, B>(a[l] >> 16, b[l] >> (first + 8));
     });
 }
 
@@ -289,7 +318,8 @@ const bool registered = [] {
     of_each_width<And>("and"), of_each_width<Or>("or"), of_each_width<ExclusiveOr>("xor");
     of_each_width_alone<Not>("not"), of_each_width_alone<LogicalNot>("cnot");
     add_operation("not.pred", not_predicate);
-    shifts<uint16_t, std::int16_t>("16"), shifts<uint32_t, int32_t>("32"), shifts<uint64_t, int64_t>("64");
+    shifts<uint16_t, std::int16_t>("16"), shifts<uint32_t, int32_t>("32"),
+        shifts<uint64_t, int64_t>("64");
     fields<uint32_t, int32_t>("32"), fields<uint64_t, int64_t>("64");
     add_operation("shf.l.b32", funnel_shift<true>);
     add_operation("shf.r.b32", funnel_shift<false>);
@@ -312,7 +342,8 @@ const bool registered = [] {
     dots<Byte, Byte>("u32.u32"), dots<Byte, SignedByte>("u32.s32");
     dots<SignedByte, Byte>("s32.u32"), dots<SignedByte, SignedByte>("s32.s32");
     dots_of_halves<uint16_t, Byte>("u32.u32"), dots_of_halves<uint16_t, SignedByte>("u32.s32");
-    dots_of_halves<std::int16_t, Byte>("s32.u32"), dots_of_halves<std::int16_t, SignedByte>("s32.s32");
+    dots_of_halves<std::int16_t, Byte>("s32.u32"),
+        dots_of_halves<std::int16_t, SignedByte>("s32.s32");
     return true;
 }();
 

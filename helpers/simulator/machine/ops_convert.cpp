@@ -14,14 +14,17 @@ using std::uint32_t;
 using std::uint64_t;
 
 // The type of an integer's slot.
-template <class T> using Slot = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, std::int16_t, uint16_t>, T>;
+template <class T> using Slot =
+    std::conditional_t<sizeof(T) == 1,
+                       std::conditional_t<std::is_signed_v<T>, std::int16_t, uint16_t>, T>;
 
 template <class To, class From> void integers(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Source = std::numeric_limits<From>;
     using Target = std::numeric_limits<To>;
     // The limits of both types, as numbers of the source's.
     const bool clamp = i.flags & SATURATE;
-    constexpr bool more_below = std::is_signed_v<From> && (!std::is_signed_v<To> || Source::digits > Target::digits);
+    constexpr bool more_below =
+        std::is_signed_v<From> && (!std::is_signed_v<To> || Source::digits > Target::digits);
     constexpr bool more_above = Source::digits > Target::digits;
     const From low = clamp && more_below ? static_cast<From>(Target::min()) : Source::min();
     const From high = clamp && more_above ? static_cast<From>(Target::max()) : Source::max();
@@ -32,7 +35,8 @@ template <class To, class From> void integers(Lanes& w, const Instruction& i, ui
     });
 }
 
-// Integers to floating point: rounded once. 64-bit integers go to 16-bit formats over a double rounded to odd.
+// Integers to floating point: rounded once. 64-bit integers go to 16-bit formats over a double
+// rounded to odd.
 HALO_INLINE double odd_double(uint64_t value) {
     // Rounded to odd by joining the low bits where the number needs more than 53.
     const int excess = value >> 53 == 0 ? 0 : 11 - __builtin_clzll(value);
@@ -60,10 +64,11 @@ template <class Float, class From> void to_float(Lanes& w, const Instruction& i,
 template <bool brain, class From> void to_short(Lanes& w, const Instruction& i, uint32_t lanes) {
     const Slot<From>* a = source<Slot<From>>(w, i, 1);
     const Narrow& format = brain ? BRAIN_BITS : HALF_BITS;
-    each_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
+    lane_by_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
         const From value = static_cast<From>(a[l]);
         const bool negative = std::is_signed_v<From> && value < 0;
-        const double size = odd_double(negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
+        const double size =
+            odd_double(negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
         double given = negative ? -size : size;
         if (i.flags & SATURATE) given = saturated(given);
         return static_cast<uint16_t>(narrowed(given, format, i.flags & ROUND_MASK));
@@ -73,17 +78,19 @@ template <bool brain, class From> void to_short(Lanes& w, const Instruction& i, 
 // A whole number next to `value`: .rni .rzi .rmi .rpi. Its sign is that of `value`.
 template <class Float> HALO_INLINE Float whole(Float value, uint32_t mode) {
     switch (mode & ROUND_MASK) {
-        case ROUND_ZERO: return std::trunc(value);
-        case ROUND_DOWN: return std::floor(value);
-        case ROUND_UP: return std::ceil(value);
-        default: return std::nearbyint(value);
+    case ROUND_ZERO: return std::trunc(value);
+    case ROUND_DOWN: return std::floor(value);
+    case ROUND_UP: return std::ceil(value);
+    default: return std::nearbyint(value);
     }
 }
-// Out of range goes to the end of the range. A NaN gives zero; where 64 bits are on one side (f64 or a 64-bit integer), the
-// highest bit alone.
+// Out of range goes to the end of the range. A NaN gives zero; where 64 bits are on one side (f64
+// or a 64-bit integer), the highest bit alone.
 template <class To, class Float> HALO_INLINE To to_integer(Float value, bool wide) {
-    // 2 to the number of bits, without the sign's: the first number above the range. Exact in any format.
-    constexpr Float beyond = static_cast<Float>(uint64_t(1) << (std::numeric_limits<To>::digits - 1)) * Float(2);
+    // 2 to the number of bits, without the sign's: the first number above the range. Exact in any
+    // format.
+    constexpr Float beyond =
+        static_cast<Float>(uint64_t(1) << (std::numeric_limits<To>::digits - 1)) * Float(2);
     constexpr Float lowest = std::is_signed_v<To> ? -beyond : Float(0);
     const To top = static_cast<To>(typename Unsigned<sizeof(To)>::type(1) << (8 * sizeof(To) - 1));
     if (value != value) return wide ? top : To(0);
@@ -91,31 +98,38 @@ template <class To, class Float> HALO_INLINE To to_integer(Float value, bool wid
     if (value <= lowest) return std::numeric_limits<To>::min();
     return static_cast<To>(value);
 }
-template <class To, class Value>
-HALO_NOINLINE void put_integers(Lanes& w, const Instruction& i, uint32_t lanes, const Value* values) {
+template <class To, class Value> HALO_NOINLINE void put_integers(Lanes& w, const Instruction& i,
+                                                                 uint32_t lanes,
+                                                                 const Value* values) {
     constexpr bool wide = sizeof(To) == 8 || std::is_same_v<Value, double>;
-    all_lanes(result_of<Slot<To>>(w, i), lanes, [=](int l) -> Slot<To> { return to_integer<To>(values[l], wide); });
+    all_lanes(result_of<Slot<To>>(w, i), lanes,
+              [=](int l) -> Slot<To> { return to_integer<To>(values[l], wide); });
 }
-template <class Value> HALO_NOINLINE void round_to_whole(const Value* values, Value* result, uint32_t mode) {
+template <class Value>
+HALO_NOINLINE void round_to_whole(const Value* values, Value* result, uint32_t mode) {
     for (int l = 0; l < WARP_SIZE; ++l) result[l] = whole(values[l], mode);
 }
 template <class To, class Format> void from_float(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Value = typename Format::Value;
     const Values<Format> first(w, i, 1);
     // Truncation is what a conversion in C++ does.
-    if ((i.flags & ROUND_MASK) == ROUND_ZERO) return put_integers<To, Value>(w, i, lanes, first.get());
+    if ((i.flags & ROUND_MASK) == ROUND_ZERO)
+        return put_integers<To, Value>(w, i, lanes, first.get());
     alignas(64) Value values[WARP_SIZE];
     round_to_whole(first.get(), values, i.flags & ROUND_MASK);
     put_integers<To, Value>(w, i, lanes, values);
 }
 
 // Floating point to floating point, through values that are exact.
-template <class Format> HALO_INLINE void put_values(Lanes& w, const Instruction& i, uint32_t lanes, double* values) {
+template <class Format>
+HALO_INLINE void put_values(Lanes& w, const Instruction& i, uint32_t lanes, double* values) {
     const uint32_t flags = i.flags;
     if (flags & SATURATE) saturate_values(values, WARP_SIZE);
     if constexpr (std::is_same_v<Format, Double>) {
         alignas(64) uint64_t bits[WARP_SIZE];
-        for (int l = 0; l < WARP_SIZE; ++l) bits[l] = values[l] == values[l] ? bits_of<uint64_t>(values[l]) : bits_of<uint64_t>(values[l]) | QUIET_64;
+        for (int l = 0; l < WARP_SIZE; ++l)
+            bits[l] = values[l] == values[l] ? bits_of<uint64_t>(values[l])
+                                             : bits_of<uint64_t>(values[l]) | QUIET_64;
         keep(result_of<uint64_t>(w, i), bits, lanes);
     } else if constexpr (std::is_same_v<Format, Single>) {
         alignas(64) float results[WARP_SIZE];
@@ -127,7 +141,8 @@ template <class Format> HALO_INLINE void put_values(Lanes& w, const Instruction&
                 results[l] = canonical(result);
             }
         } else {
-            for (int l = 0; l < WARP_SIZE; ++l) results[l] = canonical(static_cast<float>(values[l]));
+            for (int l = 0; l < WARP_SIZE; ++l)
+                results[l] = canonical(static_cast<float>(values[l]));
         }
         if (flags & RELU) rectify_values(results, WARP_SIZE);
         if (flags & FTZ) flush_values(results, results);
@@ -137,7 +152,8 @@ template <class Format> HALO_INLINE void put_values(Lanes& w, const Instruction&
         const uint32_t mode = flags & ROUND_INTEGER ? flags & ~ROUND_MASK : flags;
         if (mode & (ROUND_MASK | RELU | SATFINITE)) {
             const Narrow& format = std::is_same_v<Format, Brain> ? BRAIN_BITS : HALF_BITS;
-            for (int l = 0; l < WARP_SIZE; ++l) words[l] = static_cast<uint16_t>(narrowed(values[l], format, mode));
+            for (int l = 0; l < WARP_SIZE; ++l)
+                words[l] = static_cast<uint16_t>(narrowed(values[l], format, mode));
         } else {
             for (int l = 0; l < WARP_SIZE; ++l) words[l] = Format::narrow(odd_float(values[l]));
         }
@@ -157,12 +173,14 @@ template <class To, class From> void floats(Lanes& w, const Instruction& i, uint
 }
 // The usual ones without a detour: nothing but rounding to the nearest.
 void half_of_single(Lanes& w, const Instruction& i, uint32_t lanes) {
-    if (i.flags & (ROUND_MASK | FTZ | SATURATE | RELU | SATFINITE)) return floats<Half, Single>(w, i, lanes);
+    if (i.flags & (ROUND_MASK | FTZ | SATURATE | RELU | SATFINITE))
+        return floats<Half, Single>(w, i, lanes);
     const float* a = source<float>(w, i, 1);
     all_lanes(result_of<uint16_t>(w, i), lanes, [=](int l) { return half_of_float(a[l]); });
 }
 void brain_of_single(Lanes& w, const Instruction& i, uint32_t lanes) {
-    if (i.flags & (ROUND_MASK | FTZ | SATURATE | RELU | SATFINITE)) return floats<Brain, Single>(w, i, lanes);
+    if (i.flags & (ROUND_MASK | FTZ | SATURATE | RELU | SATFINITE))
+        return floats<Brain, Single>(w, i, lanes);
     const float* a = source<float>(w, i, 1);
     all_lanes(result_of<uint16_t>(w, i), lanes, [=](int l) { return brain_of_float(a[l]); });
 }
@@ -174,7 +192,8 @@ void single_of_half(Lanes& w, const Instruction& i, uint32_t lanes) {
 void single_of_brain(Lanes& w, const Instruction& i, uint32_t lanes) {
     if (i.flags & (SATURATE | RELU | FTZ)) return floats<Single, Brain>(w, i, lanes);
     const uint16_t* a = source<uint16_t>(w, i, 1);
-    all_lanes(result_of<float>(w, i), lanes, [=](int l) { return canonical(float_of_brain(a[l])); });
+    all_lanes(result_of<float>(w, i), lanes,
+              [=](int l) { return canonical(float_of_brain(a[l])); });
 }
 
 // d, a, b: two floats into one register, a above b.
@@ -187,8 +206,9 @@ template <bool brain> void pair_of_singles(Lanes& w, const Instruction& i, uint3
     const float *a = first.get(), *b = second.get();
     const uint32_t flags = i.flags;
     if (flags & (ROUND_MASK | RELU | SATFINITE)) {
-        each_lane(result_of<uint32_t>(w, i), lanes,
-                  [=](int l) { return two_narrowed(a[l], b[l], brain ? BRAIN_BITS : HALF_BITS, flags); });
+        lane_by_lane(result_of<uint32_t>(w, i), lanes, [=](int l) {
+            return two_narrowed(a[l], b[l], brain ? BRAIN_BITS : HALF_BITS, flags);
+        });
     } else {
         all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) {
             const uint32_t high = brain ? brain_of_float(a[l]) : half_of_float(a[l]);
@@ -198,24 +218,29 @@ template <bool brain> void pair_of_singles(Lanes& w, const Instruction& i, uint3
 }
 template <bool e5m2> void bytes_of_singles(Lanes& w, const Instruction& i, uint32_t lanes) {
     const float *a = source<float>(w, i, 1), *b = source<float>(w, i, 2);
-    each_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
-        return static_cast<uint16_t>(two_narrowed(a[l], b[l], e5m2 ? E5M2_BITS : E4M3_BITS, i.flags));
+    lane_by_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
+        return static_cast<uint16_t>(
+            two_narrowed(a[l], b[l], e5m2 ? E5M2_BITS : E4M3_BITS, i.flags));
     });
 }
-template <bool e5m2, bool brain> void bytes_of_pair(Lanes& w, const Instruction& i, uint32_t lanes) {
+template <bool e5m2, bool brain>
+void bytes_of_pair(Lanes& w, const Instruction& i, uint32_t lanes) {
     const uint32_t* a = source<uint32_t>(w, i, 1);
-    each_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
+    lane_by_lane(result_of<uint16_t>(w, i), lanes, [&](int l) {
         const uint16_t high = static_cast<uint16_t>(a[l] >> 16), low = static_cast<uint16_t>(a[l]);
-        return static_cast<uint16_t>(two_narrowed(brain ? float_of_brain(high) : float_of_half(high),
-                                                  brain ? float_of_brain(low) : float_of_half(low),
-                                                  e5m2 ? E5M2_BITS : E4M3_BITS, i.flags));
+        return static_cast<uint16_t>(
+            two_narrowed(brain ? float_of_brain(high) : float_of_half(high),
+                         brain ? float_of_brain(low) : float_of_half(low),
+                         e5m2 ? E5M2_BITS : E4M3_BITS, i.flags));
     });
 }
-template <bool e5m2, bool brain> void pair_of_bytes(Lanes& w, const Instruction& i, uint32_t lanes) {
+template <bool e5m2, bool brain>
+void pair_of_bytes(Lanes& w, const Instruction& i, uint32_t lanes) {
     const uint16_t* a = source<uint16_t>(w, i, 1);
     const Narrow &from = e5m2 ? E5M2_BITS : E4M3_BITS, &to = brain ? BRAIN_BITS : HALF_BITS;
-    each_lane(result_of<uint32_t>(w, i), lanes, [&](int l) {
-        return two_narrowed(widened(a[l] >> 8, from), widened(a[l] & 0xFF, from), to, i.flags & RELU);
+    lane_by_lane(result_of<uint32_t>(w, i), lanes, [&](int l) {
+        return two_narrowed(widened(a[l] >> 8, from), widened(a[l] & 0xFF, from), to,
+                            i.flags & RELU);
     });
 }
 void tf32_of_single(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -223,21 +248,31 @@ void tf32_of_single(Lanes& w, const Instruction& i, uint32_t lanes) {
     all_lanes(result_of<uint32_t>(w, i), lanes, [=](int l) { return tf32_of_float(a[l], flags); });
 }
 
-// cvt.pack d, a, b {, c}: a and b, clamped to `bits` bits, below them what c has there, from its lowest bits on.
-template <int bits, bool with_sign> void pack_integers(Lanes& w, const Instruction& i, uint32_t lanes) {
-    constexpr int64_t low = with_sign ? -(int64_t(1) << (bits - 1)) : 0, high = low + (int64_t(1) << bits) - 1;
+// cvt.pack d, a, b {, c}: a and b, clamped to `bits` bits, below them what c has there, from its
+// lowest bits on.
+template <int bits, bool with_sign>
+void pack_integers(Lanes& w, const Instruction& i, uint32_t lanes) {
+    constexpr int64_t low = with_sign ? -(int64_t(1) << (bits - 1)) : 0,
+                      high = low + (int64_t(1) << bits) - 1;
     constexpr uint32_t mask = (1u << bits) - 1;
     const std::int32_t *a = source<std::int32_t>(w, i, 1), *b = source<std::int32_t>(w, i, 2);
     const uint32_t* c = bits < 16 ? source<uint32_t>(w, i, 3) : nullptr;
-    each_lane(result_of<uint32_t>(w, i), lanes, [=](int l) {
-        const uint32_t upper = static_cast<uint32_t>(a[l] < low ? low : a[l] > high ? high : a[l]) & mask;
-        const uint32_t lower = static_cast<uint32_t>(b[l] < low ? low : b[l] > high ? high : b[l]) & mask;
+    lane_by_lane(result_of<uint32_t>(w, i), lanes, [=](int l) {
+        const uint32_t upper = static_cast<uint32_t>(a[l] < low    ? low
+                                                     : a[l] > high ? high
+                                                                   : a[l]) &
+                               mask;
+        const uint32_t lower = static_cast<uint32_t>(b[l] < low    ? low
+                                                     : b[l] > high ? high
+                                                                   : b[l]) &
+                               mask;
         const uint32_t both = upper << bits | lower;
         return bits < 16 ? c[l] << (2 * bits % 32) | both : both;
     });
 }
 
-template <class From, class... To> void from_integer(const std::string& from, const char* const (&names)[8]) {
+template <class From, class... To>
+void from_integer(const std::string& from, const char* const (&names)[8]) {
     int k = 0;
     (add_operation(std::string("cvt.") + names[k++] + "." + from, integers<To, From>), ...);
     add_operation("cvt.f32." + from, to_float<float, From>);
@@ -245,7 +280,8 @@ template <class From, class... To> void from_integer(const std::string& from, co
     add_operation("cvt.f16." + from, to_short<false, From>);
     add_operation("cvt.bf16." + from, to_short<true, From>);
 }
-template <class Format, class... To> void from_format(const std::string& from, const char* const (&names)[8]) {
+template <class Format, class... To>
+void from_format(const std::string& from, const char* const (&names)[8]) {
     int k = 0;
     (add_operation(std::string("cvt.") + names[k++] + "." + from, from_float<To, Format>), ...);
     add_operation("cvt.f64." + from, floats<Double, Format>);
@@ -263,15 +299,23 @@ template <bool e5m2> void of_bytes(const std::string& type) {
     add_operation("cvt.bf16x2." + type, pair_of_bytes<e5m2, true>);
 }
 
-#define HALO_INTEGERS std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t
+#define HALO_INTEGERS                                                                              \
+    std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,           \
+        std::int64_t, std::uint64_t
 const bool registered = [] {
     static const char* const names[8] = {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"};
-    from_integer<std::int8_t, HALO_INTEGERS>("s8", names), from_integer<std::uint8_t, HALO_INTEGERS>("u8", names);
-    from_integer<std::int16_t, HALO_INTEGERS>("s16", names), from_integer<uint16_t, HALO_INTEGERS>("u16", names);
-    from_integer<std::int32_t, HALO_INTEGERS>("s32", names), from_integer<uint32_t, HALO_INTEGERS>("u32", names);
-    from_integer<int64_t, HALO_INTEGERS>("s64", names), from_integer<uint64_t, HALO_INTEGERS>("u64", names);
-    from_format<Single, HALO_INTEGERS>("f32", names), from_format<Double, HALO_INTEGERS>("f64", names);
-    from_format<Half, HALO_INTEGERS>("f16", names), from_format<Brain, HALO_INTEGERS>("bf16", names);
+    from_integer<std::int8_t, HALO_INTEGERS>("s8", names),
+        from_integer<std::uint8_t, HALO_INTEGERS>("u8", names);
+    from_integer<std::int16_t, HALO_INTEGERS>("s16", names),
+        from_integer<uint16_t, HALO_INTEGERS>("u16", names);
+    from_integer<std::int32_t, HALO_INTEGERS>("s32", names),
+        from_integer<uint32_t, HALO_INTEGERS>("u32", names);
+    from_integer<int64_t, HALO_INTEGERS>("s64", names),
+        from_integer<uint64_t, HALO_INTEGERS>("u64", names);
+    from_format<Single, HALO_INTEGERS>("f32", names),
+        from_format<Double, HALO_INTEGERS>("f64", names);
+    from_format<Half, HALO_INTEGERS>("f16", names),
+        from_format<Brain, HALO_INTEGERS>("bf16", names);
     add_operation("cvt.f16.f32", half_of_single);
     add_operation("cvt.bf16.f32", brain_of_single);
     add_operation("cvt.f32.f16", single_of_half);

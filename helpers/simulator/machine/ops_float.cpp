@@ -1,4 +1,5 @@
-// ops_float.cpp -- arithmetic that IEEE 754 defines, of f64, f32, f16 and bf16: add, sub, mul, fma, min, max, neg, abs
+// ops_float.cpp -- arithmetic that IEEE 754 defines, of f64, f32, f16 and bf16: add, sub, mul, fma,
+// min, max, neg, abs
 #include <type_traits>
 
 #include "floats.h"
@@ -22,12 +23,18 @@ struct MultiplyAdd {
     static double in_mode(double a, double b, double c) { return __builtin_fma(a, b, c); }
     static float in_mode(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 };
-// For 16-bit formats: the exact product of bfloat16s may lie below float's range, and a sum of three may be rounded twice.
-struct MultiplyOdd {
+// For 16-bit formats. The product of two halves is exact in float; that of bfloat16s may lie
+// outside of float's range. A sum of three would be rounded twice.
+struct MultiplyHalvesAdd {
+    static HALO_INLINE float of(float a, float b, float c) { return odd_sum(a * b, c); }
+};
+struct MultiplyBrains {
     static HALO_INLINE float of(float a, float b) { return odd_float(static_cast<double>(a) * b); }
 };
-struct MultiplyAddOdd {
-    static HALO_INLINE float of(float a, float b, float c) { return odd_float(odd_sum(static_cast<double>(a) * b, c)); }
+struct MultiplyBrainsAdd {
+    static HALO_INLINE float of(float a, float b, float c) {
+        return odd_float(odd_sum(static_cast<double>(a) * b, static_cast<double>(c)));
+    }
 };
 struct Negative {
     template <class T> static HALO_INLINE T of(T a) { return -a; }
@@ -38,13 +45,20 @@ struct Absolute {
 };
 
 // -0 is less than +0. A NaN loses against a number, unless .NaN asks for it.
-template <class T> HALO_INLINE T lesser(T a, T b) { return a < b || (a == b && std::signbit(a)) || b != b ? a : b; }
-template <class T> HALO_INLINE T greater(T a, T b) { return a > b || (a == b && !std::signbit(a)) || b != b ? a : b; }
-template <bool minimum, class T> HALO_INLINE T chosen(T a, T b) { return minimum ? lesser(a, b) : greater(a, b); }
+template <class T> HALO_INLINE T lesser(T a, T b) {
+    return a < b || (a == b && std::signbit(a)) || b != b ? a : b;
+}
+template <class T> HALO_INLINE T greater(T a, T b) {
+    return a > b || (a == b && !std::signbit(a)) || b != b ? a : b;
+}
+template <bool minimum, class T> HALO_INLINE T chosen(T a, T b) {
+    return minimum ? lesser(a, b) : greater(a, b);
+}
 
 // NaNs of f64 have no rule of their own here: .NaN is of the narrower formats.
 template <class T> HALO_NOINLINE void keep_nans(T* d, const T* a, const T* b, int count) {
-    for (int l = 0; l < count; ++l) d[l] = a[l] != a[l] || b[l] != b[l] ? static_cast<T>(NAN) : d[l];
+    for (int l = 0; l < count; ++l)
+        d[l] = a[l] != a[l] || b[l] != b[l] ? static_cast<T>(NAN) : d[l];
 }
 template <class Format, bool minimum> void extreme(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Value = typename Format::Value;
@@ -62,7 +76,8 @@ template <class Format, bool minimum> void extreme(Lanes& w, const Instruction& 
         }
     } else {
         HALO_INDEPENDENT
-        for (int l = 0; l < Format::count; ++l) out[l] = settled(chosen<minimum>(a[l], b[l]), a[l], b[l]);
+        for (int l = 0; l < Format::count; ++l)
+            out[l] = settled(chosen<minimum>(a[l], b[l]), a[l], b[l]);
     }
     if (unusual) {
         if (i.flags & NAN_RESULT) keep_nans(out, a, b, Format::count);
@@ -90,15 +105,19 @@ template <class Format> void copy_sign(Lanes& w, const Instruction& i, uint32_t 
     using Word = typename Format::Word;
     constexpr Word sign = Word(1) << (8 * sizeof(Word) - 1);
     const Word *a = source<Word>(w, i, 1), *b = source<Word>(w, i, 2);
-    all_lanes(result_of<Word>(w, i), lanes, [=](int l) { return static_cast<Word>((a[l] & sign) | (b[l] & ~sign)); });
+    all_lanes(result_of<Word>(w, i), lanes,
+              [=](int l) { return static_cast<Word>((a[l] & sign) | (b[l] & ~sign)); });
 }
 
 template <class Format> void of_each_format(const std::string& type) {
     constexpr bool brain = std::is_same_v<Format, Brain> || std::is_same_v<Format, BrainPair>;
     add_operation("add." + type, binary<Format, Add>);
     add_operation("sub." + type, binary<Format, Subtract>);
-    add_operation("mul." + type, binary<Format, std::conditional_t<brain, MultiplyOdd, Multiply>>);
-    const Operation multiply_add = ternary<Format, std::conditional_t<is_short<Format>, MultiplyAddOdd, MultiplyAdd>>;
+    add_operation("mul." + type,
+                  binary<Format, std::conditional_t<brain, MultiplyBrains, Multiply>>);
+    using OfShort = std::conditional_t<brain, MultiplyBrainsAdd, MultiplyHalvesAdd>;
+    const Operation multiply_add =
+        ternary<Format, std::conditional_t<is_short<Format>, OfShort, MultiplyAdd>>;
     add_operation("fma." + type, multiply_add);
     add_operation("mad." + type, multiply_add);
     add_operation("neg." + type, unary<Format, Negative>);
@@ -111,7 +130,8 @@ const bool registered = [] {
     of_each_format<Single>("f32"), of_each_format<Double>("f64");
     of_each_format<Half>("f16"), of_each_format<HalfPair>("f16x2");
     of_each_format<Brain>("bf16"), of_each_format<BrainPair>("bf16x2");
-    add_operation("copysign.f32", copy_sign<Single>), add_operation("copysign.f64", copy_sign<Double>);
+    add_operation("copysign.f32", copy_sign<Single>),
+        add_operation("copysign.f64", copy_sign<Double>);
     return true;
 }();
 

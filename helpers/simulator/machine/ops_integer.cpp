@@ -13,27 +13,46 @@ using std::uint32_t;
 using std::uint64_t;
 
 template <class T> struct Twice;
-template <> struct Twice<uint16_t> { using type = uint32_t; };
-template <> struct Twice<int16_t> { using type = int32_t; };
-template <> struct Twice<uint32_t> { using type = uint64_t; };
-template <> struct Twice<int32_t> { using type = int64_t; };
-template <> struct Twice<uint64_t> { using type = unsigned __int128; };
-template <> struct Twice<int64_t> { using type = __int128; };
+template <> struct Twice<uint16_t> {
+    using type = uint32_t;
+};
+template <> struct Twice<int16_t> {
+    using type = int32_t;
+};
+template <> struct Twice<uint32_t> {
+    using type = uint64_t;
+};
+template <> struct Twice<int32_t> {
+    using type = int64_t;
+};
+template <> struct Twice<uint64_t> {
+    using type = unsigned __int128;
+};
+template <> struct Twice<int64_t> {
+    using type = __int128;
+};
 template <class T> using Wide = typename Twice<T>::type;
 
 // Sums and products wrap around: they are computed without a sign, in at least 32 bits.
 template <class T> using Modular = typename Unsigned<(sizeof(T) < 4 ? 4 : sizeof(T))>::type;
 template <class T> HALO_INLINE T wrapped(Modular<T> value) { return static_cast<T>(value); }
-template <class T> constexpr T least = static_cast<T>(std::is_signed_v<T> ? Modular<T>(1) << (8 * sizeof(T) - 1) : 0);
+template <class T> constexpr T least =
+    static_cast<T>(std::is_signed_v<T> ? Modular<T>(1) << (8 * sizeof(T) - 1) : 0);
 
 struct Add {
-    template <class T> static HALO_INLINE T of(T a, T b) { return wrapped<T>(Modular<T>(a) + Modular<T>(b)); }
+    template <class T> static HALO_INLINE T of(T a, T b) {
+        return wrapped<T>(Modular<T>(a) + Modular<T>(b));
+    }
 };
 struct Subtract {
-    template <class T> static HALO_INLINE T of(T a, T b) { return wrapped<T>(Modular<T>(a) - Modular<T>(b)); }
+    template <class T> static HALO_INLINE T of(T a, T b) {
+        return wrapped<T>(Modular<T>(a) - Modular<T>(b));
+    }
 };
 struct MultiplyLow {
-    template <class T> static HALO_INLINE T of(T a, T b) { return wrapped<T>(Modular<T>(a) * Modular<T>(b)); }
+    template <class T> static HALO_INLINE T of(T a, T b) {
+        return wrapped<T>(Modular<T>(a) * Modular<T>(b));
+    }
 };
 struct MultiplyHigh {
     template <class T> static HALO_INLINE T of(T a, T b) {
@@ -46,7 +65,8 @@ struct Minimum {
 struct Maximum {
     template <class T> static HALO_INLINE T of(T a, T b) { return a > b ? a : b; }
 };
-// A division by zero gives all ones, as the code that ptxas makes for it; the least number by -1 wraps around.
+// A division by zero gives all ones, as the code that ptxas makes for it; the least number by -1
+// wraps around.
 struct Quotient {
     template <class T> static HALO_INLINE T of(T a, T b) {
         if (b == 0) return static_cast<T>(-1);
@@ -78,11 +98,13 @@ template <class T, class Op> void binary(Lanes& w, const Instruction& i, uint32_
 }
 template <class T, class Op> void division(Lanes& w, const Instruction& i, uint32_t lanes) {
     const T *a = source<T>(w, i, 1), *b = source<T>(w, i, 2);
-    each_lane(result_of<T>(w, i), lanes, [=](int l) { return Op::template of<T>(a[l], b[l]); });
+    lane_by_lane(result_of<T>(w, i), lanes, [=](int l) { return Op::template of<T>(a[l], b[l]); });
 }
 
 HALO_INLINE int32_t clamped(int64_t value) {
-    return static_cast<int32_t>(value < INT32_MIN ? INT32_MIN : value > INT32_MAX ? INT32_MAX : value);
+    return static_cast<int32_t>(value < INT32_MIN   ? INT32_MIN
+                                : value > INT32_MAX ? INT32_MAX
+                                                    : value);
 }
 // add and sub of .s32 may saturate.
 template <class Op> void saturable(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -95,8 +117,9 @@ template <class Op> void saturable(Lanes& w, const Instruction& i, uint32_t lane
 template <class Op> void relu_able(Lanes& w, const Instruction& i, uint32_t lanes) {
     const int32_t *a = source<int32_t>(w, i, 1), *b = source<int32_t>(w, i, 2);
     const int32_t floor = i.flags & RELU ? 0 : INT32_MIN;
-    all_lanes(result_of<int32_t>(w, i), lanes,
-              [=](int l) { return Maximum::of<int32_t>(Op::template of<int32_t>(a[l], b[l]), floor); });
+    all_lanes(result_of<int32_t>(w, i), lanes, [=](int l) {
+        return Maximum::of<int32_t>(Op::template of<int32_t>(a[l], b[l]), floor);
+    });
 }
 // Two numbers of 16 bits in a register of 32.
 template <class T, class Op> void of_pairs(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -106,7 +129,8 @@ template <class T, class Op> void of_pairs(Lanes& w, const Instruction& i, uint3
         T low = Op::template of<T>(static_cast<T>(a[l]), static_cast<T>(b[l]));
         T high = Op::template of<T>(static_cast<T>(a[l] >> 16), static_cast<T>(b[l] >> 16));
         low = Maximum::of<T>(low, floor), high = Maximum::of<T>(high, floor);
-        return static_cast<uint32_t>(static_cast<uint16_t>(low)) | static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16;
+        return static_cast<uint32_t>(static_cast<uint16_t>(low)) |
+               static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16;
     });
 }
 
@@ -124,36 +148,46 @@ template <class T> void multiply_wide_add(Lanes& w, const Instruction& i, uint32
 }
 template <class T, class Op> void multiply_add(Lanes& w, const Instruction& i, uint32_t lanes) {
     const T *a = source<T>(w, i, 1), *b = source<T>(w, i, 2), *c = source<T>(w, i, 3);
-    all_lanes(result_of<T>(w, i), lanes, [=](int l) { return Add::of<T>(Op::template of<T>(a[l], b[l]), c[l]); });
+    all_lanes(result_of<T>(w, i), lanes,
+              [=](int l) { return Add::of<T>(Op::template of<T>(a[l], b[l]), c[l]); });
 }
 // mad.hi.sat.s32 and mad24.hi.sat.s32
 template <class Op> void saturable_add(Lanes& w, const Instruction& i, uint32_t lanes) {
     if (!(i.flags & SATURATE)) return multiply_add<int32_t, Op>(w, i, lanes);
-    const int32_t *a = source<int32_t>(w, i, 1), *b = source<int32_t>(w, i, 2), *c = source<int32_t>(w, i, 3);
+    const int32_t *a = source<int32_t>(w, i, 1), *b = source<int32_t>(w, i, 2),
+                  *c = source<int32_t>(w, i, 3);
     all_lanes(result_of<int32_t>(w, i), lanes,
               [=](int l) { return clamped(int64_t(Op::template of<int32_t>(a[l], b[l])) + c[l]); });
 }
 
-// The low 24 bits of both, with the sign that they have there; .lo is bits 0 to 31 of the product, .hi bits 16 to 47.
+// The low 24 bits of both, with the sign that they have there; .lo is bits 0 to 31 of the product,
+// .hi bits 16 to 47.
 template <class T> HALO_INLINE Wide<T> product_of_24(T a, T b) {
-    return static_cast<Wide<T>>(static_cast<T>(static_cast<T>(static_cast<uint32_t>(a) << 8) >> 8)) *
+    return static_cast<Wide<T>>(
+               static_cast<T>(static_cast<T>(static_cast<uint32_t>(a) << 8) >> 8)) *
            static_cast<T>(static_cast<T>(static_cast<uint32_t>(b) << 8) >> 8);
 }
 struct Low24 {
-    template <class T> static HALO_INLINE T of(T a, T b) { return static_cast<T>(product_of_24<T>(a, b)); }
+    template <class T> static HALO_INLINE T of(T a, T b) {
+        return static_cast<T>(product_of_24<T>(a, b));
+    }
 };
 struct High24 {
-    template <class T> static HALO_INLINE T of(T a, T b) { return static_cast<T>(product_of_24<T>(a, b) >> 16); }
+    template <class T> static HALO_INLINE T of(T a, T b) {
+        return static_cast<T>(product_of_24<T>(a, b) >> 16);
+    }
 };
 
 template <class T> void sum_of_differences(Lanes& w, const Instruction& i, uint32_t lanes) {
     const T *a = source<T>(w, i, 1), *b = source<T>(w, i, 2), *c = source<T>(w, i, 3);
     all_lanes(result_of<T>(w, i), lanes, [=](int l) {
-        return Add::of<T>(c[l], a[l] < b[l] ? Subtract::of<T>(b[l], a[l]) : Subtract::of<T>(a[l], b[l]));
+        return Add::of<T>(c[l],
+                          a[l] < b[l] ? Subtract::of<T>(b[l], a[l]) : Subtract::of<T>(a[l], b[l]));
     });
 }
 
-// a + b + the carry, or a - b - the borrow. `takes` is true of addc, subc and madc, `leaves` of those with .cc.
+// a + b + the carry, or a - b - the borrow. `takes` is true of addc, subc and madc, `leaves` of
+// those with .cc.
 template <class T, bool minus, bool takes, bool leaves>
 HALO_INLINE void with_carry(Lanes& w, T* result, const T* a, const T* b, uint32_t lanes) {
     const uint32_t before = w.carry;
@@ -168,15 +202,20 @@ HALO_INLINE void with_carry(Lanes& w, T* result, const T* a, const T* b, uint32_
     }
     w.carry = after;
 }
-template <class T, bool minus, bool takes, bool leaves> void carry_sum(Lanes& w, const Instruction& i, uint32_t lanes) {
-    with_carry<T, minus, takes, leaves>(w, result_of<T>(w, i), source<T>(w, i, 1), source<T>(w, i, 2), lanes);
+template <class T, bool minus, bool takes, bool leaves>
+void carry_sum(Lanes& w, const Instruction& i, uint32_t lanes) {
+    with_carry<T, minus, takes, leaves>(w, result_of<T>(w, i), source<T>(w, i, 1),
+                                        source<T>(w, i, 2), lanes);
 }
-template <class T, class Op, bool takes, bool leaves> void carry_product(Lanes& w, const Instruction& i, uint32_t lanes) {
+template <class T, class Op, bool takes, bool leaves>
+void carry_product(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Word = typename Unsigned<sizeof(T)>::type;
     const T *a = source<T>(w, i, 1), *b = source<T>(w, i, 2);
     Word products[WARP_SIZE];
-    for (int l = 0; l < WARP_SIZE; ++l) products[l] = static_cast<Word>(Op::template of<T>(a[l], b[l]));
-    with_carry<Word, false, takes, leaves>(w, result_of<Word>(w, i), products, source<Word>(w, i, 3), lanes);
+    for (int l = 0; l < WARP_SIZE; ++l)
+        products[l] = static_cast<Word>(Op::template of<T>(a[l], b[l]));
+    with_carry<Word, false, takes, leaves>(w, result_of<Word>(w, i), products,
+                                           source<Word>(w, i, 3), lanes);
 }
 
 template <class T> void of_each_type(const std::string& type) {
@@ -217,7 +256,8 @@ template <class T> void of_24_bits(const std::string& type) {
     else
         add_operation("mad24.hi." + type, multiply_add<T, High24>);
 }
-template <class T, class Word = typename Unsigned<sizeof(T)>::type> void of_carries(const std::string& type) {
+template <class T, class Word = typename Unsigned<sizeof(T)>::type>
+void of_carries(const std::string& type) {
     add_operation("add.cc." + type, carry_sum<Word, false, false, true>);
     add_operation("addc." + type, carry_sum<Word, false, true, false>);
     add_operation("addc.cc." + type, carry_sum<Word, false, true, true>);
@@ -240,9 +280,11 @@ template <class T> void of_each_pair(const std::string& type) {
 const bool registered = [] {
     of_each_type<uint16_t>("u16"), of_each_type<uint32_t>("u32"), of_each_type<uint64_t>("u64");
     of_each_type<int16_t>("s16"), of_each_type<int32_t>("s32"), of_each_type<int64_t>("s64");
-    of_halves<uint16_t>("u16"), of_halves<int16_t>("s16"), of_halves<uint32_t>("u32"), of_halves<int32_t>("s32");
+    of_halves<uint16_t>("u16"), of_halves<int16_t>("s16"), of_halves<uint32_t>("u32"),
+        of_halves<int32_t>("s32");
     of_24_bits<uint32_t>("u32"), of_24_bits<int32_t>("s32");
-    of_carries<uint32_t>("u32"), of_carries<int32_t>("s32"), of_carries<uint64_t>("u64"), of_carries<int64_t>("s64");
+    of_carries<uint32_t>("u32"), of_carries<int32_t>("s32"), of_carries<uint64_t>("u64"),
+        of_carries<int64_t>("s64");
     of_each_pair<uint16_t>("u16x2"), of_each_pair<int16_t>("s16x2");
     return true;
 }();

@@ -1,20 +1,17 @@
-// ops_matrix.cpp -- mma.sync and wmma.mma: products of small matrices that a warp holds together
+// ops_matrix.cpp -- mma.sync and wmma.mma: products of small matrices of floating-point numbers
 //
-// Floating point, as on compute capability 9.0 (P. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
-// Cores", arXiv 2511.10909): products are exact; they and the accumulator are cut, towards zero, 25 bits behind the point of the
-// largest one, whose exponent is the sum of its factors' exponents; their sum is exact and is cut to float, or rounded to half.
-// All k terms go into one sum. Double: one fused multiply-add after another, in the order of k. Integers: exact.
+// Floating point, as on compute capability 9.0 (P. Xie et al., "MMA-Sim: Bit-Accurate Reference
+// Model of Tensor Cores and Matrix Cores", arXiv 2511.10909): products are exact; they and the
+// accumulator are cut, towards zero, 25 bits behind the point of the largest one, whose exponent is
+// the sum of its factors' exponents; their sum is exact and is cut to float, or rounded to half.
+// All k terms go into one sum.
 #include <algorithm>
 
 #include "floats.h"
-#include "fragments.h"
+#include "matrix_registers.h"
 
 namespace {
 
-using std::int32_t;
-using std::int64_t;
-using std::uint16_t;
-using std::uint32_t;
 using std::uint64_t;
 
 constexpr int BEHIND_POINT = 25;
@@ -23,132 +20,135 @@ constexpr int NO_EXPONENT = -4096;    // of zero: less than every other, in sums
 // A factor's format, in as many bits of a register: significand * 2^(exponent - digits).
 struct Factor {
     int bits, exponent_bits, digits;
-    bool has_infinity;    // e4m3 has none: only all ones are special, a NaN
-    const Narrow* narrow; // of formats of 16 and 8 bits
+    bool has_infinity;       // e4m3 has none: only all ones are special, a NaN
+    const Narrow* narrow;    // of formats of 16 and 8 bits
 };
-constexpr Factor F16_FACTOR = {16, 5, 10, true, &HALF_BITS}, BF16_FACTOR = {16, 8, 7, true, &BRAIN_BITS};
+constexpr Factor F16_FACTOR = {16, 5, 10, true, &HALF_BITS},
+                 BF16_FACTOR = {16, 8, 7, true, &BRAIN_BITS};
 constexpr Factor TF32_FACTOR = {32, 8, 10, true, nullptr};
-constexpr Factor E4M3_FACTOR = {8, 4, 3, false, &E4M3_BITS}, E5M2_FACTOR = {8, 5, 2, true, &E5M2_BITS};
+constexpr Factor E4M3_FACTOR = {8, 4, 3, false, &E4M3_BITS},
+                 E5M2_FACTOR = {8, 5, 2, true, &E5M2_BITS};
 
 double value_of(uint32_t given, const Factor& format) {
     return format.narrow ? widened(given, *format.narrow) : bits_of<float>(given & 0xFFFFE000u);
 }
-// Significands and exponents of `count` factors; returns whether one of them is infinite or a NaN.
-HALO_NOINLINE bool split(const uint32_t* given, int count, const Factor& format, int32_t* significands, int32_t* exponents) {
-    const int digits = format.digits, sign_bit = format.bits - 1, lost = format.bits - 1 - format.exponent_bits - digits;
-    const uint32_t top = (1u << format.exponent_bits) - 1, fractions = (1u << digits) - 1;
-    const uint32_t least_special = format.has_infinity ? top << digits : (top << digits) | fractions;
-    const int32_t bias = static_cast<int32_t>(top >> 1);
-    uint32_t special = 0;
-    for (int at = 0; at < count; ++at) {
-        const uint32_t size = (given[at] >> lost) & ((top << digits) | fractions), field = size >> digits;
-        const uint32_t value = (size & fractions) | (field != 0 ? fractions + 1 : 0);
-        const int32_t exponent = static_cast<int32_t>(field != 0 ? field : 1) - bias;
-        significands[at] = static_cast<int32_t>(given[at] >> sign_bit & 1 ? 0u - value : value);
-        exponents[at] = value == 0 ? NO_EXPONENT : exponent;
-        special |= size >= least_special ? 1u : 0u;
-    }
-    return special != 0;
-}
-
 // The nearest float that is not further from zero; infinity from 2^128 on.
 HALO_INLINE float cut_to_float(double value) {
     const float nearest = static_cast<float>(value);
-    const bool beyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value) && std::fabs(value) < 0x1p128;
+    const bool beyond =
+        std::fabs(static_cast<double>(nearest)) > std::fabs(value) && std::fabs(value) < 0x1p128;
     return bits_of<float>(bits_of<uint32_t>(nearest) - (beyond ? 1 : 0));
 }
-HALO_INLINE double power_of_two(int exponent) { return bits_of<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
+HALO_INLINE double power_of_two(int exponent) {
+    return bits_of<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
 
-// Rows of A (m x depth) by 8 columns of B (depth x 8), plus the addend (m rows of 8, `stride` apart): exact sums of the parts that
-// are left, where nothing is infinite or a NaN. `digits` are behind the point of a product.
-struct Products {
-    const int32_t *a, *a_exponents, *b, *b_exponents;
-    int depth, digits;
+// `count` factors, taken apart.
+struct Parts {
+    alignas(64) int32_t significands[MOST], exponents[MOST];
+    alignas(64) float values[MOST];
+    bool special;    // whether one of them is infinite or a NaN
 };
-HALO_NOINLINE void fused_rows(const Products& given, int m, const float* addend, int stride, double* sums) {
-    const uint32_t up = static_cast<uint32_t>(BEHIND_POINT - given.digits);
-    for (int row = 0; row < m; ++row, addend += stride, sums += stride) {
-        const int32_t *a = given.a + row * given.depth, *a_exponents = given.a_exponents + row * given.depth;
-        int32_t c[8], of_c[8], largest[8];
-        int64_t total[8];
-        for (int n = 0; n < 8; ++n) {
-            const uint32_t bits = bits_of<uint32_t>(addend[n]), field = bits >> 23 & 0xFF, fraction = bits & 0x7FFFFFu;
-            const int32_t value = static_cast<int32_t>(field != 0 ? fraction | 0x800000u : fraction);
-            c[n] = bits >> 31 ? -value : value;
-            of_c[n] = value == 0 ? 2 * NO_EXPONENT : static_cast<int32_t>(field != 0 ? field : 1) - 127;
-            largest[n] = of_c[n];
+HALO_NOINLINE void split(const uint32_t* given, int count, const Factor& format, Parts& parts) {
+    const int digits = format.digits, sign_bit = format.bits - 1,
+              lost = format.bits - 1 - format.exponent_bits - digits;
+    const uint32_t top = (1u << format.exponent_bits) - 1, fractions = (1u << digits) - 1;
+    const uint32_t least_special =
+        format.has_infinity ? top << digits : (top << digits) | fractions;
+    const int32_t bias = static_cast<int32_t>(top >> 1);
+    uint32_t special = 0;
+    for (int at = 0; at < count; ++at) {
+        const uint32_t size = (given[at] >> lost) & ((top << digits) | fractions),
+                       field = size >> digits;
+        const uint32_t value = (size & fractions) | (field != 0 ? fractions + 1 : 0);
+        const int32_t exponent = static_cast<int32_t>(field != 0 ? field : 1) - bias;
+        const int32_t significand =
+            static_cast<int32_t>(given[at] >> sign_bit & 1 ? 0u - value : value);
+        parts.significands[at] = significand;
+        parts.values[at] = static_cast<float>(significand * power_of_two(exponent - digits));
+        parts.exponents[at] = value == 0 ? NO_EXPONENT : exponent;
+        special |= size >= least_special ? 1u : 0u;
+    }
+    parts.special = special != 0;
+}
+
+typedef float EightFloats __attribute__((vector_size(32)));
+
+// Rows of A (m x depth) by 8 columns of B (depth x 8), plus the addend (m rows of 8): exact sums of
+// what is left of each term, where nothing is infinite or a NaN. `digits` are behind the point of a
+// product.
+struct Products {
+    const Parts &a, &b;
+    int first_of_a, first_of_b, depth, digits;
+};
+HALO_NOINLINE void fused_rows(const Products& given, int m, const float* addend, double* sums) {
+    const int depth = given.depth, up = BEHIND_POINT - given.digits;
+    const int32_t *b = given.b.significands + given.first_of_b,
+                  *b_exponents = given.b.exponents + given.first_of_b;
+    const float* b_values = given.b.values + given.first_of_b;
+    for (int row = 0; row < m; ++row, addend += 8, sums += 8) {
+        const int first_of_row = given.first_of_a + row * depth;
+        const int32_t *a = given.a.significands + first_of_row,
+                      *a_exponents = given.a.exponents + first_of_row;
+        const float* a_values = given.a.values + first_of_row;
+        Eight bits;
+        std::memcpy(&bits, addend, sizeof bits);
+        const Eight field = bits >> 23 & 0xFF, normal = field != 0,
+                    size = (bits & 0x7FFFFF) | (normal & 0x800000), zero = size == 0;
+        const Eight exponent = field - 127 + (1 & ~normal),
+                    of_c = (exponent & ~zero) | (2 * NO_EXPONENT & zero);
+        Eight largest = of_c;
+        for (int k = 0; k < depth; ++k) {
+            Eight of_product;
+            std::memcpy(&of_product, b_exponents + 8 * k, sizeof of_product);
+            of_product += a_exponents[k];
+            largest = of_product > largest ? of_product : largest;
         }
-        for (int k = 0; k < given.depth; ++k)
-            for (int n = 0; n < 8; ++n) largest[n] = std::max(largest[n], a_exponents[k] + given.b_exponents[8 * k + n]);
-        for (int n = 0; n < 8; ++n) {
-            const uint32_t down = static_cast<uint32_t>(std::min(largest[n] - of_c[n], 31));
-            const int32_t part = static_cast<int32_t>(static_cast<uint32_t>(std::abs(c[n])) << (BEHIND_POINT - 23) >> down);
-            total[n] = c[n] < 0 ? -part : part;
-        }
-        for (int first = 0; first < given.depth; first += 8) {    // eight terms of 27 bits fit into 32
-            int32_t some[8] = {};
-            for (int k = first; k < std::min(given.depth, first + 8); ++k)
-                for (int n = 0; n < 8; ++n) {
-                    const int32_t product = a[k] * given.b[8 * k + n];
-                    const int32_t exponent = a_exponents[k] + given.b_exponents[8 * k + n];
-                    const uint32_t down = static_cast<uint32_t>(std::min(largest[n] - exponent, 31));
-                    const int32_t part = static_cast<int32_t>(static_cast<uint32_t>(std::abs(product)) << up >> down);
-                    some[n] += product < 0 ? -part : part;
+        const Eight below = largest - of_c, down = below > 31 ? (Eight){} + 31 : below,
+                    sign = bits >> 31;
+        const Eight part =
+            reinterpret_cast<Eight>(reinterpret_cast<EightUnsigned>(size) << (BEHIND_POINT - 23) >>
+                                    reinterpret_cast<EightUnsigned>(down));
+        const Eight signed_part = (part ^ sign) - sign;
+        double total[8];
+        for (int n = 0; n < 8; ++n)
+            total[n] = signed_part[n];    // whole numbers: sums of them are exact
+        // Near 1, float products are exact, and so is their scaling; smaller ones than float holds
+        // are cut to nothing anyway.
+        const Eight extreme = (largest > 60) | ((largest < -60) & (largest != 2 * NO_EXPONENT));
+        bool plain = true;
+        for (int n = 0; n < 8; ++n) plain &= extreme[n] == 0;
+        const EightFloats scale = reinterpret_cast<EightFloats>(
+            (BEHIND_POINT + 127 - (largest < -60 ? (Eight){} : largest)) << 23);
+        for (int first = 0; first < depth; first += 8) {    // eight terms of 27 bits fit into 32
+            const int end = std::min(depth, first + 8);
+            Eight some = {};
+            if (plain) {
+                for (int k = first; k < end; ++k) {
+                    EightFloats values;
+                    std::memcpy(&values, b_values + 8 * k, sizeof values);
+                    some += __builtin_convertvector(values * a_values[k] * scale, Eight);
                 }
+            } else {
+                for (int k = first; k < end; ++k) {
+                    Eight product, distance;
+                    std::memcpy(&product, b + 8 * k, sizeof product);
+                    std::memcpy(&distance, b_exponents + 8 * k, sizeof distance);
+                    product *= a[k], distance = largest - distance - a_exponents[k];
+                    const Eight minus = product >> 31,
+                                shift = distance > 31 ? (Eight){} + 31 : distance;
+                    const EightUnsigned magnitude =
+                        reinterpret_cast<EightUnsigned>((product ^ minus) - minus) << up;
+                    some += (reinterpret_cast<Eight>(magnitude >>
+                                                     reinterpret_cast<EightUnsigned>(shift)) ^
+                             minus) -
+                            minus;
+                }
+            }
             for (int n = 0; n < 8; ++n) total[n] += some[n];
         }
         for (int n = 0; n < 8; ++n)
-            sums[n] = total[n] == 0 ? 0.0 : static_cast<double>(total[n]) * power_of_two(largest[n] - BEHIND_POINT);
-    }
-}
-
-// Where the elements of the registers go: A by rows, the columns of B and of the sum in blocks of 8, each by rows.
-struct Layout {
-    int m, n, k, a_bits, b_bits;
-    std::vector<uint16_t> a, b, sum;    // [place][lane]
-    Layout(int m_, int n_, int k_, int a_bits_, int b_bits_) : m(m_), n(n_), k(k_), a_bits(a_bits_), b_bits(b_bits_) {
-        a = table(Spread(Use::A, m, n, k, a_bits > 32 ? 1 : 32 / a_bits), [this](Place p) { return p.row * k + p.column; });
-        b = table(Spread(Use::B, m, n, k, b_bits > 32 ? 1 : 32 / b_bits),
-                  [this](Place p) { return (p.column / 8 * k + p.row) * 8 + p.column % 8; });
-        sum = table(Spread(Use::SUM, m, n, k, 2), [this](Place p) { return (p.column / 8 * m + p.row) * 8 + p.column % 8; });
-    }
-    template <class F> static std::vector<uint16_t> table(const Spread& spread, F index) {
-        std::vector<uint16_t> result;
-        for (int place = 0; place < spread.elements(); ++place)
-            for (int lane = 0; lane < WARP_SIZE; ++lane) result.push_back(static_cast<uint16_t>(index(spread.at(lane, place))));
-        return result;
-    }
-    // Registers of 32 bits that a fragment takes.
-    static int registers(const std::vector<uint16_t>& table, int bits) { return static_cast<int>(table.size()) / WARP_SIZE * bits / 32; }
-};
-constexpr int MOST = 1024;    // elements of a factor: 16 x 64 (4 bits); those of 1 bit are counted in registers
-
-template <class T> HALO_NOINLINE void gather(const Lanes& w, const Instruction& i, int first, const std::vector<uint16_t>& table, T* out) {
-    const uint16_t* index = table.data();
-    const int places = static_cast<int>(table.size()) / WARP_SIZE;
-    for (int place = 0; place < places; ++place, index += WARP_SIZE) {
-        const T* values = w.nth<const T>(i, first + place);
-        for (int lane = 0; lane < WARP_SIZE; ++lane) out[index[lane]] = values[lane];
-    }
-}
-template <class T> HALO_NOINLINE void scatter(const Lanes& w, const Instruction& i, const std::vector<uint16_t>& table, const T* in) {
-    const uint16_t* index = table.data();
-    const int places = static_cast<int>(table.size()) / WARP_SIZE;
-    for (int place = 0; place < places; ++place, index += WARP_SIZE) {
-        T* values = w.nth<T>(i, place);
-        for (int lane = 0; lane < WARP_SIZE; ++lane) values[lane] = in[index[lane]];
-    }
-}
-// Elements of 4, 8 or 16 bits, 32 / bits in a register.
-HALO_NOINLINE void gather_parts(const Lanes& w, const Instruction& i, int first, const std::vector<uint16_t>& table, int bits, uint32_t* out) {
-    if (bits == 32) return gather<uint32_t>(w, i, first, table, out);
-    const uint16_t* index = table.data();
-    const int places = static_cast<int>(table.size()) / WARP_SIZE, in_register = 32 / bits;
-    const uint32_t mask = (1u << bits) - 1;
-    for (int place = 0; place < places; ++place, index += WARP_SIZE) {
-        const uint32_t* words = w.nth<const uint32_t>(i, first + place / in_register);
-        const int down = place % in_register * bits;
-        for (int lane = 0; lane < WARP_SIZE; ++lane) out[index[lane]] = words[lane] >> down & mask;
+            sums[n] = total[n] == 0 ? 0.0 : total[n] * power_of_two(largest[n] - BEHIND_POINT);
     }
 }
 
@@ -157,39 +157,49 @@ struct Multiplication {
     const Layout& layout;
     const Factor &a, &b;
     bool half_c, half_d;
-    int registers;    // of A and of B, where they are more than the elements need (halves of wmma: 8); else 0
+    int registers;    // of A and of B, where they are more than the elements need (halves of wmma:
+                      // 8); else 0
 };
 bool is_special(float value) { return (bits_of<uint32_t>(value) & 0x7F800000u) == 0x7F800000u; }
 
 HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multiplication& given) {
     const Layout& layout = given.layout;
-    const int m = layout.m, n = layout.n, k = layout.k, d_registers = m * n / WARP_SIZE / (given.half_d ? 2 : 1);
-    const int first_b = d_registers + (given.registers ? given.registers : Layout::registers(layout.a, layout.a_bits));
-    const int first_c = first_b + (given.registers ? given.registers : Layout::registers(layout.b, layout.b_bits));
+    const int m = layout.m, n = layout.n, k = layout.k,
+              d_registers = m * n / WARP_SIZE / (given.half_d ? 2 : 1);
+    const int first_b =
+        d_registers +
+        (given.registers ? given.registers : Layout::registers(layout.a, layout.a_bits));
+    const int first_c =
+        first_b + (given.registers ? given.registers : Layout::registers(layout.b, layout.b_bits));
     alignas(64) uint32_t a_words[MOST], b_words[MOST], c_words[MOST / 2];
-    alignas(64) int32_t a[MOST], a_exponents[MOST], b[MOST], b_exponents[MOST];
+    Parts a, b;
     alignas(64) float c[MOST / 2], d[MOST / 2];
     alignas(64) double sums[MOST / 2];
     gather_parts(w, i, d_registers, layout.a, layout.a_bits, a_words);
     gather_parts(w, i, first_b, layout.b, layout.b_bits, b_words);
-    bool special = split(a_words, m * k, given.a, a, a_exponents);
-    special |= split(b_words, n * k, given.b, b, b_exponents);
+    split(a_words, m * k, given.a, a), split(b_words, n * k, given.b, b);
+    bool special = a.special || b.special;
     if (given.half_c) {
         gather_parts(w, i, first_c, layout.sum, 16, c_words);
-        for (int at = 0; at < m * n; ++at) c[at] = float_of_half(static_cast<uint16_t>(c_words[at]));
+        for (int at = 0; at < m * n; ++at)
+            c[at] = float_of_half(static_cast<uint16_t>(c_words[at]));
     } else {
         gather<float>(w, i, first_c, layout.sum, c);
     }
-    for (int at = 0; at < m * n; ++at) special |= is_special(c[at]);
+    uint32_t special_c = 0;
+    for (int at = 0; at < m * n; ++at) special_c |= is_special(c[at]) ? 1u : 0u;
+    special |= special_c != 0;
     for (int block = 0; block < n / 8; ++block) {
-        const Products products = {a, a_exponents, b + block * k * 8, b_exponents + block * k * 8, k, given.a.digits + given.b.digits};
-        fused_rows(products, m, c + block * m * 8, 8, sums + block * m * 8);
+        const Products products = {a, b, 0, block * k * 8, k, given.a.digits + given.b.digits};
+        fused_rows(products, m, c + block * m * 8, sums + block * m * 8);
     }
-    for (int at = 0; special && at < m * n; ++at) {    // an infinity or a NaN shows in an ordinary sum
+    for (int at = 0; special && at < m * n;
+         ++at) {    // an infinity or a NaN shows in an ordinary sum
         const int block = at / (8 * m), row = at / 8 % m;
         double sum = c[at];
         for (int depth = 0; depth < k; ++depth)
-            sum += value_of(a_words[row * k + depth], given.a) * value_of(b_words[(block * k + depth) * 8 + at % 8], given.b);
+            sum += value_of(a_words[row * k + depth], given.a) *
+                   value_of(b_words[(block * k + depth) * 8 + at % 8], given.b);
         if (!std::isfinite(sum)) sums[at] = sum;
     }
     if (given.half_d) {
@@ -205,97 +215,24 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
         scatter<float>(w, i, layout.sum, d);
     }
 }
-template <int m, int n, int k, const Factor& a, const Factor& b, bool half_c, bool half_d, int registers = 0>
+template <int m, int n, int k, const Factor& a, const Factor& b, bool half_c, bool half_d,
+          int registers = 0>
 void multiply(Lanes& w, const Instruction& i, uint32_t) {
     static const Layout layout(m, n, k, a.bits, b.bits);
     multiply_floats(w, i, {layout, a, b, half_c, half_d, registers});
 }
 
-// Integers of 8 and 4 bits.
-HALO_NOINLINE void multiply_integers(Lanes& w, const Instruction& i, const Layout& layout, bool signed_a, bool signed_b) {
-    const int m = layout.m, n = layout.n, k = layout.k, bits = layout.a_bits, first_a = m * n / WARP_SIZE;
-    const int first_b = first_a + Layout::registers(layout.a, bits), first_c = first_b + Layout::registers(layout.b, bits);
-    alignas(64) uint32_t a[MOST], b[MOST];
-    alignas(64) int32_t d[MOST / 2];
-    gather_parts(w, i, first_a, layout.a, bits, a);
-    gather_parts(w, i, first_b, layout.b, bits, b);
-    gather<int32_t>(w, i, first_c, layout.sum, d);
-    const uint32_t sign = 1u << (bits - 1);    // (x ^ sign) - sign extends it
-    const uint32_t sign_a = signed_a ? sign : 0, sign_b = signed_b ? sign : 0;
-    for (int at = 0; at < m * k; ++at) a[at] = (a[at] ^ sign_a) - sign_a;
-    for (int at = 0; at < n * k; ++at) b[at] = (b[at] ^ sign_b) - sign_b;
-    const bool clamp = i.flags & (SATFINITE | SATURATE);
-    for (int block = 0; block < n / 8; ++block)
-        for (int row = 0; row < m; ++row) {
-            int32_t sums[8] = {};    // at most 64 products of 16 bits
-            for (int depth = 0; depth < k; ++depth)
-                for (int at = 0; at < 8; ++at)
-                    sums[at] += static_cast<int32_t>(a[row * k + depth] * b[(block * k + depth) * 8 + at]);
-            int32_t* results = d + (block * m + row) * 8;
-            for (int at = 0; at < 8; ++at) {
-                const int64_t sum = int64_t(results[at]) + sums[at];
-                const int64_t cut = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
-                results[at] = static_cast<int32_t>(clamp ? cut : sum);
-            }
-        }
-    scatter<int32_t>(w, i, layout.sum, d);
-}
-template <int m, int n, int k, int bits, bool signed_a, bool signed_b> void multiply_whole(Lanes& w, const Instruction& i, uint32_t) {
-    static const Layout layout(m, n, k, bits, bits);
-    multiply_integers(w, i, layout, signed_a, signed_b);
-}
-
-// Single bits: how many differ, or are set in both. A register is one element here.
-HALO_NOINLINE void count_bits(Lanes& w, const Instruction& i, const Layout& layout, bool differ) {
-    const int m = layout.m, words = layout.k, first_a = m * 8 / WARP_SIZE;
-    const int first_b = first_a + Layout::registers(layout.a, 32), first_c = first_b + Layout::registers(layout.b, 32);
-    uint32_t a[MOST], b[MOST], d[MOST / 2];
-    gather<uint32_t>(w, i, first_a, layout.a, a);
-    gather<uint32_t>(w, i, first_b, layout.b, b);
-    gather<uint32_t>(w, i, first_c, layout.sum, d);
-    for (int at = 0; at < m * 8; ++at)
-        for (int word = 0; word < words; ++word) {
-            const uint32_t x = a[at / 8 * words + word], y = b[word * 8 + at % 8];
-            d[at] += static_cast<uint32_t>(__builtin_popcount(differ ? x ^ y : x & y));
-        }
-    scatter<uint32_t>(w, i, layout.sum, d);
-}
-template <int m, int k, bool differ> void multiply_bits(Lanes& w, const Instruction& i, uint32_t) {
-    static const Layout layout(m, 8, k / 32, 32, 32);
-    count_bits(w, i, layout, differ);
-}
-
-HALO_NOINLINE void multiply_doubles(Lanes& w, const Instruction& i, const Layout& layout) {
-    const int m = layout.m, k = layout.k, first_a = m * 8 / WARP_SIZE;
-    const int first_b = first_a + m * k / WARP_SIZE, first_c = first_b + 8 * k / WARP_SIZE;
-    double a[256], b[128], d[128];
-    gather<double>(w, i, first_a, layout.a, a);
-    gather<double>(w, i, first_b, layout.b, b);
-    gather<double>(w, i, first_c, layout.sum, d);
-    const RoundingMode mode(i.flags);
-    for (int at = 0; at < m * 8; ++at) {
-        volatile double sum = d[at];
-        for (int depth = 0; depth < k; ++depth) {
-            volatile double x = a[at / 8 * k + depth], y = b[depth * 8 + at % 8], z = sum;
-            sum = __builtin_fma(double(x), double(y), double(z));
-        }
-        d[at] = settled(double(sum), double(sum));
-    }
-    scatter<double>(w, i, layout.sum, d);
-}
-template <int m, int k> void multiply_in_double(Lanes& w, const Instruction& i, uint32_t) {
-    static const Layout layout(m, 8, k, 64, 64);
-    multiply_doubles(w, i, layout);
-}
-
 // mma.m8n8k4 of halves: four products, each of the lanes 4 p to 4 p + 3 and of those 16 above them.
-HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column_a, bool row_b, bool half_c, bool half_d) {
+HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column_a, bool row_b,
+                                     bool half_c, bool half_d) {
     const int d_registers = half_d ? 4 : 8, first_b = d_registers + 2, first_c = first_b + 2;
     uint32_t a_words[4][8][4], b_words[4][4][8];
-    int32_t a[4][8][4], a_exponents[4][8][4], b[4][4][8], b_exponents[4][4][8];
+    Parts a, b;
     float c[4][8][8];
     double sums[4][8][8];
-    const auto half = [&](int first, int lane, int at) -> uint32_t { return w.nth<uint16_t>(i, first + at / 2)[2 * lane + at % 2]; };
+    const auto half = [&](int first, int lane, int at) -> uint32_t {
+        return w.nth<uint16_t>(i, first + at / 2)[2 * lane + at % 2];
+    };
     const auto place_of_sum = [](bool in_halves, int lane, int at) {
         const int upper = lane / 16 * 4;
         if (in_halves) return Place{lane % 4 + upper, at};
@@ -313,18 +250,20 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
         for (int at = 0; at < 8; ++at) {
             const Place p = place_of_sum(half_c, lane, at);
             float& value = c[quad][p.row][p.column];
-            value = half_c ? float_of_half(static_cast<uint16_t>(half(first_c, lane, at))) : w.nth<float>(i, first_c + at)[lane];
+            value = half_c ? float_of_half(static_cast<uint16_t>(half(first_c, lane, at)))
+                           : w.nth<float>(i, first_c + at)[lane];
             special |= is_special(value);
         }
     }
-    special |= split(a_words[0][0], 128, F16_FACTOR, a[0][0], a_exponents[0][0]);
-    special |= split(b_words[0][0], 128, F16_FACTOR, b[0][0], b_exponents[0][0]);
+    split(a_words[0][0], 128, F16_FACTOR, a), split(b_words[0][0], 128, F16_FACTOR, b);
+    special |= a.special || b.special;
     for (int quad = 0; quad < 4; ++quad) {
-        fused_rows({a[quad][0], a_exponents[quad][0], b[quad][0], b_exponents[quad][0], 4, 20}, 8, c[quad][0], 8, sums[quad][0]);
+        fused_rows({a, b, 32 * quad, 32 * quad, 4, 20}, 8, c[quad][0], sums[quad][0]);
         for (int at = 0; special && at < 64; ++at) {
             double sum = c[quad][at / 8][at % 8];
             for (int k = 0; k < 4; ++k)
-                sum += value_of(a_words[quad][at / 8][k], F16_FACTOR) * value_of(b_words[quad][k][at % 8], F16_FACTOR);
+                sum += value_of(a_words[quad][at / 8][k], F16_FACTOR) *
+                       value_of(b_words[quad][k][at % 8], F16_FACTOR);
             if (!std::isfinite(sum)) sums[quad][at / 8][at % 8] = sum;
         }
     }
@@ -338,82 +277,74 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
                 w.nth<float>(i, at)[lane] = canonical(cut_to_float(value));
         }
 }
-template <bool column_a, bool row_b, bool half_c, bool half_d> void multiply_quads(Lanes& w, const Instruction& i, uint32_t) {
+template <bool column_a, bool row_b, bool half_c, bool half_d>
+void multiply_quads(Lanes& w, const Instruction& i, uint32_t) {
     multiply_by_quads(w, i, column_a, row_b, half_c, half_d);
 }
 
-template <int m, int n, int k> std::string shape() {
-    return "m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k);
+template <int m, int n, int k, const Factor& a, const Factor& b>
+void of_floats(const std::string& types) {
+    add_operation("mma." + shape<m, n, k>() + ".row.col.f32." + types + ".f32",
+                  multiply<m, n, k, a, b, false, false>);
 }
-template <int m, int n, int k, const Factor& a, const Factor& b> void of_floats(const std::string& types) {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f32." + types + ".f32", multiply<m, n, k, a, b, false, false>);
-}
-template <int m, int n, int k, const Factor& a, const Factor& b> void of_halves(const std::string& types) {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f16." + types + ".f16", multiply<m, n, k, a, b, true, true>);
+template <int m, int n, int k, const Factor& a, const Factor& b>
+void of_halves(const std::string& types) {
+    add_operation("mma." + shape<m, n, k>() + ".row.col.f16." + types + ".f16",
+                  multiply<m, n, k, a, b, true, true>);
 }
 template <int k> void of_bytes() {
-    of_floats<16, 8, k, E4M3_FACTOR, E4M3_FACTOR>("e4m3.e4m3"), of_floats<16, 8, k, E4M3_FACTOR, E5M2_FACTOR>("e4m3.e5m2");
-    of_floats<16, 8, k, E5M2_FACTOR, E4M3_FACTOR>("e5m2.e4m3"), of_floats<16, 8, k, E5M2_FACTOR, E5M2_FACTOR>("e5m2.e5m2");
-    of_halves<16, 8, k, E4M3_FACTOR, E4M3_FACTOR>("e4m3.e4m3"), of_halves<16, 8, k, E4M3_FACTOR, E5M2_FACTOR>("e4m3.e5m2");
-    of_halves<16, 8, k, E5M2_FACTOR, E4M3_FACTOR>("e5m2.e4m3"), of_halves<16, 8, k, E5M2_FACTOR, E5M2_FACTOR>("e5m2.e5m2");
-}
-template <int m, int n, int k, int bits> void of_integers() {
-    const std::string start = "mma." + shape<m, n, k>() + ".row.col.s32.", u = "u" + std::to_string(bits), s = "s" + std::to_string(bits);
-    add_operation(start + u + "." + u + ".s32", multiply_whole<m, n, k, bits, false, false>);
-    add_operation(start + u + "." + s + ".s32", multiply_whole<m, n, k, bits, false, true>);
-    add_operation(start + s + "." + u + ".s32", multiply_whole<m, n, k, bits, true, false>);
-    add_operation(start + s + "." + s + ".s32", multiply_whole<m, n, k, bits, true, true>);
-}
-template <int m, int n, int k> void of_bits() {
-    const std::string name = "mma." + shape<m, n, k>() + ".row.col.s32.b1.b1.s32";
-    add_operation(name + ".xor.popc", multiply_bits<m, k, true>);
-    add_operation(name + ".and.popc", multiply_bits<m, k, false>);
-}
-template <int m, int n, int k> void of_doubles() {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f64.f64.f64.f64", multiply_in_double<m, k>);
+    of_floats<16, 8, k, E4M3_FACTOR, E4M3_FACTOR>("e4m3.e4m3");
+    of_floats<16, 8, k, E4M3_FACTOR, E5M2_FACTOR>("e4m3.e5m2");
+    of_floats<16, 8, k, E5M2_FACTOR, E4M3_FACTOR>("e5m2.e4m3");
+    of_floats<16, 8, k, E5M2_FACTOR, E5M2_FACTOR>("e5m2.e5m2");
+    of_halves<16, 8, k, E4M3_FACTOR, E4M3_FACTOR>("e4m3.e4m3");
+    of_halves<16, 8, k, E4M3_FACTOR, E5M2_FACTOR>("e4m3.e5m2");
+    of_halves<16, 8, k, E5M2_FACTOR, E4M3_FACTOR>("e5m2.e4m3");
+    of_halves<16, 8, k, E5M2_FACTOR, E5M2_FACTOR>("e5m2.e5m2");
 }
 template <bool column_a, bool row_b> void of_quads() {
-    const std::string start = std::string("mma.m8n8k4.") + (column_a ? "col" : "row") + (row_b ? ".row." : ".col.");
+    const std::string start =
+        std::string("mma.m8n8k4.") + (column_a ? "col" : "row") + (row_b ? ".row." : ".col.");
     add_operation(start + "f32.f16.f16.f32", multiply_quads<column_a, row_b, false, false>);
     add_operation(start + "f32.f16.f16.f16", multiply_quads<column_a, row_b, true, false>);
     add_operation(start + "f16.f16.f16.f32", multiply_quads<column_a, row_b, false, true>);
     add_operation(start + "f16.f16.f16.f16", multiply_quads<column_a, row_b, true, true>);
 }
 
-// wmma.mma: the layouts were of the loads, and do not matter here.
-void for_layouts(const char* start, const std::string& rest, Operation run) {
-    for (const char* layouts : {"row.row.", "row.col.", "col.row.", "col.col."})
-        add_operation(std::string(start) + layouts + rest, run);
-}
 template <int m, int n, int k> void of_wmma() {
     const std::string size = shape<m, n, k>();
-    for_layouts("wmma.mma.", size + ".f32.f32", multiply<m, n, k, F16_FACTOR, F16_FACTOR, false, false, 8>);
-    for_layouts("wmma.mma.", size + ".f32.f16", multiply<m, n, k, F16_FACTOR, F16_FACTOR, true, false, 8>);
-    for_layouts("wmma.mma.", size + ".f16.f32", multiply<m, n, k, F16_FACTOR, F16_FACTOR, false, true, 8>);
-    for_layouts("wmma.mma.", size + ".f16.f16", multiply<m, n, k, F16_FACTOR, F16_FACTOR, true, true, 8>);
-    for_layouts("wmma.mma.", size + ".f32.bf16.bf16.f32", multiply<m, n, k, BF16_FACTOR, BF16_FACTOR, false, false>);
-    for_layouts("wmma.mma.", size + ".s32.u8.u8.s32", multiply_whole<m, n, k, 8, false, false>);
-    for_layouts("wmma.mma.", size + ".s32.s8.s8.s32", multiply_whole<m, n, k, 8, true, true>);
+    for_layouts("wmma.mma.", size + ".f32.f32",
+                multiply<m, n, k, F16_FACTOR, F16_FACTOR, false, false, 8>);
+    for_layouts("wmma.mma.", size + ".f32.f16",
+                multiply<m, n, k, F16_FACTOR, F16_FACTOR, true, false, 8>);
+    for_layouts("wmma.mma.", size + ".f16.f32",
+                multiply<m, n, k, F16_FACTOR, F16_FACTOR, false, true, 8>);
+    for_layouts("wmma.mma.", size + ".f16.f16",
+                multiply<m, n, k, F16_FACTOR, F16_FACTOR, true, true, 8>);
+    for_layouts("wmma.mma.", size + ".f32.bf16.bf16.f32",
+                multiply<m, n, k, BF16_FACTOR, BF16_FACTOR, false, false>);
 }
 
 const bool registered = [] {
-    of_floats<16, 8, 8, F16_FACTOR, F16_FACTOR>("f16.f16"), of_floats<16, 8, 16, F16_FACTOR, F16_FACTOR>("f16.f16");
-    of_halves<16, 8, 8, F16_FACTOR, F16_FACTOR>("f16.f16"), of_halves<16, 8, 16, F16_FACTOR, F16_FACTOR>("f16.f16");
-    of_floats<16, 8, 8, BF16_FACTOR, BF16_FACTOR>("bf16.bf16"), of_floats<16, 8, 16, BF16_FACTOR, BF16_FACTOR>("bf16.bf16");
-    of_floats<16, 8, 4, TF32_FACTOR, TF32_FACTOR>("tf32.tf32"), of_floats<16, 8, 8, TF32_FACTOR, TF32_FACTOR>("tf32.tf32");
-    of_bytes<16>(), of_bytes<32>();
-    of_doubles<8, 8, 4>(), of_doubles<16, 8, 4>(), of_doubles<16, 8, 8>(), of_doubles<16, 8, 16>();
-    of_integers<8, 8, 16, 8>(), of_integers<16, 8, 16, 8>(), of_integers<16, 8, 32, 8>();
-    of_integers<8, 8, 32, 4>(), of_integers<16, 8, 32, 4>(), of_integers<16, 8, 64, 4>();
-    of_bits<8, 8, 128>(), of_bits<16, 8, 128>(), of_bits<16, 8, 256>();
-    of_quads<false, false>(), of_quads<false, true>(), of_quads<true, false>(), of_quads<true, true>();
-    of_wmma<16, 16, 16>(), of_wmma<32, 8, 16>(), of_wmma<8, 32, 16>();
-    for_layouts("wmma.mma.", "m16n16k8.f32.tf32.tf32.f32", multiply<16, 16, 8, TF32_FACTOR, TF32_FACTOR, false, false>);
-    for_layouts("wmma.mma.", "m8n8k4.f64.f64.f64.f64", multiply_in_double<8, 4>);
-    for_layouts("wmma.mma.", "m8n8k32.s32.u4.u4.s32", multiply_whole<8, 8, 32, 4, false, false>);
-    for_layouts("wmma.mma.", "m8n8k32.s32.s4.s4.s32", multiply_whole<8, 8, 32, 4, true, true>);
-    for_layouts("wmma.mma.xor.popc.", "m8n8k128.s32.b1.b1.s32", multiply_bits<8, 128, true>);
-    for_layouts("wmma.mma.and.popc.", "m8n8k128.s32.b1.b1.s32", multiply_bits<8, 128, false>);
+    of_floats<16, 8, 8, F16_FACTOR, F16_FACTOR>("f16.f16");
+    of_floats<16, 8, 16, F16_FACTOR, F16_FACTOR>("f16.f16");
+    of_halves<16, 8, 8, F16_FACTOR, F16_FACTOR>("f16.f16");
+    of_halves<16, 8, 16, F16_FACTOR, F16_FACTOR>("f16.f16");
+    of_floats<16, 8, 8, BF16_FACTOR, BF16_FACTOR>("bf16.bf16");
+    of_floats<16, 8, 16, BF16_FACTOR, BF16_FACTOR>("bf16.bf16");
+    of_floats<16, 8, 4, TF32_FACTOR, TF32_FACTOR>("tf32.tf32");
+    of_floats<16, 8, 8, TF32_FACTOR, TF32_FACTOR>("tf32.tf32");
+    of_bytes<16>();
+    of_bytes<32>();
+    of_quads<false, false>();
+    of_quads<false, true>();
+    of_quads<true, false>();
+    of_quads<true, true>();
+    of_wmma<16, 16, 16>();
+    of_wmma<32, 8, 16>();
+    of_wmma<8, 32, 16>();
+    for_layouts("wmma.mma.", "m16n16k8.f32.tf32.tf32.f32",
+                multiply<16, 16, 8, TF32_FACTOR, TF32_FACTOR, false, false>);
     return true;
 }();
 

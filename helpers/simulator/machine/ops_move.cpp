@@ -14,10 +14,12 @@ template <class Word> void move(Lanes& w, const Instruction& i, uint32_t lanes) 
 void move_predicate(Lanes& w, const Instruction& i, uint32_t lanes) {
     keep_predicate(w.predicate(i.operand[0]), w.predicate(i.operand[1]), lanes);
 }
-struct Double64 { uint64_t lower, upper; };
+struct Double64 {
+    uint64_t lower, upper;
+};
 void move_128(Lanes& w, const Instruction& i, uint32_t lanes) {
     const Double64* a = source<Double64>(w, i, 1);
-    each_lane(result_of<Double64>(w, i), lanes, [=](int l) { return a[l]; });
+    lane_by_lane(result_of<Double64>(w, i), lanes, [=](int l) { return a[l]; });
 }
 
 // pack d, a, b, ...: a is the lowest part. "_" counts as zero.
@@ -25,10 +27,12 @@ template <class Wide, class Part> void pack(Lanes& w, const Instruction& i, uint
     constexpr int parts = sizeof(Wide) / sizeof(Part);
     static const Part none[WARP_SIZE] = {};
     const Part* given[parts];
-    for (int k = 0; k < parts; ++k) given[k] = i.operand[1 + k] == -1 ? none : source<Part>(w, i, 1 + k);
+    for (int k = 0; k < parts; ++k)
+        given[k] = i.operand[1 + k] == -1 ? none : source<Part>(w, i, 1 + k);
     all_lanes(result_of<Wide>(w, i), lanes, [=](int l) {
         Wide all = 0;
-        for (int k = 0; k < parts; ++k) all |= static_cast<Wide>(static_cast<Wide>(given[k][l]) << 8 * sizeof(Part) * k);
+        for (int k = 0; k < parts; ++k)
+            all |= static_cast<Wide>(static_cast<Wide>(given[k][l]) << 8 * sizeof(Part) * k);
         return all;
     });
 }
@@ -37,7 +41,8 @@ template <class Wide, class Part> void unpack(Lanes& w, const Instruction& i, ui
     const Wide* given = source<Wide>(w, i, parts);
     for (int k = 0; k < parts; ++k) {
         if (i.operand[k] == -1) continue;
-        all_lanes(w.at<Part>(i.operand[k]), lanes, [=](int l) { return static_cast<Part>(given[l] >> 8 * sizeof(Part) * k); });
+        all_lanes(w.at<Part>(i.operand[k]), lanes,
+                  [=](int l) { return static_cast<Part>(given[l] >> 8 * sizeof(Part) * k); });
     }
 }
 // 8-bit parts lie in slots of 16 bits.
@@ -46,7 +51,8 @@ template <class Wide> void pack_bytes(Lanes& w, const Instruction& i, uint32_t l
         const int l = __builtin_ctz(left);
         Wide all = 0;
         for (int k = 0; k < static_cast<int>(sizeof(Wide)); ++k) {
-            const uint32_t byte = i.operand[1 + k] == -1 ? 0 : source<uint16_t>(w, i, 1 + k)[l] & 0xFFu;
+            const uint32_t byte =
+                i.operand[1 + k] == -1 ? 0 : source<uint16_t>(w, i, 1 + k)[l] & 0xFFu;
             all = static_cast<Wide>(all | byte << 8 * k);
         }
         result_of<Wide>(w, i)[l] = all;
@@ -63,19 +69,23 @@ template <class Wide> void unpack_bytes(Lanes& w, const Instruction& i, uint32_t
 }
 void pack_128(Lanes& w, const Instruction& i, uint32_t lanes) {
     const uint64_t *a = source<uint64_t>(w, i, 1), *b = source<uint64_t>(w, i, 2);
-    each_lane(result_of<Double64>(w, i), lanes, [=](int l) { return Double64{a[l], b[l]}; });
+    lane_by_lane(result_of<Double64>(w, i), lanes, [=](int l) { return Double64{a[l], b[l]}; });
 }
 void unpack_128(Lanes& w, const Instruction& i, uint32_t lanes) {
     const Double64* given = source<Double64>(w, i, 2);
-    if (i.operand[0] != -1) all_lanes(w.at<uint64_t>(i.operand[0]), lanes, [=](int l) { return given[l].lower; });
-    if (i.operand[1] != -1) all_lanes(w.at<uint64_t>(i.operand[1]), lanes, [=](int l) { return given[l].upper; });
+    if (i.operand[0] != -1)
+        all_lanes(w.at<uint64_t>(i.operand[0]), lanes, [=](int l) { return given[l].lower; });
+    if (i.operand[1] != -1)
+        all_lanes(w.at<uint64_t>(i.operand[1]), lanes, [=](int l) { return given[l].upper; });
 }
 
 const bool registered = [] {
-    for (const char* type : {"b16", "u16", "s16", "f16", "bf16"}) add_operation(std::string("mov.") + type, move<uint16_t>);
+    for (const char* type : {"b16", "u16", "s16", "f16", "bf16"})
+        add_operation(std::string("mov.") + type, move<uint16_t>);
     for (const char* type : {"b32", "u32", "s32", "f32", "f16x2", "bf16x2"})
         add_operation(std::string("mov.") + type, move<uint32_t>);
-    for (const char* type : {"b64", "u64", "s64", "f64"}) add_operation(std::string("mov.") + type, move<uint64_t>);
+    for (const char* type : {"b64", "u64", "s64", "f64"})
+        add_operation(std::string("mov.") + type, move<uint64_t>);
     add_operation("mov.b128", move_128);
     add_operation("mov.pred", move_predicate);
     add_operation("pack.b32.b16", pack<uint32_t, uint16_t>);

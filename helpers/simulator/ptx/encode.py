@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import ptxas, sass
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
 from .lower import Lowering
@@ -87,7 +88,8 @@ class Program:
     static shared memory without the gaps between variables. parameter_bytes: of the kernel.
     total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may
     come back to itself, and then it is that of each function once. most_threads: of a block
-    (.maxntid), 0 for no limit; exact_block: (.reqntid).
+    (.maxntid), 0 for no limit; exact_block: (.reqntid). by_machine_code: bool, one an instruction:
+    its accesses are counted as the kernel's machine code has them, not by rules.
     """
 
     name: str
@@ -111,10 +113,17 @@ class Program:
     recursive: bool
     most_threads: int
     exact_block: tuple[int, ...]
+    by_machine_code: np.ndarray
 
 
-def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Program:
-    """Encode a kernel. operation_ids: the index of each operation by its name.
+def encode(
+    module: Module,
+    name: str,
+    operation_ids: Mapping[str, int],
+    machine_code: sass.Lines | None = None,
+) -> Program:
+    """Encode a kernel. operation_ids: the index of each operation by its name; machine_code: the
+    accesses of its machine code, by which memory traffic is then counted.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -130,7 +139,7 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
 
     order = [name, *(one for one in module.functions if one in codes and one != name)]
     places: dict[Place, int] = {}
-    pieces, relocations, start = [], [], 0
+    pieces, certain, relocations, start = [], [], [], 0
     extra: list[int] = []
     functions = np.zeros(len(module.functions) + 1, FUNCTION)
     functions["first"] = functions["end"] = -1
@@ -138,8 +147,11 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
     static_slots = statics["slot"].astype(np.int64) + 1
     for one in order:
         code = codes[one]
-        piece, frame_bytes = _assemble(context, code, start, static_slots, extra, places)
+        piece, frame_bytes, known = _assemble(
+            context, code, start, static_slots, extra, places, machine_code
+        )
         pieces.append(piece)
+        certain.append(known)
         relocations += [
             Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
             for row, symbol in code.relocations
@@ -180,6 +192,7 @@ def encode(module: Module, name: str, operation_ids: Mapping[str, int]) -> Progr
         recursive=recursive,
         most_threads=math.prod(exact or limits.get("maxntid", (0,))),
         exact_block=exact,
+        by_machine_code=np.concatenate(certain),
     )
 
 
@@ -292,9 +305,11 @@ def _assemble(
     static_slots: np.ndarray,
     extra: list[int],
     places: dict[Place, int],
-) -> tuple[np.ndarray, int]:
-    """The instructions of one function, its slots allocated; ``start`` is its first instruction in
-    the program."""
+    machine_code: sass.Lines | None,
+) -> tuple[np.ndarray, int, np.ndarray]:
+    """The instructions of one function, its slots allocated; the bytes of its frame; and which of
+    its accesses are counted as the machine code has them. ``start`` is its first instruction in the
+    program."""
     rows = without_copies(context, code, columns(context, code))
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
     graph, jumps = _flow(code, count)
@@ -332,7 +347,8 @@ def _assemble(
 
     _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
-    return found, frame_bytes
+    certain = ptxas.mark(found, ptxas.model(context, code, rows, graph, machine_code))
+    return found, frame_bytes, certain
 
 
 def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:

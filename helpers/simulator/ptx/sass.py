@@ -1,8 +1,8 @@
 """The memory accesses of machine code, by the line of the PTX text that each comes from.
 
-nvdisasm writes, before an instruction, the line of the PTX text that ptxas had in hand when it made it. Several instructions of one
-line are copies that ptxas made (of a loop's body), parts of one access, or the loop that an atomic became; a line that has none
-was joined to another or removed.
+nvdisasm writes before instructions the line of PTX that ptxas had in hand when it made them. Of one
+line there may be several: copies (ptxas unrolls loops), parts of one access, the loop that an atomic
+became. A line that has none was joined to another one or removed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ _SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
 _LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
 _BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
-_ACCESSES = frozenset(
-    "LD LDG LDS ST STG STS ATOM ATOMG ATOMS RED REDG LDSM STSM LDGSTS UBLKCP UBLKRED".split()
-)  # fmt: skip
+_LOADS, _STORES = ("LD", "LDG", "LDS"), ("ST", "STG", "STS")
+_OTHERS = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDSM", "STSM", "LDGSTS", "UBLKCP", "UBLKRED")
+_ACCESSES = frozenset((*_LOADS, *_STORES, *_OTHERS))
 
 
 class Access(NamedTuple):
-    """One instruction that accesses memory: its opcode with all suffixes, and bytes of a lane (of LD..., ST... and atomics)."""
+    """One instruction that accesses memory: its opcode with all suffixes, and the bytes of a lane
+    (of loads, stores and atomics)."""
 
     opcode: str
     bytes: int
@@ -30,19 +31,42 @@ class Access(NamedTuple):
     def root(self) -> str:
         return self.opcode.partition(".")[0]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a load or a store of a thread's own."""
+        return self.root in _LOADS or self.root in _STORES
+
+    @property
+    def stores(self) -> bool:
+        return self.root in _STORES
+
 
 Lines = dict[int, tuple[Access, ...]]
 
 
 def accesses(listing: str) -> dict[str, Lines]:
-    """By section (a kernel, or a function that is not part of one) and line of the PTX text, counted from 1, its accesses."""
+    """By section (a kernel, or a function beside the kernels) and line of the PTX text, counted
+    from 1: its accesses. listing: of nvdisasm, with lines of PTX."""
     sections: dict[str, dict[int, list[Access]]] = {}
     for section, line, opcode in _instructions(listing):
         root, *suffixes = opcode.split(".")
         if root in _ACCESSES:
             width = next((_BYTES[one] for one in suffixes if one in _BYTES), 4)
             sections.setdefault(section, {}).setdefault(line, []).append(Access(opcode, width))
-    return {section: {line: tuple(found) for line, found in lines.items()} for section, lines in sections.items()}
+    return {
+        section: {line: tuple(found) for line, found in lines.items()}
+        for section, lines in sections.items()
+    }
+
+
+def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Lines:
+    """The accesses of a kernel and of the functions that stand beside the kernels."""
+    found: Lines = {}
+    for section, lines in sections.items():
+        if section not in kernels:
+            found.update(lines)
+    found.update(sections.get(kernel, {}))
+    return found
 
 
 def _instructions(listing: str) -> Iterator[tuple[str, int, str]]:

@@ -40,10 +40,12 @@ CLOCKS = (
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
 
 
+_SLOT_WIDTHS = {name: 2 if width == 1 else width for name, width in WIDTHS.items()}
+
+
 def slot_width(type: str) -> int:
     """Bytes of a value in a slot: values of 8 bits lie in slots of 16."""
-    width = WIDTHS[type]
-    return 2 if width == 1 else width
+    return _SLOT_WIDTHS[type]
 
 
 def float_bits(value: float, type: str) -> int:

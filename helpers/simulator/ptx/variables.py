@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -20,6 +21,7 @@ _WORD = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def integer(text: str) -> int:
     """The value of PTX's integer constants: decimal, 0x, 0b and octal, with U or a sign."""
     digits = text.replace(" ", "").rstrip("U")

@@ -1,0 +1,241 @@
+"""What can be said of addresses without running a kernel: a root and a distance from it, and how
+the root is aligned.
+
+The root of an address is what is left when additions of constants are taken off. Two addresses of
+one root are as far apart as their distances. The alignment is what trailing zeros of constants and
+factors prove, as an assembler proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .columns import Columns
+from .control import Flow
+from .rows import Code, Context
+
+ALWAYS = 1 << 30  # the alignment of nought
+_STEPS = 64  # of a chain of additions
+
+
+class Root(NamedTuple):
+    """kind: "register" (number; version: the row that defined it last in the block, -1 for none), "symbol" (name), "constant"."""
+
+    kind: str
+    name: int | str = 0
+    version: int = -1
+
+
+class Addresses:
+    """The addresses of one function. names: of its operations by their number."""
+
+    def __init__(self, context: Context, code: Code, rows: Columns, flow: Flow):
+        self.context, self.rows = context, rows
+        self.names = names_of(context)
+        self.statics = list(context.statics.index)
+        self.starts = np.cumsum(rows.lengths) - rows.lengths
+        self.block_of = flow.block_of(len(rows))
+        written = np.flatnonzero(rows.is_result & (rows.operand >= 0))
+        order = np.argsort(rows.operand[written], kind="stable")
+        registers = rows.operand[written][order]
+        self.defining = rows.row_of[written][order]
+        self.first_definition = np.searchsorted(registers, np.arange(len(code.widths) + 1))
+        self.widths = code.widths
+        self.operation = rows.field("operation")
+        self.zeros: dict[int, int] = {}  # alignment of registers
+
+    def definitions(self, register: int) -> list[int]:
+        """The rows that write a register."""
+        first, end = self.first_definition[register], self.first_definition[register + 1]
+        return self.defining[first:end].tolist()
+
+    def operands(self, row: int) -> list[int]:
+        start = self.starts[row]
+        return self.rows.operand[start : start + self.rows.lengths[row]].tolist()
+
+    def constant(self, operand: int) -> int | None:
+        """The value of an operand that is a plain constant, with its sign."""
+        if operand > -2:
+            return None
+        kind, width, value, symbol = self.statics[-2 - operand]
+        if kind or symbol:
+            return None
+        bits = 8 * width
+        return value - (1 << bits) if bits and value >> (bits - 1) & 1 else value
+
+    # ---- roots
+
+    def root(self, operand: int, row: int) -> tuple[Root, int]:
+        """Root and distance of an operand as `row` reads it."""
+        distance = 0
+        for _ in range(_STEPS):
+            if operand <= -2:
+                kind, _, value, symbol = self.statics[-2 - operand]
+                if symbol:
+                    return Root("symbol", symbol), distance + value
+                known = self.constant(operand)
+                return (
+                    (Root("constant"), distance + known)
+                    if known is not None
+                    else (Root("special", kind), distance)
+                )
+            rows = self.definitions(operand)
+            if len(rows) != 1:
+                return Root("register", operand, self._version(rows, row)), distance
+            (definition,) = rows
+            step = self._step(definition) if not self.rows.guard[definition] else None
+            if step is None or (step[0] >= 0 and not self._same(step[0], definition, row)):
+                return Root("register", operand), distance
+            operand, added = step
+            distance += added
+        return Root("register", operand), distance
+
+    def _version(self, rows: list[int], row: int) -> int:
+        block = self.block_of[row]
+        return max((one for one in rows if one < row and self.block_of[one] == block), default=-1)
+
+    def _same(self, register: int, definition: int, row: int) -> bool:
+        """Whether a register has one value at a definition that reads it and at `row`."""
+        rows = self.definitions(register)
+        if len(rows) <= 1:
+            return True
+        together = self.block_of[definition] == self.block_of[row] and definition < row
+        return together and self._version(rows, definition) == self._version(rows, row)
+
+    def _step(self, row: int) -> tuple[int, int] | None:
+        """What a row adds a constant to, and the constant; None where it does something else."""
+        name = self.names[self.operation[row]]
+        operation, _, type = name.partition(".")
+        operands = self.operands(row)
+        if operation == "mov" and type in ("b32", "b64"):
+            return operands[1], 0
+        if operation in ("add", "sub") and type in ("s32", "u32", "s64", "u64"):
+            second = self.constant(operands[2])
+            if second is not None:
+                return operands[1], second if operation == "add" else -second
+            first = self.constant(operands[1])
+            if first is not None and operation == "add":
+                return operands[2], first
+        return None
+
+    # ---- alignment
+
+    def alignment(self, root: Root) -> int:
+        """The power of two that divides the root for sure."""
+        if root.kind == "constant":
+            return ALWAYS
+        if root.kind == "symbol":
+            variable = self.context.module.variables.get(str(root.name))
+            return variable.align if variable is not None else 1
+        if root.kind != "register":
+            return 1
+        register = int(root.name)
+        if register not in self.zeros:
+            self._solve(register)
+        return self.zeros[register]
+
+    def _solve(self, register: int) -> None:
+        """The greatest alignments that agree with all definitions: of this register and of everything that it is made of."""
+        slice_: dict[int, list[int]] = {}
+        waiting = [register]
+        while waiting:
+            one = waiting.pop()
+            if one in slice_ or one in self.zeros:
+                continue
+            slice_[one] = self.definitions(one)
+            for row in slice_[one]:
+                waiting += [operand for operand in self._read(row) if operand >= 0]
+        found = dict.fromkeys(slice_, ALWAYS)
+        order = list(slice_)[::-1]
+        changed = True
+        while changed:
+            changed = False
+            for one in order:
+                now = min((self._of_row(row, found) for row in slice_[one]), default=1)
+                if now < found[one]:
+                    found[one], changed = now, True
+        self.zeros.update(found)
+
+    def _read(self, row: int) -> list[int]:
+        """The operands that say something about the alignment of what a row writes."""
+        rule = _RULES.get(self._kind(row))
+        return self.operands(row)[1:] if rule is not None else []
+
+    def _kind(self, row: int) -> str:
+        name = self.names[self.operation[row]]
+        operation, _, rest = name.partition(".")
+        if operation in ("mul", "mad"):
+            return operation if rest.startswith(("lo.", "wide.")) else ""
+        if operation == "cvt":
+            to, _, of = rest.partition(".")
+            return (
+                "cvt"
+                if to[:1] in "us" and of[:1] in "us" and int(to[1:]) >= 32 <= int(of[1:])
+                else ""
+            )
+        if operation in ("add", "sub", "min", "max", "shl", "selp", "mov", "and", "or", "xor"):
+            return operation if rest[:1] in "usb" and rest[1:] in ("32", "64") else ""
+        return operation if name in ("cvta.to.shared",) else ""
+
+    def _of_row(self, row: int, found: dict[int, int]) -> int:
+        def of(operand: int) -> int:
+            if operand >= 0:
+                return found[operand] if operand in found else self.zeros.get(operand, 1)
+            if operand <= -2 and (value := self.constant(operand)) is not None:
+                return value & -value if value else ALWAYS
+            return 1
+
+        operands = self.operands(row)
+        rule = _RULES.get(self._kind(row))
+        if rule is None:
+            return 1
+        if self._kind(row) == "shl":
+            shift = self.constant(operands[2])
+            return (
+                min(of(operands[1]) << min(max(shift, 0), 30), ALWAYS)
+                if shift is not None
+                else of(operands[1])
+            )
+        return min(rule([of(operand) for operand in operands[1:]]), ALWAYS)
+
+
+_RULES: dict[str, Callable[[list[int]], int]] = {
+    "mov": min, "cvt": min, "cvta.to.shared": min, "add": min, "sub": min, "or": min, "xor": min, "min": min, "max": min,
+    "and": max, "mul": lambda a: a[0] * a[1], "mad": lambda a: min(a[0] * a[1], a[2]), "selp": lambda a: min(a[:2]),
+    "shl": min,
+}  # fmt: skip
+
+
+def names_of(context: Context) -> list[str]:
+    """The names of operations, by number."""
+    names = [""] * (max(context.operation_ids.values(), default=-1) + 1)
+    for name, number in context.operation_ids.items():
+        names[number] = name
+    return names
+
+
+def dominators(flow: Flow) -> list[int]:
+    """For each block the numbers of those that every way to it leads through, itself included, as bits. Blocks that no way
+    leads to have all bits."""
+    count = len(flow.starts)
+    predecessors: list[list[int]] = [[] for _ in range(count)]
+    for block, ways in enumerate(flow.successors):
+        for way in ways:
+            predecessors[way].append(block)
+    everything = (1 << count) - 1
+    found = [everything] * count
+    found[0] = 1
+    changed = True
+    while changed:
+        changed = False
+        for block in range(1, count):
+            meet = everything
+            for before in predecessors[block]:
+                meet &= found[before]
+            meet |= 1 << block
+            if meet != found[block]:
+                found[block], changed = meet, True
+    return found

@@ -1,0 +1,411 @@
+"""What ptxas makes of the memory accesses of PTX: which are joined, narrowed, split or removed.
+
+ptxas takes vectors apart into their elements, drops the elements that nobody reads, and puts what
+is left together again, in windows of four elements (16 bytes at most) that are aligned for sure:
+
+    three or four elements of a window    one access of the whole window (a store: only of all four)
+    a half of a window                    one access of that half
+    anything else                         one access an element
+
+What it joins are elements of one size in one basic block, at a known distance from one root
+(addresses.py). Loads of shared memory meet across other loads and accesses of global memory, not
+across a store, an atomic or a barrier. A store meets the stores right before it. An element that is
+loaded twice is loaded once; one of ld.global.nc also where a load in a dominating block has it.
+
+All this was read off machine code that ptxas 13.0 made for compute capability 9.0. Beyond such
+rules is what it does to loops and to small branches. Where the machine code of a kernel is at hand
+(sass.py), it decides, as far as it can be told which of its instructions an access became.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from . import sass
+from .addresses import Addresses, Root, dominators
+from .columns import Columns
+from .control import Flow
+from .opcodes import (
+    ACQUIRE,
+    GENERIC,
+    GLOBAL_SPACE,
+    NO_COUNT,
+    NON_COHERENT,
+    RELAXED,
+    RELEASE,
+    SHARED_SPACE,
+    VOLATILE,
+)
+from .rows import Code, Context
+
+_WIDEST = 16  # bytes of an access
+_AS_WRITTEN = VOLATILE | RELAXED | ACQUIRE | RELEASE
+_SPACES = (GENERIC, GLOBAL_SPACE, SHARED_SPACE)
+# What loads and stores do not meet across, by the beginning of its name.
+_ORDERING = ("atom.", "bar.", "fence", "call", "cp.", "mbarrier", "wmma", "ldmatrix", "stmatrix")
+
+
+class Piece(NamedTuple):
+    """An access that is counted: bytes behind the address of PTX's instruction, and how many."""
+
+    shift: int
+    bytes: int
+
+
+class Key(NamedTuple):
+    """What accesses that are joined have in common. width: of an element."""
+
+    store: bool
+    space: int
+    invariant: bool
+    root: Root
+    width: int
+
+
+@dataclass(slots=True)
+class Access:
+    """A load or store of PTX.
+
+    row: of its function; line: of the PTX text; offset: of its address from the root; elements: the
+    numbers of those that somebody reads (of a store, all); plain: it may be joined; pieces: what is
+    counted; certain: as the machine code says.
+    """
+
+    row: int
+    line: int
+    block: int
+    key: Key
+    offset: int
+    count: int
+    elements: tuple[int, ...]
+    plain: bool
+    pieces: tuple[Piece, ...] = ()
+    certain: bool = False
+    parts: list[Piece] = field(default_factory=list)  # while rules are at work
+
+    @property
+    def bytes(self) -> int:
+        return self.key.width * self.count
+
+    @property
+    def whole(self) -> tuple[Piece, ...]:
+        return (Piece(0, self.bytes),)
+
+    def at(self, element: int) -> int:
+        """How far an element is from the root."""
+        return self.offset + element * self.key.width
+
+
+def model(
+    context: Context,
+    code: Code,
+    rows: Columns,
+    flow: Flow,
+    machine_code: sass.Lines | None = None,
+) -> list[Access]:
+    """The loads and stores of a function in global, shared and generic memory, and what of them is
+    counted. machine_code: the accesses of the kernel's machine code, where they are known."""
+    addresses = Addresses(context, code, rows, flow)
+    found = _Reader(context, code, rows, addresses).accesses()
+    if found:
+        _Rules(rows, flow, addresses, found).apply()
+        if machine_code is not None:
+            _follow(found, machine_code)
+    return found
+
+
+def mark(instructions: np.ndarray, accesses: list[Access]) -> np.ndarray:
+    """Write into a function's instructions how accesses are counted. Returns which of them are
+    counted as the machine code has them: bool, one an instruction.
+
+    join is the bytes of a piece and target what is added to the address; of two pieces, join has
+    the bytes of the second in bits 8 to 15 and from bit 16 on how far it is behind the first.
+    """
+    certain = np.zeros(len(instructions), bool)
+    for one in accesses:
+        certain[one.row] = one.certain
+        if one.pieces == one.whole:
+            continue
+        if not one.pieces:
+            instructions["flags"][one.row] |= NO_COUNT
+            continue
+        first, *more = one.pieces
+        join = first.bytes
+        for second in more[:1]:
+            join |= second.bytes << 8 | (second.shift - first.shift) << 16
+        instructions["join"][one.row], instructions["target"][one.row] = join, first.shift
+    return certain
+
+
+class _Reader:
+    """Finds the accesses of a function."""
+
+    def __init__(self, context: Context, code: Code, rows: Columns, addresses: Addresses):
+        self.context, self.code, self.rows, self.addresses = context, code, rows, addresses
+        self.lines = code.body.lines
+        self.first_rows = np.array(code.first_rows[: len(self.lines)])
+        self.is_read = np.zeros(len(code.widths) + 1, bool)
+        self.is_read[rows.operand[~rows.is_result & (rows.operand >= 0)]] = True
+        self.symbols = dict(code.relocations)
+
+    def accesses(self) -> list[Access]:
+        ids = self.context.operation_ids
+        operation, space = self.rows.field("operation"), self.rows.field("space")
+        load, store = ids.get("ld", -1), ids.get("st", -1)
+        chosen = np.isin(operation, [load, store]) & np.isin(space, _SPACES)
+        return [
+            self.access(row, operation[row] == store) for row in np.flatnonzero(chosen).tolist()
+        ]
+
+    def access(self, row: int, store: bool) -> Access:
+        rows, addresses = self.rows, self.addresses
+        width, count = int(rows.field("bytes")[row]), int(rows.field("elements")[row])
+        flags = int(rows.field("flags")[row] | rows.flags[row])
+        base, *values = addresses.operands(row)
+        if base != -1:
+            root, offset = addresses.root(base, row)
+        else:
+            symbol = self.symbols.get(row)
+            root, offset = Root("symbol", symbol) if symbol else Root("constant"), 0
+        space, invariant = int(rows.field("space")[row]), bool(flags & NON_COHERENT)
+        found = Access(
+            row,
+            self.line(row),
+            int(addresses.block_of[row]),
+            Key(bool(store), space, invariant, root, width),
+            offset + int(rows.immediate[row]),
+            count,
+            tuple(k for k, one in enumerate(values) if store or (one >= 0 and self.is_read[one])),
+            width > 1 and not flags & _AS_WRITTEN and not rows.guard[row],
+        )
+        found.pieces = found.whole
+        return found
+
+    def line(self, row: int) -> int:
+        """The line of the PTX text; 0 for a row of no statement."""
+        statement = int(np.searchsorted(self.first_rows, row, "right")) - 1
+        return self.lines[statement] if 0 <= statement < len(self.lines) else 0
+
+
+class _Rules:
+    """Applies what the head of this module says."""
+
+    def __init__(self, rows: Columns, flow: Flow, addresses: Addresses, accesses: list[Access]):
+        self.flow, self.addresses, self.all = flow, addresses, accesses
+        ids = [number for number, name in enumerate(addresses.names) if name.startswith(_ORDERING)]
+        self.order = np.flatnonzero(np.isin(rows.field("operation"), ids)).tolist()
+        # The accesses of each root: an access is aligned, and so its root is.
+        self.known: dict[Root, list[Access]] = {}
+        for one in accesses:
+            self.known.setdefault(one.key.root, []).append(one)
+        self.loads: dict[Key, list[Access]] = {}  # that may still be joined
+        self.stores: list[Access] = []  # of one window, in a row
+        self._dominators: list[int] = []
+
+    def dominates(self, block: int, other: int) -> bool:
+        if block == other:
+            return True
+        if not self._dominators:
+            self._dominators = dominators(self.flow)
+        return bool(self._dominators[other] >> block & 1)
+
+    def apply(self) -> None:
+        block, reached = -1, 0
+        for one in self.all:
+            started = reached
+            while reached < len(self.order) and self.order[reached] < one.row:
+                reached += 1
+            if one.block != block:
+                self.end_loads(list(self.loads))
+                self.end_stores()
+                block = one.block
+            elif reached > started:
+                self.end_loads([key for key in self.loads if not key.invariant])
+                self.end_stores()
+            if one.key.store:
+                met = [key for key in self.loads if _meet(key, one.key)]
+                self.end_loads(met)
+                if self.stores and not self.goes_on(one):
+                    self.end_stores()
+                if one.plain:
+                    self.stores.append(one)
+            else:
+                if self.stores and _meet(one.key, self.stores[0].key):
+                    self.end_stores()
+                if one.plain:
+                    self.loads.setdefault(one.key, []).append(one)
+        self.end_loads(list(self.loads))
+        self.end_stores()
+        for one in self.all:
+            if one.plain:
+                one.pieces = tuple(one.parts)
+        self.drop_repeated()
+
+    def goes_on(self, one: Access) -> bool:
+        """Whether a store belongs to the window that the stores before it write."""
+        if not one.plain or one.key != self.stores[0].key:
+            return False
+        span, lead = self.window(one)
+        return (one.offset + lead) // span == (self.stores[0].offset + lead) // span
+
+    def end_loads(self, keys: list[Key]) -> None:
+        for key in keys:
+            self.share(self.loads.pop(key))
+
+    def end_stores(self) -> None:
+        if self.stores:
+            self.share(self.stores)
+        self.stores = []
+
+    def window(self, one: Access) -> tuple[int, int]:
+        """Bytes of a window, and what has to be added to an offset from the root to count from the
+        start of some window."""
+        width, root = one.key.width, one.key.root
+        widest = min(_WIDEST, 4 * width)
+        aligned, lead = self.addresses.alignment(root), 0
+        if aligned < widest:
+            for other in self.known[root]:
+                if other.bytes > aligned and self.dominates(other.block, one.block):
+                    aligned, lead = other.bytes, -other.offset % other.bytes
+        span = min(aligned, widest)
+        return (span, lead) if span >= width else (width, -one.offset % width)
+
+    def share(self, group: list[Access]) -> None:
+        """Share out the elements that accesses of one key load or store."""
+        first, store, width = group[0], group[0].key.store, group[0].key.width
+        span, lead = self.window(first)
+        windows: dict[int, dict[int, Access]] = {}
+        for one in group:
+            for element in one.elements:
+                window, at = divmod(one.at(element) + lead, span)
+                owners = windows.setdefault(window, {})
+                if store or at // width not in owners:
+                    owners[at // width] = one
+        for window, owners in windows.items():
+            for start, count in _runs(set(owners), span // width, store):
+                among = [owners[k] for k in range(start, start + count) if k in owners]
+                owner = (max if store else min)(among, key=lambda one: one.row)
+                at = window * span + start * width - lead
+                owner.parts.append(Piece(at - owner.offset, count * width))
+
+    def drop_repeated(self) -> None:
+        """A load of ld.global.nc whose address a dominating block has loaded from is not made."""
+        seen: dict[tuple[Root, int, int], list[Access]] = {}
+        for one in self.all:
+            if not one.key.invariant or not one.plain or one.key.root.version >= 0:
+                continue
+            before = seen.setdefault((one.key.root, one.offset, one.bytes), [])
+            if any(
+                other.block != one.block and self.dominates(other.block, one.block)
+                for other in before
+            ):
+                one.pieces = ()
+            before.append(one)
+
+
+def _meet(load: Key, store: Key) -> bool:
+    """Whether a store may change what a load reads."""
+    return not load.invariant and (
+        load.space == store.space or GENERIC in (load.space, store.space)
+    )
+
+
+def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, int]]:
+    """(first, how many) of the accesses that elements of a window of 1, 2 or 4 are moved by."""
+    if count == 4 and len(elements) >= (4 if store else 3):
+        yield 0, 4
+        return
+    for first in range(0, count, 2):
+        here = sorted(elements & {first, first + 1})
+        if len(here) == 2:
+            yield first, 2
+        else:
+            for element in here:
+                yield element, 1
+
+
+# ---- by the machine code ----
+
+
+def _follow(accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]]) -> None:
+    """Take over what the machine code says for sure.
+
+    A line of PTX with one access is taken, and instructions of one width. An access without any was
+    removed if another one has its bytes, or if the machine code has a wider one around it.
+    """
+    by_line: dict[int, list[Access]] = {}
+    for one in accesses:
+        by_line.setdefault(one.line, []).append(one)
+    gone = []
+    for line, several in by_line.items():
+        one = several[0]
+        if not line or len(several) > 1:
+            continue
+        of_line = [found for found in lines.get(line, ()) if found.is_plain]
+        widths = [found.bytes for found in of_line if found.stores == one.key.store]
+        if not widths:
+            gone.append(one)
+        elif _agree(one.pieces, widths):
+            one.certain = True
+        else:
+            _adapt(one, widths)
+    wide = [one for one in accesses if one.certain and one.pieces != one.whole]
+    for one in gone:
+        if not one.pieces or not one.elements or _covered(one, wide) or _repeated(one, accesses):
+            one.pieces, one.certain = (), True
+
+
+def _agree(pieces: tuple[Piece, ...], widths: list[int]) -> bool:
+    """Whether instructions are these pieces, once or in several copies."""
+    expected = sorted(piece.bytes for piece in pieces)
+    copies, rest = divmod(len(widths), max(len(expected), 1))
+    return bool(expected) and not rest and sorted(widths) == sorted(expected * copies)
+
+
+def _adapt(one: Access, widths: list[int]) -> None:
+    """Have an access be what its instructions are, where that can be told."""
+    if len(set(widths)) > 1:
+        return
+    width, size = widths[0], one.key.width
+    runs = _runs(set(one.elements), one.count, one.key.store) if one.count > 1 else iter([(0, 1)])
+    alone = tuple(Piece(size * first, size * count) for first, count in runs)
+    if width == one.bytes:
+        one.pieces, one.certain = one.whole, True
+    elif _agree(alone, widths):
+        one.pieces, one.certain = alone, True
+    elif width > one.bytes and len(one.pieces) == 1:
+        # Wider than the rules know: the window of that width around what they know.
+        start = one.offset + one.pieces[0].shift
+        one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
+
+
+def _covered(one: Access, wide: list[Access]) -> bool:
+    """Whether a wider access holds all elements that one needs."""
+    low, high = one.at(one.elements[0]), one.at(one.elements[-1] + 1)
+    for other in wide:
+        same = (other.key.store, other.key.space) == (one.key.store, one.key.space)
+        if same and other.key.root == one.key.root:
+            for piece in other.pieces:
+                start = other.offset + piece.shift
+                if start <= low and high <= start + piece.bytes:
+                    return True
+    return False
+
+
+def _repeated(one: Access, accesses: list[Access]) -> bool:
+    """Whether the bytes are there already (or, of a store, are stored again)."""
+    for other in accesses:
+        if other is one or (other.key.root, other.key.space) != (one.key.root, one.key.space):
+            continue
+        holds = other.offset <= one.offset and one.at(one.count) <= other.at(other.count)
+        if one.key.store:
+            there = other.key.store and other.row > one.row
+        else:
+            there = other.row < one.row
+        if holds and there:
+            return True
+    return False
