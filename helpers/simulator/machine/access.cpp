@@ -117,6 +117,7 @@ bool comes_before(const Worker& w, const Warp& warp, const Earlier& earlier, std
             if (thread != me.thread() && thread >> 5 == me.thread() >> 5 && earlier.when < after[thread & 31]) return true;
         }
     }
+    if (w.async.order.covers(earlier, me, after)) return true;
     return w.order.used && w.order.covers(earlier, address, me, after);
 }
 
@@ -266,33 +267,6 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
     }
 }
 
-// Bytes that a copy in flight will write, or that it reads from: async.cpp.
-bool meets_copy_in_flight(Worker& w, Warp& warp, const Region& region, std::uint32_t lanes, const std::uint64_t* addresses,
-                          std::uint32_t size, std::int32_t pc, Access access) {
-    auto overlaps = [&](std::uint64_t target, std::uint32_t bytes, int lane) {
-        return addresses[lane] < target + bytes && target < addresses[lane] + size;
-    };
-    auto tell = [&](int lane, std::int32_t copy, std::uint32_t thread) {
-        Finding finding;
-        finding.kind = ASYNC_READ, finding.region = region.id, finding.size = size;
-        finding.offset = static_cast<std::int64_t>(addresses[lane] - region.start);
-        finding.here = w.place(warp, lane, pc, access);
-        finding.other = finding.here;
-        finding.other.pc = static_cast<std::uint64_t>(copy), finding.other.thread = thread, finding.other.access = STORE;
-        w.findings.add(finding);
-        return true;
-    };
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        for (const Warp& other : w.warps)
-            for (const AsyncCopy& copy : other.copies.pending)
-                if (overlaps(copy.target, copy.size, lane)) return tell(lane, copy.pc, other.thread(copy.lane));
-        for (const BulkCopy& copy : w.async.bulk)
-            if (copy.to_shared && overlaps(copy.target, copy.size, lane)) return tell(lane, copy.pc, copy.thread);
-    }
-    return false;
-}
-
 template <Access access>
 bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses,
                    std::uint32_t size, bool must_align, Shape shape) {
@@ -315,7 +289,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         w.saved.emplace_back(region);
         region.saved = true;
     }
-    if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) meets_copy_in_flight(w, warp, region, lanes, addresses, size, pc, access);
+    if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
     if (!region.complete && (w.observe & INITIALISATION))
         watch_initialisation<access>(w, warp, region, lanes, addresses, size, pc, shape);
     if (!(w.observe & RACES) || region.space == CONSTANT) return true;
@@ -671,6 +645,13 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (rest != 0) {
         bool flag = is_flag(w, i);
+        if (flag)    // to the observer of initialisation it is a store
+            for (std::uint32_t left = rest; left != 0; left &= left - 1) {
+                const std::uint64_t address = addresses[__builtin_ctz(left)];
+                Region* region = memory.find(address);
+                if (region == nullptr || !region->holds(address, size)) continue;
+                Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
+            }
         if (!observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : STORE, true, counted_size(i), i.target, !flag)) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
