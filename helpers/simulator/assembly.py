@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from . import compiler_cache, toolkit
+from .ptx import sass as machine_code
 from .toolchain import CompileFailed
 
 if TYPE_CHECKING:
@@ -90,15 +91,37 @@ def sass(compiled: Compiled) -> str | None:
 
     Raises CompileFailed with the assembler's words.
     """
+    return _listing(compiled, "--print-line-info")
+
+
+def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
+    """The accesses to memory in the machine code of a kernel (by its mangled name), by line of the
+    PTX; None where nvdisasm or ptxas is not installed or does not take the program."""
+    parts = [compiled.ptx, compiled.architecture, str(compiled.registers)]
+    key = compiler_cache.key_of([*parts, repr(toolkit.versions()), machine_code.RULES])
+    record = compiler_cache.load("accesses", key)
+    if record is None:
+        try:
+            listing = _listing(compiled, "--print-line-info-ptx")
+        except CompileFailed:
+            return None
+        if listing is None:
+            return None
+        record = machine_code.to_record(machine_code.accesses(listing))
+        compiler_cache.store("accesses", key, record)
+    sections = machine_code.from_record(record)
+    return machine_code.of_kernel(sections, kernel, [one.mangled for one in compiled.kernels])
+
+
+def _listing(compiled: Compiled, lines: str) -> str | None:
+    """The machine code; lines: nvdisasm's option that says of which text."""
     disassembler = toolkit.program("nvdisasm")
     if disassembler is None or toolkit.program("ptxas") is None:
         return None
     cubin, _ = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        done = toolkit.run(
-            [str(disassembler), "--print-code", "--print-line-info", "kernel.cubin"], folder
-        )
+        done = toolkit.run([str(disassembler), "--print-code", lines, "kernel.cubin"], folder)
     if done.returncode:
         raise CompileFailed(f"nvdisasm: {(done.stderr or done.stdout).strip()}")
     return done.stdout

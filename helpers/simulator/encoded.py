@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from . import library, toolchain
+from . import assembly, library, toolchain, toolkit
 from .compiler import Compiled
+from .includes import without_comments
 from .ptx import parse
 from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
+from .ptx.axes import Axis, Checked
 from .ptx.inline import Inlined
 from .ptx.parse import Place
 from .toolchain import CompileFailed
@@ -63,20 +65,37 @@ def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
 
 
 @lru_cache(maxsize=256)
-def encoded(compiled: Compiled, mangled: str) -> Program:
-    """A kernel of a compiled source. Raises CompileFailed, with file and line, for what the machine cannot run."""
-    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(compiled.ptx, mangled, _encoder(), str(compiled.is_careful))}.npz"
+def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
+    """A kernel of a compiled source; counted: its traffic is to be counted as the machine code has it, where that can be had.
+
+    Raises CompileFailed, with file and line, for what the machine cannot run.
+    """
+    accesses = assembly.accesses(compiled, mangled) if counted else None
+    parts = [compiled.ptx, mangled, _encoder()]
+    parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
+    parts += [repr(toolkit.versions())] if accesses is not None else []
+    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return _read(path)
     try:
-        module = parsed(compiled.ptx)
-        program = encode(Inlined(module) if compiled.is_careful else module, mangled, library.operation_ids())
+        program = _of_careful(compiled, mangled) if compiled.is_careful else encode(
+            parsed(compiled.ptx), mangled, library.operation_ids(), accesses
+        )  # fmt: skip
     except Unsupported as error:
         raise CompileFailed(f"{_where(compiled, error.place)}: the simulator cannot run {error.name}") from error
     except parse.ParseError as error:
         raise CompileFailed(f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}") from error
     _write(path, program)
     return program
+
+
+def _of_careful(compiled: Compiled, mangled: str) -> Program:
+    """A kernel from the careful translation, with checks of indices and without calls. Raises Unsupported and ParseError."""
+    parameters = {kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels}
+    source = without_comments(compiled.source)
+    module = Checked(parsed(compiled.ptx), compiled.debug.variables, parameters, source, compiled.file)
+    program = encode(Inlined(module), mangled, library.operation_ids())
+    return dataclasses.replace(program, axes=module.axes)
 
 
 def _where(compiled: Compiled, place: Place | None) -> str:
@@ -112,7 +131,7 @@ def _read(path: Path) -> Program:
     with np.load(path, allow_pickle=False) as file:
         values = {name: file[name] for name in file.files}
     notes = json.loads(values.pop(_NOTES).tobytes())
-    for name, record in (("places", Place), ("relocations", Relocation), ("parameters", Parameter)):
+    for name, record in (("places", Place), ("relocations", Relocation), ("parameters", Parameter), ("axes", Axis)):
         notes[name] = [record(*map(_tuples, one)) for one in notes[name]]
     notes["shared"] = [tuple(one) for one in notes["shared"]]
     return Program(**values, **{**notes, "exact_block": tuple(notes["exact_block"])})

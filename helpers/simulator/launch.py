@@ -109,6 +109,7 @@ def launch(
     with _launch_lock:
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.fatal is not None:
+            print(rehearsed.printed, end="", flush=True)
             raise LaunchFault(rehearsed.fatal, rehearsed)
         (x, y, z), warp = watch
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -240,7 +241,7 @@ class _Launch:
                 machine().halo_shadow(variable.address, variable.element_bytes, True)
 
     def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
-        program = self.program
+        program = self.kernel.counted if "traffic" in observe else self.program
         static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
         fields: dict[str, Any] = {
             "program": _raw_program(program, self.kernel.place_groups),
@@ -291,7 +292,9 @@ class _Launch:
 
 
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
-    columns = (program.instructions, program.operands, program.functions, program.statics, place_groups)
+    columns = (
+        program.instructions, program.operands, program.functions, program.statics, place_groups, program.origins,
+    )  # fmt: skip
     return RawProgram(
         *(column.ctypes.data for column in columns),
         len(program.instructions), len(program.functions), len(program.statics), program.statics_bytes,
@@ -335,7 +338,7 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
     )
     findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
     fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
-    return replace(report, findings=findings, fatal=fatal, printed="")
+    return replace(report, findings=findings, fatal=fatal)
 
 
 def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:

@@ -82,6 +82,12 @@ class Kernel:
         return encoded.relocated(self.program, self.module.addresses_for(self.compiled))
 
     @cached_property
+    def counted(self) -> Program:
+        """As `relocated`, for counting: where the kernel's machine code can be had, its accesses are counted as that has them."""
+        program = encoded.encoded(self.compiled, self.mangled, counted=True)
+        return encoded.relocated(program, self.module.addresses_for(self.compiled))
+
+    @cached_property
     def rehearsal(self) -> Kernel | None:
         """The kernel as the compiler leaves it that keeps every access of the source; None where there is no such form."""
         compiled = self.module.careful

@@ -52,7 +52,8 @@ class LineTraffic(_Traffic):
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
     lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
     passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
-    serialised: turns that lanes updating one address take, beyond the first (atomics).
+    serialised: turns that lanes updating one address take, beyond the first (atomics); model: "sass" where every access was counted
+    as the kernel's machine code has it, "rule" where rules say what ptxas makes of it.
     """
 
     line: int
@@ -68,6 +69,7 @@ class LineTraffic(_Traffic):
     conflicts: int
     replays: int = 0
     serialised: int = 0
+    model: str = field(default="rule", compare=False)
 
 
 @dataclass(frozen=True)
@@ -486,6 +488,7 @@ class _Reader:
 
     def __init__(self, report: LaunchReport, kernel: Kernel):
         self.line, self.names = kernel.line_of, report.arrays
+        self.by_machine_code = kernel.counted.by_machine_code.tolist()
         self.source = kernel.module.compiled.source.splitlines()
 
     def text(self, line: int) -> str:
@@ -510,13 +513,19 @@ def profile_of(report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int],
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
     rows: dict[tuple, list[int]] = {}
+    by_rule = set()
     for site in sites:
         if site.access in (_BARRIER, _BRANCH):
             continue
         key = (reader.line(site.pc), _ACCESSES[site.access], _SPACES[site.space], reader.array(site.region))
         counts = (site.requests, site.lanes, site.bytes, *(getattr(site, name) for name in _SUMS[3:]))
         rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
-    return tuple(LineTraffic(key[0], reader.text(key[0]), *key[1:], *row) for key, row in sorted(rows.items()))
+        if not reader.by_machine_code[site.pc]:
+            by_rule.add(key)
+    return tuple(
+        LineTraffic(key[0], reader.text(key[0]), *key[1:], *row, "rule" if key in by_rule else "sass")
+        for key, row in sorted(rows.items())
+    )
 
 
 def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:

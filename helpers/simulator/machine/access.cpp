@@ -14,10 +14,12 @@ struct Toucher32 : Toucher {
 
 constexpr std::uint64_t null_page = 1 << 16;    // addresses below come from null pointers
 
+// meant: the encoder knows that the address is counted from this array.
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region, std::uint64_t address, std::uint32_t size,
-                   std::int32_t pc, Access access) {
+                   std::int32_t pc, Access access, bool meant = false) {
     Finding finding;
     finding.kind = kind, finding.size = size;
+    if (meant) std::strcpy(finding.text, "meant");
     finding.here = w.place(warp, lane, pc, access);
     if (region != nullptr) finding.region = region->id, finding.offset = static_cast<std::int64_t>(address - region->start);
     else finding.offset = static_cast<std::int64_t>(address);
@@ -64,13 +66,28 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
     refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, address, size, pc, access);
 }
 
+// The array that an instruction's address is counted from, where the encoder is sure of it and the pointer leads to one.
+Region* origin_of(const Worker& w, std::int32_t pc) {
+    const std::int32_t origin = w.launch.program.origins[pc];
+    std::uint64_t address = 0;
+    if (origin <= -2) address = w.launch.program.statics[-2 - origin].value;
+    else if (origin >= 0 && static_cast<std::uint32_t>(origin) + sizeof address <= w.launch.parameter_bytes)
+        std::memcpy(&address, static_cast<const char*>(w.launch.parameters) + origin, sizeof address);
+    return address != 0 ? memory.find(address) : nullptr;
+}
+
 // The arrays of all lanes, where not all stand in the one that the instruction touched last. Null in `one`: in several.
 bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                  Access access, Region** regions, Region** one) {
     Region* first = nullptr;
+    Region* const meant = origin_of(w, pc);
     bool same = true;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
+        if (meant != nullptr && !meant->holds(addresses[lane], size) && addresses[lane] >= null_page) {
+            refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, addresses[lane], size, pc, access, true);
+            return false;
+        }
         Region* region = first;
         if (region == nullptr || !region->holds(addresses[lane], size)) region = memory.find(addresses[lane]);
         if (region == nullptr || !region->holds(addresses[lane], size)) {
@@ -100,6 +117,7 @@ bool comes_before(const Worker& w, const Warp& warp, const Earlier& earlier, std
             if (thread != me.thread() && thread >> 5 == me.thread() >> 5 && earlier.when < after[thread & 31]) return true;
         }
     }
+    if (w.async.order.covers(earlier, me, after)) return true;
     return w.order.used && w.order.covers(earlier, address, me, after);
 }
 
@@ -249,33 +267,6 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
     }
 }
 
-// Bytes that a copy in flight will write, or that it reads from: async.cpp.
-bool meets_copy_in_flight(Worker& w, Warp& warp, const Region& region, std::uint32_t lanes, const std::uint64_t* addresses,
-                          std::uint32_t size, std::int32_t pc, Access access) {
-    auto overlaps = [&](std::uint64_t target, std::uint32_t bytes, int lane) {
-        return addresses[lane] < target + bytes && target < addresses[lane] + size;
-    };
-    auto tell = [&](int lane, std::int32_t copy, std::uint32_t thread) {
-        Finding finding;
-        finding.kind = ASYNC_READ, finding.region = region.id, finding.size = size;
-        finding.offset = static_cast<std::int64_t>(addresses[lane] - region.start);
-        finding.here = w.place(warp, lane, pc, access);
-        finding.other = finding.here;
-        finding.other.pc = static_cast<std::uint64_t>(copy), finding.other.thread = thread, finding.other.access = STORE;
-        w.findings.add(finding);
-        return true;
-    };
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        for (const Warp& other : w.warps)
-            for (const AsyncCopy& copy : other.copies.pending)
-                if (overlaps(copy.target, copy.size, lane)) return tell(lane, copy.pc, other.thread(copy.lane));
-        for (const BulkCopy& copy : w.async.bulk)
-            if (copy.to_shared && overlaps(copy.target, copy.size, lane)) return tell(lane, copy.pc, copy.thread);
-    }
-    return false;
-}
-
 template <Access access>
 bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses,
                    std::uint32_t size, bool must_align, Shape shape) {
@@ -298,7 +289,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         w.saved.emplace_back(region);
         region.saved = true;
     }
-    if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) meets_copy_in_flight(w, warp, region, lanes, addresses, size, pc, access);
+    if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
     if (!region.complete && (w.observe & INITIALISATION))
         watch_initialisation<access>(w, warp, region, lanes, addresses, size, pc, shape);
     if (!(w.observe & RACES) || region.space == CONSTANT) return true;
@@ -359,9 +350,16 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, const 
         w.traffic.request(request, watched);
         return true;
     }
-    std::uint64_t wide[WARP_SIZE];
-    for (int lane = 0; lane < WARP_SIZE; ++lane) wide[lane] = addresses[lane] + static_cast<std::int64_t>(shift);
-    request.addresses = wide, request.size = counted;
+    // ptxas has made one access of another size of it, or two.
+    const std::uint32_t second = counted >> 8 & 255;
+    std::uint64_t moved[WARP_SIZE];
+    request.addresses = moved, request.size = counted & 255;
+    if (second != 0) request.asked = request.size;
+    for (int lane = 0; lane < WARP_SIZE; ++lane) moved[lane] = addresses[lane] + static_cast<std::int64_t>(shift);
+    w.traffic.request(request, watched);
+    if (second == 0) return true;
+    for (std::uint64_t& address : moved) address += counted >> 16;
+    request.size = request.asked = second;
     w.traffic.request(request, watched);
     return true;
 }
@@ -443,7 +441,7 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         }
         std::uint8_t* written = w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
         if (access == LOAD) {
-            if (checked && (w.observe & INITIALISATION) && std::memchr(written, 0, size) != nullptr) {
+            if (checked && (w.observe & INITIALISATION) && !(i.flags & UNWATCHED) && std::memchr(written, 0, size) != nullptr) {
                 Finding finding;
                 finding.kind = UNINITIALISED, finding.size = size, finding.offset = static_cast<std::int64_t>(offset);
                 finding.region = w.local_region != nullptr ? w.local_region->id : 0;
@@ -647,6 +645,13 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (rest != 0) {
         bool flag = is_flag(w, i);
+        if (flag)    // to the observer of initialisation it is a store
+            for (std::uint32_t left = rest; left != 0; left &= left - 1) {
+                const std::uint64_t address = addresses[__builtin_ctz(left)];
+                Region* region = memory.find(address);
+                if (region == nullptr || !region->holds(address, size)) continue;
+                Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
+            }
         if (!observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : STORE, true, counted_size(i), i.target, !flag)) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);

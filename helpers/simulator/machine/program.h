@@ -38,6 +38,7 @@ enum Flag : std::uint32_t {
     ADDRESS_32 = 1 << 25,       // the address operand is a slot of 32 bits
     FRAME_LOCAL = 1 << 26,      // the immediate is an offset in the running function's local memory
     PARAMETER = 1 << 27,        // a parameter or a return value of a call: neither checked nor counted
+    UNWATCHED = 1 << 28,        // a load of local memory that may find what nothing has written: gaps of a structure, copied
 };
 
 struct Instruction {             // 64 bytes
@@ -56,6 +57,8 @@ struct Instruction {             // 64 bytes
     std::uint32_t place;         // index into the program's list of source places (encode.py keeps it)
     std::int32_t target;         // bra: the instruction; call: the function, or -1 - k for the k-th builtin, INT32_MIN by operand 0
     std::int32_t join;           // bra: where its ways meet again (immediate post-dominator); -1: only at the end
+                                 // ld, st: bits 0 to 7 the bytes that are counted, at the address + target (-1: as it is); of
+                                 // two accesses, bits 8 to 15 the second one's bytes, from bit 16 on how far behind the first
 };
 static_assert(sizeof(Instruction) == 64, "encode.py writes 64 bytes");
 
@@ -87,5 +90,8 @@ struct Program {
     const Function* functions;
     const Static* statics;
     const std::uint32_t* place_groups;    // by place: equal where file, line and column are, whatever was inlined where
+    // By instruction: where its address comes from, for sure. The offset of a pointer among the parameters; -2 - k: the variable
+    // whose address is static k; -1: not known.
+    const std::int32_t* origins;
     std::uint32_t instruction_count, function_count, static_count, statics_bytes;
 };

@@ -874,6 +874,7 @@ void run_block(Worker& w, std::uint64_t number) {
             if (warp.guessing != 0)
                 for (int lane = 0; lane < WARP_SIZE; ++lane) settle_guess(w, warp, lane, false);
     } while (pass_barrier(w));
+    if (!w.aborted && !w.async.bulk.empty()) watch_end_of_block(w);
 }
 
 std::vector<std::string> machine_names() {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
 _LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
@@ -42,6 +42,23 @@ class Access(NamedTuple):
 
 
 Lines = dict[int, tuple[Access, ...]]
+RULES = "1"  # raised when `accesses` reads more or otherwise
+
+
+def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
+    """What `accesses` returns, as JSON has it."""
+    return {
+        section: {str(line): [list(one) for one in found] for line, found in lines.items()}
+        for section, lines in sections.items()
+    }
+
+
+def from_record(record: dict[str, Any]) -> dict[str, Lines]:
+    """The reverse of `to_record`."""
+    return {
+        section: {int(line): tuple(Access(*one) for one in found) for line, found in lines.items()}
+        for section, lines in record.items()
+    }
 
 
 def accesses(listing: str) -> dict[str, Lines]:
