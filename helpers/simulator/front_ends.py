@@ -14,8 +14,6 @@ from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
 
-# What the text that is compiled has beside the source: a cache of compiled code depends on it.
-_SEEN_BY_BOTH = "#define HALO_SIMULATOR 1\n"
 # A source that asks which compiler it has means nvcc: it was written for one.
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
 # The compiler looks for a source's includes in its folder first. A text has none, and the working
@@ -46,7 +44,7 @@ class Text:
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         body = self.source if source is None else source
         opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
-        macros = f"{_SEEN_BY_BOTH}{before}{self.options.macros}"
+        macros = f"{before}{self.options.macros}"
         return f'{macros}\n{opening}#line 1 "{name}"\n{body}{closing}'
 
 
@@ -72,7 +70,6 @@ def fingerprint() -> str:
         [
             repr(toolkit.versions()),
             str(host),
-            _SEEN_BY_BOTH,
             standard_headers.PRELUDE,
             repr(standard_headers.headers()),
         ]
