@@ -23,6 +23,7 @@ from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variabl
 
 _ACCESSES = ("ld", "st", "atom", "red")
 _STEPS = 32  # of a chain of additions
+_BIT_STEPS = 8  # between a load and the store of a bit field
 _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
@@ -340,7 +341,8 @@ def _shape(array: Declared) -> tuple:
 
 
 def handed_on(body: Body, roots: Roots) -> set[int]:
-    """The loads of local memory whose values are only stored in it again, or passed: copies of structures, gaps included."""
+    """The loads of local memory after which nothing depends on what they read: copies of structures, gaps included, and of what
+    stays when a bit field is written."""
     users: dict[int, list[tuple[Statement, int]]] = {}
     loads = []
     for k, statement in enumerate(body.statements):
@@ -352,7 +354,8 @@ def handed_on(body: Body, roots: Roots) -> set[int]:
     for k, load in loads:
         root = roots.of(load.operands[1])
         if root is UNKNOWN or (isinstance(root, Variable) and root.space == "local"):
-            if all(_hands_on(user, at, roots) for register in results(load) for user, at in users.get(register, [])):
+            reads = [use for register in results(load) for use in users.get(register, [])]
+            if all(_hands_on(user, at, roots) or _is_written_back(user, load, users) for user, at in reads):
                 found.add(k)
     return found
 
@@ -364,6 +367,16 @@ def _hands_on(user: Statement, at: int, roots: Roots) -> bool:
         return True
     root = roots.of(user.operands[0])
     return root is UNKNOWN or (isinstance(root, Variable) and root.space == "local")
+
+
+def _is_written_back(user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0) -> bool:
+    """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
+    if user.opcode.startswith("st."):
+        return user.operands[0] == load.operands[1]
+    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in ("and", "or", "bfi", "cvt", "mov"):
+        return False
+    after = [use for register in results(user) for use, _ in users.get(register, [])]
+    return bool(after) and all(_is_written_back(one, load, users, level + 1) for one in after)
 
 
 # ---- the new body ----
