@@ -25,6 +25,7 @@ _KINDS = (
     _FAULT, _LOCAL_OF_ANOTHER, _STACK_OVERFLOW, _WILD_CALL, _ASYNC_READ, _TRAP, _NULL_POINTER, _NO_DYNAMIC_SHARED, _LOCAL_OVERRUN,
     _ASYNC_PROXY,
 ) = range(26)  # fmt: skip
+_MEANT = "meant"  # the machine knows which array the address is counted from
 _WARNINGS = (_EXITED, _MASK_EXITED)
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
@@ -83,14 +84,14 @@ class _Describer:
         self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
         self.other_line: int | None = None
-        if raw.kind == _OUT_OF_BOUNDS:
+        if raw.kind == _OUT_OF_BOUNDS and self.said() != _MEANT:
             self._correct_guess()
 
     def finding(self) -> Finding:
         writers: dict[int, Callable[[], _Words]] = {
             _OUT_OF_BOUNDS: self.out_of_bounds, _MISALIGNED: self.misaligned, _RACE: self.race, _UNINITIALISED: self.uninitialised,
             _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway, _READ_ONLY: self.read_only,
-            _ROW_OVERRUN: self.local_overrun, _INACTIVE_LANE: self.inactive_lane, _MASK_WITHOUT_SELF: self.mask_without_self,
+            _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane, _MASK_WITHOUT_SELF: self.mask_without_self,
             _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited, _WARP_DEADLOCK: self.warp_deadlock,
             _ASSERTION: self.assertion, _CALLERS: self.callers, _FAULT: self.fault, _LOCAL_OF_ANOTHER: self.local_of_another,
             _STACK_OVERFLOW: self.stack_overflow, _WILD_CALL: self.wild_call, _ASYNC_READ: self.async_read, _TRAP: self.trap,
@@ -255,6 +256,17 @@ class _Describer:
         message = f"{self.does()} {what}dynamic shared memory, of which the launch gives none"
         cause = "An `extern __shared__` array has the bytes that the launch asks for: give shared=<bytes> beside grid and block."
         return None, name, message, cause
+
+    def row_overrun(self) -> _Words:
+        axis = self.kernel.axis_at(self.raw.here.pc)
+        index, name = self.raw.offset, axis.name
+        if len(axis.extents) == 1:
+            extent = f"{name} has {axis.extents[0]:,} elements ({name}[0] to {name}[{axis.extents[0] - 1}])"
+            cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
+            return index, name, f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}", cause
+        declared = f"{axis.element} {''.join(f'[{extent}]' for extent in axis.extents[axis.axis :])}".strip()
+        message = f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as {declared}"
+        return index, name, message, "The index leaves its axis; inside a larger array it touches the next row unseen."
 
     def local_overrun(self) -> _Words:
         name = self.local_name()

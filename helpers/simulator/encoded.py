@@ -82,7 +82,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
             parsed(compiled.ptx), mangled, library.operation_ids(), accesses
         )  # fmt: skip
     except Unsupported as error:
-        raise CompileFailed(f"{_where(compiled, error.place)}: the simulator cannot run {error.name}") from error
+        raise CompileFailed(f"{_where(compiled, mangled, error.place)}: the simulator cannot run {error.name}") from error
     except parse.ParseError as error:
         raise CompileFailed(f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}") from error
     _write(path, program)
@@ -98,11 +98,12 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     return dataclasses.replace(program, axes=module.axes)
 
 
-def _where(compiled: Compiled, place: Place | None) -> str:
-    """file:line of the source, or of the header that it comes from."""
-    if place is None or not place.line:
-        return compiled.file
-    frames = ((place.file, place.line), *place.inlined)
+def _where(compiled: Compiled, mangled: str, place: Place) -> str:
+    """file:line of the source, or of the header that it comes from; of the kernel where the place is not known."""
+    frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
+    if not frames:
+        line = next((kernel.line for kernel in compiled.kernels if kernel.mangled == mangled), 0)
+        return f"{compiled.file}:{line}" if line else compiled.file
     name = Path(compiled.file).name
     file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[0])
     return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"

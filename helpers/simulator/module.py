@@ -19,6 +19,7 @@ from .arrays import plain_name
 from .compiler import Compiled, KernelInfo, Parameter, Variable
 from .faults import OutOfMemory
 from .library import machine, operation_ids, operation_names
+from .ptx.axes import Axis
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
 from .toolchain import CompileFailed
@@ -207,6 +208,10 @@ class Kernel:
         if not 0 <= pc < len(self.program.instructions):
             return ""
         return operation_names()[self.program.instructions["operation"][pc]]
+
+    def axis_at(self, pc: int) -> Axis:
+        """The axis that a check at an instruction (row.check) is about."""
+        return self.program.axes[int(self.program.instructions["immediate"][pc]) >> 32]
 
     def calls_around(self, pc: int) -> tuple[int, ...]:
         """The lines of the inlined calls that an instruction lies in, outer ones first."""

@@ -78,13 +78,17 @@ const Named conversions[] = {
 
 MachineOperation async_operation(const std::string& name);
 void name_async_operations(std::vector<std::string>& names);
+MachineOperation row_operation(const std::string& name);
+void name_row_operations(std::vector<std::string>& names);
 
 MachineOperation other_operation(const std::string& name) {
     for (const Named& one : conversions)
         if (name == one.name) return one.run;
+    if (const MachineOperation found = row_operation(name)) return found;
     return async_operation(name);
 }
 void name_other_operations(std::vector<std::string>& names) {
     for (const Named& one : conversions) names.emplace_back(one.name);
+    name_row_operations(names);
     name_async_operations(names);
 }

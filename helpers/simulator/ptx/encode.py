@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import ptxas, sass
+from .axes import Axis
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
 from .lower import Lowering
 from .opcodes import RESULT_UNUSED
+from .origins import origins
 from .parse import Module, Place, Variable
 from .registers import SLOT_BYTES, Accesses, allocate, live_ranges
 from .rows import BUILTINS, FUNCTION_ADDRESS, Code, Context, Unsupported
@@ -89,7 +91,8 @@ class Program:
     total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may
     come back to itself, and then it is that of each function once. most_threads: of a block
     (.maxntid), 0 for no limit; exact_block: (.reqntid). by_machine_code: bool, one an instruction:
-    its accesses are counted as the kernel's machine code has them, not by rules.
+    its accesses are counted as the kernel's machine code has them, not by rules. origins: see
+    origins.py. axes: of the checks of rows, by their numbers, see axes.py.
     """
 
     name: str
@@ -114,6 +117,8 @@ class Program:
     most_threads: int
     exact_block: tuple[int, ...]
     by_machine_code: np.ndarray
+    origins: np.ndarray
+    axes: list[Axis] = field(default_factory=list)
 
 
 def encode(
@@ -139,7 +144,7 @@ def encode(
 
     order = [name, *(one for one in module.functions if one in codes and one != name)]
     places: dict[Place, int] = {}
-    pieces, certain, relocations, start = [], [], [], 0
+    pieces, certain, roots, relocations, start = [], [], [], [], 0
     extra: list[int] = []
     functions = np.zeros(len(module.functions) + 1, FUNCTION)
     functions["first"] = functions["end"] = -1
@@ -152,6 +157,7 @@ def encode(
         )
         pieces.append(piece)
         certain.append(known)
+        roots.append(origins(context, code, piece))
         relocations += [
             Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
             for row, symbol in code.relocations
@@ -193,6 +199,7 @@ def encode(
         most_threads=math.prod(exact or limits.get("maxntid", (0,))),
         exact_block=exact,
         by_machine_code=np.concatenate(certain),
+        origins=np.concatenate(roots),
     )
 
 

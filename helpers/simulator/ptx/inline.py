@@ -15,17 +15,22 @@ from .syntax import (
     Address,
     Group,
     Label,
+    Literal,
     Negated,
     Operand,
     Pair,
     Part,
     Place,
+    Special,
     Statement,
     Symbol,
     Variable,
 )
 
 MOST_STATEMENTS = 20_000  # of a function; what would make it longer stays a call
+# Where the system's shared memory begins, which groups of several warps use: the encoder refuses optimised code that does, so that
+# here the address is computed and not used.
+_RESERVED = Literal(1 << 24)
 _RETURNS = ("ret", "ret.uni")
 _PARAMETERS = 256  # statements before a call that may be those which store its arguments
 
@@ -100,6 +105,8 @@ class _Copy:
             return Part(one.register + self.registers, one.selector)
         if isinstance(one, Label):
             return self.label(one)
+        if isinstance(one, Special) and one.name.startswith("reserved_smem_offset"):
+            return _RESERVED
         return one
 
     def variable(self, one: Variable) -> Variable:

@@ -246,6 +246,13 @@ class Lowering(Values):
             [written, self.context.statics.constant(8, 0)],
         )
 
+    def check_row(self, statement: Statement, opcode: Opcode) -> None:
+        """row.check: an index, and as a constant its axis and extent (see axes.py)."""
+        index, what = statement.operands
+        assert isinstance(what, Literal)
+        operands = [self.source(index, opcode.types[-1])]
+        self.emit(self.template(opcode, 0, 0, True), operands, what.bits)
+
     # ---- control flow
 
     def branch(self, statement: Statement, opcode: Opcode) -> None:
@@ -366,5 +373,5 @@ _METHODS: dict[str, Callable[[Lowering, Statement, Opcode], None]] = {
     "elect": Lowering.with_gaps, "cp": Lowering.asynchronous, "bra": Lowering.branch,
     "brx": Lowering.branch_by_index,
     "call": Lowering.call, "ret": Lowering.end, "exit": Lowering.end, "trap": Lowering.end,
-    "createpolicy": Lowering.policy, **{root: Lowering.bare for root in _NO_OPERANDS},
+    "createpolicy": Lowering.policy, "row": Lowering.check_row, **{root: Lowering.bare for root in _NO_OPERANDS},
 }  # fmt: skip

@@ -51,8 +51,8 @@ NAN_RESULT, XORSIGN_ABS, ROUND_AWAY, WRAP, SHIFT_AMOUNT, VOLATILE = (
 SCOPE_CTA, SCOPE_GPU, SCOPE_SYS, RELAXED, ACQUIRE, RELEASE, NON_COHERENT = (
     1 << bit for bit in range(15, 22)
 )
-RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER = (
-    1 << bit for bit in range(22, 28)
+RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER, UNWATCHED = (
+    1 << bit for bit in range(22, 29)
 )
 
 # Qualifiers that do not enter a name.
@@ -66,7 +66,7 @@ _FLAGS = {
     "volatile": VOLATILE, "cta": SCOPE_CTA, "cluster": SCOPE_GPU, "gpu": SCOPE_GPU, "gl": SCOPE_GPU,
     "sys": SCOPE_SYS,
     "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE,
-    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
+    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED, "unwatched": UNWATCHED,
     "sync": 0, "aligned": 0, "noftz": 0, "unified": 0,
 }  # fmt: skip
 _CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))

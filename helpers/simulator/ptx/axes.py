@@ -1,0 +1,411 @@
+"""Checks of indices axis by axis, for code that is hardly optimised.
+
+An index that leaves its axis inside a larger array lands in the next row, where no check of addresses sees it. In hardly optimised code
+the address of `tile[r][c]` is still the array's own, plus r times the bytes of a row, plus c times those of an element. Where all of
+that fits what the source declares, and where the access's line speaks of the array with all its subscripts and of nothing else that
+begins with its name, a check of r and c goes before the access. Every doubt leaves it out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import NamedTuple, Protocol
+
+from .body import Body
+from .opcodes import describe
+from .parse import Module
+from .roots import UNKNOWN, Roots, constant, read, results
+from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variable
+
+_ACCESSES = ("ld", "st", "atom", "red")
+_STEPS = 32  # of a chain of additions
+_BIT_STEPS = 8  # between a load and the store of a bit field
+_LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
+_SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
+_DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
+
+
+class Declared(Protocol):
+    """An array as the source declares it, see debug_info.Variable."""
+
+    name: str
+    symbol: str
+    element: str
+    element_bytes: int
+    extents: tuple[int, ...]
+    space: str
+    function: str
+
+
+class Axis(NamedTuple):
+    """An axis of an array: its name, its element's type, its extents, and the number of the axis."""
+
+    name: str
+    element: str
+    extents: tuple[int, ...]
+    axis: int
+
+
+class _Term(NamedTuple):
+    """A register that is an index, and the bytes that it counts. type: as the check reads it."""
+
+    stride: int
+    register: int
+    type: str
+
+
+class _Sum(NamedTuple):
+    """The address of a variable, and what is added to it."""
+
+    root: str | Variable
+    constant: int
+    terms: tuple[_Term, ...]
+
+
+class _Access(NamedTuple):
+    statement: int
+    text: str
+    sum: _Sum
+
+
+class Checked(Module):
+    """A module whose functions check indices, and say which of their loads only hand on what they read.
+
+    variables: what the source declares; parameters: names by function, where they are known; source: its text without comments;
+    file: its name in places. axes: of the checks, by their numbers.
+    """
+
+    def __init__(
+        self, module: Module, variables: Sequence[Declared], parameters: Mapping[str, Sequence[str]], source: str, file: str
+    ):
+        self.__dict__.update(vars(module))
+        self.axes: list[Axis] = []
+        self._module, self._file = module, PurePath(file).name
+        self._parameters, self._lines = parameters, source.split("\n")
+        self._declared = [
+            one for one in variables if one.extents and one.element_bytes and math.prod(one.extents) and max(one.extents) < _LARGEST
+        ]
+        self._numbers: dict[Axis, int] = {}
+        self._checked: dict[str, Body] = {}
+
+    def body(self, name: str) -> Body:
+        """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
+        if name not in self._checked:
+            body = self._module.body(name)
+            roots = Roots(body)
+            checks = self._checks(body, roots)
+            self._checked[name] = _with_checks(body, checks, handed_on(body, roots))
+        return self._checked[name]
+
+    def text_at(self, body: Body, statement: Statement) -> str:
+        """The line of the source that a statement comes from, "" for that of another file."""
+        place = body.places[statement.place]
+        if PurePath(place.file).name != self._file or not 0 < place.line <= len(self._lines):
+            return ""
+        return self._lines[place.line - 1]
+
+    def _checks(self, body: Body, roots: Roots) -> dict[int, list[Statement]]:
+        """The checks before each statement."""
+        here = [one for one in self._declared if one.function in ("", body.name)]
+        names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
+        sums = _Sums(body, roots)
+        accesses = []
+        for k, statement in enumerate(body.statements):
+            text = self.text_at(body, statement) if statement.opcode.partition(".")[0] in _ACCESSES else ""
+            if text and _is_plain(text, names):
+                address = next((one for one in statement.operands if isinstance(one, Address)), None)
+                found = sums.of(address) if address is not None else None
+                if found is not None and (found.terms or isinstance(found.root, Variable)):
+                    accesses.append(_Access(k, text, found))
+        found: dict[int, list[Statement]] = {}
+        for access in accesses:
+            for array in here:
+                if array.space != "local" and array.symbol == _name(access.sum.root) and is_indexed(array, access.text):
+                    self._add(found, body, access, array, access.sum.constant)
+        locals_ = [one for one in here if one.space == "local"]
+        for access, array, start in _local_arrays(accesses, locals_):
+            self._add(found, body, access, array, access.sum.constant - start)
+        return found
+
+    def _add(self, found: dict[int, list[Statement]], body: Body, access: _Access, array: Declared, rest: int) -> None:
+        statement = body.statements[access.statement]
+        for axis, index, type in indices(array, access.sum.terms, rest) or ():
+            what = Axis(array.name, array.element, tuple(array.extents), axis)
+            number = self._numbers.setdefault(what, len(self.axes))
+            if number == len(self.axes):
+                self.axes.append(what)
+            check = Literal(number << 32 | array.extents[axis])
+            found.setdefault(access.statement, []).append(
+                Statement(f"row.check.{type}", [index, check], statement.place, statement.guard, statement.negated)
+            )
+
+
+def _name(root: str | Variable) -> str:
+    return root if isinstance(root, str) else root.name
+
+
+# ---- the source's words ----
+
+
+def _is_plain(text: str, names: Collection[str]) -> bool:
+    """Whether all that is indexed in a line is an array or a parameter of a known name, and no pointer is followed."""
+    subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
+    return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
+
+
+def is_indexed(array: Declared, text: str) -> bool:
+    """Whether a line speaks of an array, and always with all its subscripts and without taking an address."""
+    found = False
+    for match in re.finditer(rf"(?<![\w.]){re.escape(array.name)}\b", text):
+        before = text[: match.start()].rstrip()
+        if before.endswith(("->", "::")) or (before.endswith("&") and not before.endswith("&&")):
+            return False
+        if _subscripts(text, match.end()) < len(array.extents):
+            return False
+        found = True
+    return found
+
+
+def _subscripts(text: str, position: int) -> int:
+    """How many [...] follow."""
+    count = depth = 0
+    for sign in text[position:]:
+        if sign == "[":
+            depth += 1
+        elif sign == "]":
+            depth -= 1
+            count += depth == 0
+        elif depth == 0 and not sign.isspace():
+            break
+    return count
+
+
+# ---- addresses ----
+
+
+class _Sums:
+    """Addresses of variables as sums."""
+
+    def __init__(self, body: Body, roots: Roots):
+        self.body, self.roots = body, roots
+        self.known: dict[int, _Sum | None] = {}
+
+    def of(self, address: Address) -> _Sum | None:
+        """The address of an access, None where it is no such sum."""
+        if isinstance(address.base, int):
+            root = self.roots.of(address.base)
+            if not isinstance(root, str | Variable):
+                return None
+            found = self.register(address.base, 0)
+        else:
+            found = self.base(address.base)
+        return found._replace(constant=found.constant + address.offset) if found is not None else None
+
+    def base(self, operand: Operand) -> _Sum | None:
+        if isinstance(operand, Symbol):
+            return _Sum(operand.name, operand.offset, ())
+        if isinstance(operand, Variable) and operand.space in ("local", "shared"):
+            return _Sum(operand if operand.space == "local" else operand.name, 0, ())
+        return None
+
+    def definition(self, register: int) -> Statement | None:
+        """The one statement that writes a register."""
+        rows = self.roots.definitions.get(register, [])
+        statement = self.body.statements[rows[0]] if len(rows) == 1 else None
+        return statement if statement is not None and statement.guard < 0 else None
+
+    def register(self, register: int, level: int) -> _Sum | None:
+        if register not in self.known:
+            self.known[register] = self.expand(register, level)
+        return self.known[register]
+
+    def expand(self, register: int, level: int) -> _Sum | None:
+        statement = self.definition(register)
+        if statement is None or level > _STEPS:
+            return None
+        operands = statement.operands
+        name, _, type = describe(statement.opcode).name.partition(".")
+        if name in ("mov", "cvta"):
+            source = operands[1]
+            return self.register(source, level + 1) if isinstance(source, int) else self.base(source)
+        if name in ("add", "sub") and type in ("s64", "u64"):
+            for first, second in ((operands[1], operands[2]), (operands[2], operands[1])):
+                found = self.register(first, level + 1) if isinstance(first, int) else None
+                if found is not None:
+                    return self.plus(found, second, name == "sub", first is operands[2])
+            return None
+        factor = constant(operands[2]) if name == "mad" else None
+        if name == "mad" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32") and factor and isinstance(operands[3], int):
+            found = self.register(operands[3], level + 1)
+            if found is not None and isinstance(operands[1], int) and self.definition(operands[1]) is not None:
+                return found._replace(terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2])))
+        return None
+
+    def plus(self, found: _Sum, added: Operand, minus: bool, swapped: bool) -> _Sum | None:
+        value = constant(added)
+        if value is not None:
+            return found._replace(constant=found.constant + (-value if minus else value)) if not (minus and swapped) else None
+        if minus or not isinstance(added, int) or self.roots.of(added) is UNKNOWN:
+            return None
+        statement = self.definition(added)
+        if statement is None or isinstance(self.roots.of(added), str | Variable):
+            return None
+        term, operands = _Term(1, added, "s64"), statement.operands
+        name, _, type = describe(statement.opcode).name.partition(".")
+        factor = constant(operands[2]) if name in ("shl", "mul") and len(operands) > 2 else None
+        if factor is not None and isinstance(operands[1], int):
+            if self.definition(operands[1]) is None:
+                return None
+            if name == "shl" and type == "b64" and factor < 32:
+                term = _Term(1 << factor, operands[1], "s64")
+            elif name == "mul" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32"):
+                term = _Term(factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2])
+        return found._replace(terms=(*found.terms, term))
+
+
+def strides(array: Declared) -> list[int]:
+    """Bytes from one index of each axis to the next."""
+    return [array.element_bytes * math.prod(array.extents[axis + 1 :]) for axis in range(len(array.extents))]
+
+
+def indices(array: Declared, terms: Sequence[_Term], rest: int) -> list[tuple[int, Operand, str]] | None:
+    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not fit the array."""
+    steps = strides(array)
+    if len(set(steps)) < len(steps):
+        return None
+    found: dict[int, _Term] = {}
+    for term in terms:
+        if abs(term.stride) < array.element_bytes:
+            continue  # inside an element that is a structure
+        if term.stride not in steps or steps.index(term.stride) in found:
+            return None
+        found[steps.index(term.stride)] = term
+    constants: list[tuple[int, Operand, str]] = []
+    missing = [axis for axis in range(len(steps)) if axis not in found]
+    for axis in missing:
+        index, rest = divmod(rest, steps[axis])
+        if not 0 <= index < array.extents[axis]:
+            if len(missing) > 1 or axis == 0:
+                return None
+            constants.append((axis, Literal(index & (1 << 64) - 1), "s64"))
+    if not 0 <= rest < array.element_bytes:
+        return None
+    return [*((axis, term.register, term.type) for axis, term in sorted(found.items())), *constants]
+
+
+def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> Iterator[tuple[_Access, Declared, int]]:
+    """Accesses to local arrays with the array and its start in the function's local memory.
+
+    The compiler does not say where an array lies: it is where accesses begin that have a register for each axis.
+    """
+    inside = [access for access in accesses if isinstance(access.sum.root, Variable)]
+    starts: dict[tuple[Variable, int], list[Declared]] = {}
+    for access in inside:
+        fitting = [
+            array
+            for array in arrays
+            if is_indexed(array, access.text)
+            and sorted(term.stride for term in access.sum.terms) == sorted(strides(array))
+            and len(set(strides(array))) == len(array.extents)
+        ]
+        key = access.sum.root, access.sum.constant
+        if fitting:
+            known = starts.get(key)  # type: ignore[arg-type]
+            starts[key] = fitting if known is None else [array for array in known if array in fitting]  # type: ignore[index]
+    # As many starts as arrays that may lie there: else one of them is something else.
+    several = Counter(tuple(map(id, found)) for found in starts.values())
+    placed = {
+        key: found[0]
+        for key, found in starts.items()
+        if len({_shape(array) for array in found}) == 1 and several[tuple(map(id, found))] <= len(found)
+    }
+    for access in inside:
+        if not access.sum.terms:
+            continue
+        for (variable, start), array in placed.items():
+            size = array.element_bytes * math.prod(array.extents)
+            apart = all(not start < other < start + size for root, other in placed if root is variable)
+            if variable is access.sum.root and 0 <= access.sum.constant - start < size and apart and is_indexed(array, access.text):
+                yield access, array, start
+
+
+def _shape(array: Declared) -> tuple:
+    return array.element_bytes, tuple(array.extents)
+
+
+# ---- loads that hand on ----
+
+
+def handed_on(body: Body, roots: Roots) -> set[int]:
+    """The loads of local memory after which nothing depends on what they read: copies of structures, gaps included, and of what
+    stays when a bit field is written."""
+    users: dict[int, list[tuple[Statement, int]]] = {}
+    loads = []
+    for k, statement in enumerate(body.statements):
+        for at, register in read(statement):
+            users.setdefault(register, []).append((statement, at))
+        if statement.opcode.startswith("ld.") and not statement.opcode.startswith("ld.param"):
+            loads.append((k, statement))
+    found = set()
+    for k, load in loads:
+        root = roots.of(load.operands[1])
+        if root is UNKNOWN or (isinstance(root, Variable) and root.space == "local"):
+            reads = [use for register in results(load) for use in users.get(register, [])]
+            if all(_hands_on(user, at, roots) or _is_written_back(user, load, users) for user, at in reads):
+                found.add(k)
+    return found
+
+
+def _hands_on(user: Statement, at: int, roots: Roots) -> bool:
+    if at != 1 or not user.opcode.startswith("st."):
+        return False
+    if user.opcode.startswith("st.param"):
+        return True
+    root = roots.of(user.operands[0])
+    return root is UNKNOWN or (isinstance(root, Variable) and root.space == "local")
+
+
+def _is_written_back(user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0) -> bool:
+    """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
+    if user.opcode.startswith("st."):
+        return user.operands[0] == load.operands[1]
+    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in ("and", "or", "bfi", "cvt", "mov"):
+        return False
+    after = [use for register in results(user) for use, _ in users.get(register, [])]
+    return bool(after) and all(_is_written_back(one, load, users, level + 1) for one in after)
+
+
+# ---- the new body ----
+
+
+def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: set[int]) -> Body:
+    """The body with its checks, and its copies marked."""
+    if not checks and not copies:
+        return body
+    numbers, statements, lines = [], [], []
+    for k, statement in enumerate(body.statements):
+        numbers.append(len(statements))
+        statements += checks.get(k, ())
+        if k in copies:
+            statement = Statement(
+                statement.opcode.replace("ld.", "ld.unwatched.", 1), statement.operands, statement.place, statement.guard, statement.negated
+            )
+        statements.append(statement)
+        lines += [body.lines[k]] * (len(statements) - len(lines))
+    numbers.append(len(statements))
+
+    def moved(one: Operand) -> Operand:
+        return Label(one.name, numbers[one.statement]) if isinstance(one, Label) else one
+
+    for k, statement in enumerate(statements):
+        if any(isinstance(one, Label) for one in statement.operands):
+            operands = [moved(one) for one in statement.operands]
+            statements[k] = Statement(statement.opcode, operands, statement.place, statement.guard, statement.negated)
+    targets = {name: [Label(one.name, numbers[one.statement]) for one in labels] for name, labels in body.targets.items()}
+    return Body(
+        body.name, statements, body.widths, body.places, body.variables, targets, body.symbols, body.local_bytes, lines
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Which array an address is about: the parameter, variable or local array that it is counted from.
+
+    found = Roots(body)
+    found.of(register)      # 8: the pointer at offset 8 of the kernel's parameters; "table": a variable; None: no address
+
+An address that may come from two of them, or from memory, is UNKNOWN: what is said of the others is sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .body import Body
+from .opcodes import describe
+from .syntax import Address, Group, Literal, Negated, Operand, Pair, Statement, Symbol, Variable
+
+
+class Unknown:
+    """The root of what may point anywhere."""
+
+
+UNKNOWN = Unknown()
+Root = int | str | Variable | Unknown | None  # an offset among the parameters, a symbol, a variable of the function
+_POINTER = 8  # bytes
+
+_NUMBERS = frozenset(
+    ("mul", "shl", "shr", "cvt", "neg", "not", "div", "rem", "abs", "popc", "clz", "bfe", "bfi", "bfind", "brev", "set", "fma")
+)
+_SUMS = frozenset(("add", "and", "or", "xor"))
+
+
+class Roots:
+    """The roots of the registers of a function.
+
+    definitions: the numbers of the statements that write a register; a register that nothing writes has none.
+    """
+
+    def __init__(self, body: Body):
+        self.body = body
+        self.definitions: dict[int, list[int]] = {}
+        self._found: dict[int, Root] = {}
+        pointing = []
+        for k, statement in enumerate(body.statements):
+            for place, register in enumerate(results(statement)):
+                self.definitions.setdefault(register, []).append(k)
+                if body.widths[register] == _POINTER:
+                    pointing.append((register, place, statement))
+        changed = True
+        while changed:
+            changed = False
+            for register, place, statement in pointing:
+                before = self._found.get(register)
+                if before is UNKNOWN:
+                    continue
+                now = _either(before, self._root(statement, place))
+                if now is not before and now != before:
+                    self._found[register], changed = now, True
+
+    def of(self, operand: Operand) -> Root:
+        """The root of an operand, or of the base of an address."""
+        if isinstance(operand, int):
+            return self._found.get(operand)
+        if isinstance(operand, Address):
+            return self.of(operand.base) if operand.base is not None else None
+        if isinstance(operand, Symbol):
+            return operand.name
+        return operand if isinstance(operand, Variable) else None
+
+    def _root(self, statement: Statement, place: int) -> Root:
+        """The root of result number `place`."""
+        opcode, operands = describe(statement.opcode), statement.operands
+        root = opcode.root
+        if root in ("mov", "cvta"):
+            return UNKNOWN if isinstance(operands[1], list) or isinstance(operands[0], list) else self.of(operands[1])
+        if root == "ld":
+            address = operands[1]
+            base = address.base if isinstance(address, Address) else None
+            if isinstance(base, Variable) and base.space == "entry" and isinstance(address, Address):
+                return base.offset + address.offset + place * opcode.width
+            return UNKNOWN
+        if root in _SUMS:
+            return _sum(self.of(operands[1]), self.of(operands[2]))
+        if root == "sub":
+            first, second = self.of(operands[1]), self.of(operands[2])
+            if second is None:
+                return first
+            return None if first == second and first is not UNKNOWN else UNKNOWN
+        if root == "mad":
+            return self.of(operands[3])
+        if root in ("selp", "min", "max"):
+            return _either(self.of(operands[1]), self.of(operands[2]))
+        return None if root in _NUMBERS else UNKNOWN
+
+
+def _sum(first: Root, second: Root) -> Root:
+    """The root of a sum: that of one of the two, where the other is a number."""
+    if first is None or second is None:
+        return second if first is None else first
+    return UNKNOWN
+
+
+def _either(first: Root, second: Root) -> Root:
+    if first is None or second is None:
+        return second if first is None else first
+    return first if first is second or first == second else UNKNOWN
+
+
+def results(statement: Statement) -> Iterator[int]:
+    """The registers that a statement writes."""
+    operands = statement.operands
+    if statement.opcode.startswith("call"):
+        first = operands[0] if operands else None
+        yield from (one for one in first.members if isinstance(one, int)) if isinstance(first, Group) else ()
+        return
+    if not operands or isinstance(operands[0], Address) or not describe(statement.opcode).result:
+        return
+    yield from _registers(operands[0])
+
+
+def read(statement: Statement) -> Iterator[tuple[int, int]]:
+    """(operand's number, register) of what a statement reads, addresses included."""
+    written = 1 if statement.operands and any(True for _ in results(statement)) else 0
+    for k, operand in enumerate(statement.operands):
+        if k >= written:
+            for register in _registers(operand):
+                yield k, register
+    if statement.guard >= 0:
+        yield -1, statement.guard
+
+
+def _registers(operand: Operand) -> Iterator[int]:
+    if isinstance(operand, int):
+        yield operand
+    elif isinstance(operand, list):
+        for one in operand:
+            yield from _registers(one)
+    elif isinstance(operand, Pair):
+        yield from _registers(operand.first)
+        yield from _registers(operand.second)
+    elif isinstance(operand, Group):
+        for one in operand.members:
+            yield from _registers(one)
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, int):
+            yield operand.base
+        for one in operand.coordinates:
+            yield from _registers(one)
+    elif isinstance(operand, Negated):
+        yield operand.register
+
+
+def constant(operand: Operand) -> int | None:
+    """The value of a whole number of 64 bits with its sign, None of everything else."""
+    if not isinstance(operand, Literal) or operand.width:
+        return None
+    bits = operand.bits & (1 << 64) - 1
+    return bits - (1 << 64) if bits >> 63 else bits
