@@ -1,1 +1,0 @@
-// cuda.h -- everything it declares for kernels is in halo_cuda.h

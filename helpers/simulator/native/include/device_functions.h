@@ -1,1 +1,0 @@
-// device_functions.h -- everything it declares for kernels is in halo_cuda.h

@@ -1,1 +1,0 @@
-// device_launch_parameters.h -- everything it declares for kernels is in halo_cuda.h

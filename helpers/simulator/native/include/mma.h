@@ -1,3 +1,0 @@
-// mma.h -- what it declares is in halo_mma.h
-#pragma once
-#include "halo_mma.h"
