@@ -852,9 +852,8 @@ def test_a_header_of_templates_takes_no_extern_c_around_it():
 
 
 def test_a_half_can_be_an_argument():
-    text = (
-        '#include <cuda_fp16.h>\nextern "C" __global__ void k(half* y, half factor) { y[threadIdx.x] = y[threadIdx.x] * factor; }'
-    )
+    signature = '#include <cuda_fp16.h>\nextern "C" __global__ void k(half* y, half factor) {'
+    text = signature + " y[threadIdx.x] = y[threadIdx.x] * factor; }"
     y = np.arange(32, dtype=np.float16)
     run(text, y, np.float16(0.5), threads=32, block=32)
     expect(y, np.arange(32, dtype=np.float16) / 2, np.arange(32, dtype=np.float16))
