@@ -82,13 +82,28 @@ class Format:
         """Bits of extremes, subnormal, small whole and random numbers; zeros, infinities and NaNs where `special`."""
         chooser = random.Random(seed)
         one = self.bias << self.digits
-        edges = [1, 2, (1 << self.digits) - 1, 1 << self.digits, (1 << self.digits) + 1, self.largest, one, one + 1, one - 1, one * 3 // 2]
+        edges = [
+            1,
+            2,
+            (1 << self.digits) - 1,
+            1 << self.digits,
+            (1 << self.digits) + 1,
+            self.largest,
+            one,
+            one + 1,
+            one - 1,
+            one * 3 // 2,
+        ]
         edges += [self.rounded(Fraction(k)) for k in (2, 3, 5, 10)] + [self.rounded(Fraction(1, 3))]
         edges += [0, self.infinity, self.infinity + 1, self.nan] if special else []
         values = [e | s for e in edges for s in (0, self.sign)]
         while len(values) < count:
             near = chooser.randrange(3) > 0
-            field = (self.bias + chooser.randint(-8, 8)) % (1 << self.exponent_bits) if near else chooser.randrange((1 << self.exponent_bits) - 1)
+            field = (
+                (self.bias + chooser.randint(-8, 8)) % (1 << self.exponent_bits)
+                if near
+                else chooser.randrange((1 << self.exponent_bits) - 1)
+            )
             if not self.infinite:
                 field = chooser.randrange((1 << self.exponent_bits) - 1)
             values.append(chooser.choice([0, self.sign]) | field << self.digits | chooser.getrandbits(self.digits))

@@ -77,8 +77,16 @@ def run(name, results, *sources, flags=0, lanes=ALL, immediate=0, carry=0, befor
             _write(frame, base + 512 * k, np.broadcast_to(values, LANES))
     held = ctypes.c_uint32(carry)
     pointers = (ctypes.c_int32 * max(len(offsets), 6))(*offsets)
-    library().test_run(numbers()[name], ctypes.c_void_p(frame.ctypes.data + base), pointers, len(offsets), ctypes.c_uint32(flags),
-                       ctypes.c_int64(immediate), ctypes.c_uint32(lanes), ctypes.byref(held))
+    library().test_run(
+        numbers()[name],
+        ctypes.c_void_p(frame.ctypes.data + base),
+        pointers,
+        len(offsets),
+        ctypes.c_uint32(flags),
+        ctypes.c_int64(immediate),
+        ctypes.c_uint32(lanes),
+        ctypes.byref(held),
+    )
     values = [None if r is None else _read(frame, base + 512 * k, np.dtype(r)) for k, r in enumerate(results)]
     return [*values, held.value]
 

@@ -362,7 +362,12 @@ def test_integers_to_integers(of, to):
     check(f"cvt.{to}.{of}", slots[1], lambda x: wrap(x, target), values.astype(slots[0]))
     check(f"cvt.{to}.{of}", slots[1], lambda x: clamp(x, target), values.astype(slots[0]), flags=SAT)
     if source.itemsize == 1:  # only the lowest byte of the slot counts
-        check(f"cvt.{to}.{of}", slots[1], lambda x: wrap(wrap(x, source), target), values.astype(slots[0]) ^ np.array(0x5A00, slots[0]))
+        check(
+            f"cvt.{to}.{of}",
+            slots[1],
+            lambda x: wrap(wrap(x, source), target),
+            values.astype(slots[0]) ^ np.array(0x5A00, slots[0]),
+        )
 
 
 def test_pack_with_saturation():
@@ -390,7 +395,8 @@ def test_video_instructions():
     chooser = random.Random(9)
     a, b, c = (interesting(INTEGERS["u32"], 64, seed=s) for s in (1, 2, 3))
     types = {"u32": np.dtype("uint32"), "s32": np.dtype("int32")}
-    actions = {"vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y), "vmin": min, "vmax": max,
+    actions = {"vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y),
+               "vmin": min, "vmax": max,
                "vavrg": lambda x, y: (x + y + (x + y >= 0)) >> 1}  # fmt: skip
     for name, action in actions.items():
         for kinds in [[chooser.choice(list(types)) for _ in range(3)] for _ in range(4)]:
@@ -405,7 +411,7 @@ def test_video_instructions():
                 if name == "vavrg":
                     continue
                 check(f"{name}.{rest}", np.uint32, first, a, b, flags=flags)
-                check(f"{name}.{rest}.add", np.uint32, lambda x, y, z: first(x, y) + z, a, b, c, flags=flags)  # noqa: B023
+                check(f"{name}.{rest}.add", np.uint32, lambda x, y, z: first(x, y) + z, a, b, c, flags=flags)
                 check(f"{name}.{rest}.min", np.uint32, lambda x, y, z: min(first(x, y), wrap(z, d)), a, b, c, flags=flags)  # noqa: B023
         for kind, bits in itertools.product(types, (16, 8)):
             part = np.dtype(f"{'int' if kind == 's32' else 'uint'}{bits}")
@@ -418,9 +424,16 @@ def test_video_instructions():
 
                 every = f"{name}{32 // bits}.{kind}.{kind}.{kind}"
                 check(every, np.uint32, lambda x, y, z: sum((v % (1 << bits)) << k for k, v in parts(x, y)), a, b, c, flags=flags)  # noqa: B023
-                check(f"{every}.add", np.uint32, lambda x, y, z: z + sum(v for _, v in parts(x, y)), a, b, c, flags=flags)  # noqa: B023
+                check(f"{every}.add", np.uint32, lambda x, y, z: z + sum(v for _, v in parts(x, y)), a, b, c, flags=flags)
     check("vset.s32.u32.lt", np.uint32, lambda x, y: wrap(x, types["s32"]) < y, a, b)
-    check("vset4.u32.u32.ge.add", np.uint32, lambda x, y, z: z + sum((x >> k & 255) >= (y >> k & 255) for k in (0, 8, 16, 24)), a, b, c)
+    check(
+        "vset4.u32.u32.ge.add",
+        np.uint32,
+        lambda x, y, z: z + sum((x >> k & 255) >= (y >> k & 255) for k in (0, 8, 16, 24)),
+        a,
+        b,
+        c,
+    )
     check("vmad.u32.u32.u32", np.uint32, lambda x, y, z: x * y + z, a, b, c)
     check("vmad.s32.s32.u32.shr7", np.uint32, lambda x, y, z: (wrap(x, types["s32"]) * y + wrap(z, types["s32"])) >> 7, a, b, c)
     n = np.arange(64, dtype=np.uint32)

@@ -110,7 +110,9 @@ def operands(f, kind, count=1200):
         columns[1][::7] = columns[0][::7] ^ np.array(f.sign, f.dtype)
         columns[1][1::11] = columns[0][1::11] + np.array(1, f.dtype)
     if arity == 3:
-        product = [arithmetic("mul", f, (a, b), NEAREST) ^ f.sign for a, b in zip(columns[0].tolist(), columns[1].tolist(), strict=True)]
+        product = [
+            arithmetic("mul", f, (a, b), NEAREST) ^ f.sign for a, b in zip(columns[0].tolist(), columns[1].tolist(), strict=True)
+        ]
         columns[2][::3] = np.array(product, f.dtype)[::3]
     return columns
 
@@ -287,7 +289,18 @@ def test_to_and_from_integers(name, kind):
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     slot = np.dtype(f"{'int' if signed else 'uint'}{max(bits, 16)}")
     a = f.interesting(600)
-    edges = [low, low - 1, low + 1, high, high + 1, high - 1, Fraction(2 * high + 1, 2), Fraction(-1, 2), Fraction(1, 2), Fraction(3, 2)]
+    edges = [
+        low,
+        low - 1,
+        low + 1,
+        high,
+        high + 1,
+        high - 1,
+        Fraction(2 * high + 1, 2),
+        Fraction(-1, 2),
+        Fraction(1, 2),
+        Fraction(3, 2),
+    ]
     a = np.concatenate([a, np.array([f.rounded(Fraction(e)) for e in edges], f.dtype)])
     whole = {NEAREST: round, ZERO: math.trunc, DOWN: math.floor, UP: math.ceil}
     for mode, flag in MODES.items():
@@ -302,7 +315,8 @@ def test_to_and_from_integers(name, kind):
                 want = min(max(whole[mode](f.value(x)), low), high)
             assert value == want, (kind, name, mode, hex(x), value, want)
     chooser = np.random.default_rng(3)
-    numbers_ = np.concatenate([chooser.integers(low, high, 300, dtype, endpoint=True) >> chooser.integers(0, bits - 1, 300).astype(dtype),
+    sizes = chooser.integers(0, bits - 1, 300).astype(dtype)
+    numbers_ = np.concatenate([chooser.integers(low, high, 300, dtype, endpoint=True) >> sizes,
                                np.array([low, high, high - 1, 0, 1], dtype)]).astype(slot)  # fmt: skip
     for mode, flag in MODES.items():
         compare(f"cvt.{name}.{kind}", f, lambda n: f.rounded(Fraction(n), mode), numbers_, flags=flag)  # noqa: B023
@@ -330,7 +344,11 @@ def test_pairs_and_bytes_from_floats():
         for flags in all_flags:
             got = evaluate(f"cvt.{kind}.f32", np.dtype(np.uint32 if g.bits == 16 else np.uint16), a, b, flags=flags).tolist()
             want = [narrow(x, g, flags) << g.bits | narrow(y, g, flags) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-            assert got == want, (kind, flags, next((hex(x), hex(y), hex(u), hex(v)) for x, y, u, v in zip(a, b, got, want, strict=True) if u != v))
+            assert got == want, (
+                kind,
+                flags,
+                next((hex(x), hex(y), hex(u), hex(v)) for x, y, u, v in zip(a, b, got, want, strict=True) if u != v),
+            )
 
 
 @pytest.mark.parametrize("g", [E4M3, E5M2], ids=["e4m3", "e5m2"])
@@ -343,7 +361,13 @@ def test_bytes_to_and_from_halves(g):
     got = evaluate(f"cvt.{g.name}x2.f16x2", np.dtype(np.uint16), every.astype(np.uint32) | 0x3C000000, flags=SATFINITE)
     for x, byte in zip(every.tolist()[::7], (got & 255).tolist()[::7], strict=True):
         sign = g.sign if x & 0x8000 else 0
-        want = g.nan if F16.is_nan(x) else sign | g.largest if F16.is_infinite(x) else g.rounded(F16.value(x), NEAREST, bool(sign), True)
+        want = (
+            g.nan
+            if F16.is_nan(x)
+            else sign | g.largest
+            if F16.is_infinite(x)
+            else g.rounded(F16.value(x), NEAREST, bool(sign), True)
+        )
         assert byte == want, (hex(x), hex(byte), hex(want))
 
 
@@ -372,7 +396,9 @@ def ulps(got, want):
 
 def test_approximations_are_within_their_bounds():
     chooser = np.random.default_rng(1)
-    x = np.concatenate([chooser.uniform(-149, 127.9, 40000), chooser.uniform(-1, 1, 20000), np.arange(-149, 128)]).astype(np.float32)
+    x = np.concatenate([chooser.uniform(-149, 127.9, 40000), chooser.uniform(-1, 1, 20000), np.arange(-149, 128)]).astype(
+        np.float32
+    )
     assert ulps(evaluate("ex2.f32", np.float32, x), np.exp2(x.astype(np.float64))).max() <= 0.5001
     assert (evaluate("ex2.f32", np.float32, np.arange(-149, 128, dtype=np.float32)) == np.exp2(np.arange(-149.0, 128.0))).all()
     positive = np.exp2(chooser.uniform(-149, 127, 60000)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""mma and wmma of the simulator's machine: registers as the PTX manual lays them out, sums as a tensor core of an H200 cuts them."""
+"""mma and wmma of the simulator's machine: registers as the PTX manual has them, sums as a tensor core cuts them."""
 
 import random
 from fractions import Fraction
@@ -47,7 +47,9 @@ def cells(use, m, k, bits):
     found = []
     for r in range(registers):
         block_row, block_k = (r % rows, r // rows) if use == "a" else (0, r)
-        found.append([[(lane // 4 + 8 * block_row, block_k * 4 * each + lane % 4 * each + part) for lane in LANES] for part in range(each)])
+        found.append(
+            [[(lane // 4 + 8 * block_row, block_k * 4 * each + lane % 4 * each + part) for lane in LANES] for part in range(each)]
+        )
     return found if use == "a" else [[[(column, row) for row, column in lanes] for lanes in parts] for parts in found]
 
 
@@ -58,7 +60,9 @@ def sum_cells(m):
 def pack(matrix, places, bits):
     """Registers of 32 lanes from a dictionary of bits."""
     dtype = np.uint64 if bits == 64 else np.uint32
-    return [np.array([sum(matrix[parts[p][lane]] << p * bits for p in range(len(parts))) for lane in LANES], dtype) for parts in places]
+    return [
+        np.array([sum(matrix[parts[p][lane]] << p * bits for p in range(len(parts))) for lane in LANES], dtype) for parts in places
+    ]
 
 
 def table(rows, columns, draw):
@@ -149,7 +153,11 @@ def test_integers(shape, bits, kinds):
     a, b = table(m, k, lambda: chooser.getrandbits(bits)), table(k, 8, lambda: chooser.getrandbits(bits))
     c = table(m, 8, lambda: chooser.choice([chooser.getrandbits(20), 2**31 - 5, 2**31]))
     places = sum_cells(m)
-    registers = [*pack(a, cells("a", m, k, bits), bits), *pack(b, cells("b", m, k, bits), bits), *pack(c, [[p] for p in places], 32)]
+    registers = [
+        *pack(a, cells("a", m, k, bits), bits),
+        *pack(b, cells("b", m, k, bits), bits),
+        *pack(c, [[p] for p in places], 32),
+    ]
 
     def value(x, kind, width=bits):
         return x - (1 << width) if kind == "s" and x >> (width - 1) else x
@@ -159,7 +167,9 @@ def test_integers(shape, bits, kinds):
         got = run(name, [np.int32] * len(places), *registers, flags=flags)
         for r, lane in ((r, lane) for r in range(len(places)) for lane in LANES):
             row, column = places[r][lane]
-            total = value(c[row, column], "s", 32) + sum(value(a[row, t], kinds[0]) * value(b[t, column], kinds[1]) for t in range(k))
+            total = value(c[row, column], "s", 32) + sum(
+                value(a[row, t], kinds[0]) * value(b[t, column], kinds[1]) for t in range(k)
+            )
             want = min(max(total, -(2**31)), 2**31 - 1) if flags else value(total & 0xFFFFFFFF, "s", 32)
             assert got[r][lane] == want
 
@@ -170,7 +180,11 @@ def test_bits(shape):
     chooser = random.Random(8)
     a, b = table(m, k // 32, lambda: chooser.getrandbits(32)), table(k // 32, 8, lambda: chooser.getrandbits(32))
     c, places = table(m, 8, lambda: chooser.getrandbits(10)), sum_cells(m)
-    registers = [*pack(a, cells("a", m, k // 32, 32), 32), *pack(b, cells("b", m, k // 32, 32), 32), *pack(c, [[p] for p in places], 32)]
+    registers = [
+        *pack(a, cells("a", m, k // 32, 32), 32),
+        *pack(b, cells("b", m, k // 32, 32), 32),
+        *pack(c, [[p] for p in places], 32),
+    ]
     for name, function in (("xor", int.__xor__), ("and", int.__and__)):
         got = run(f"mma.{shape}.row.col.s32.b1.b1.s32.{name}.popc", [np.int32] * len(places), *registers)
         for r, lane in ((r, lane) for r in range(len(places)) for lane in LANES):
@@ -212,8 +226,10 @@ def test_four_products_of_quads(layouts, kinds):
         return (lane & 1) + (i & 2) + 4 * (lane // 16), (i & 4) + (lane & 2) + (i & 1)
 
     def halves(matrices, where, count):
-        return [np.array([sum(matrices[lane % 16 // 4][where(lane, i + p)] << 16 * p for p in range(2)) for lane in LANES], np.uint32)
-                for i in range(0, count, 2)]  # fmt: skip
+        def register(i):
+            return [sum(matrices[lane % 16 // 4][where(lane, i + p)] << 16 * p for p in range(2)) for lane in LANES]
+
+        return [np.array(register(i), np.uint32) for i in range(0, count, 2)]
 
     registers = halves(a, lambda lane, i: place(lane, i, column_a), 4) + halves(b, lambda lane, i: place(lane, i, row_b), 4)
     if of_c is F16:
@@ -223,7 +239,9 @@ def test_four_products_of_quads(layouts, kinds):
     got = run(f"mma.m8n8k4.{layouts}.{of_d.name}.f16.f16.{of_c.name}", [np.uint32] * (4 if of_d is F16 else 8), *registers)
     for lane, i in ((lane, i) for lane in LANES for i in range(8)):
         quad, (row, column) = lane % 16 // 4, place_of_sum(of_d, lane, i)
-        want = fused([a[quad][row, t] for t in range(4)], [b[quad][column, t] for t in range(4)], c[quad][row, column], F16, F16, of_c, of_d)
+        want = fused(
+            [a[quad][row, t] for t in range(4)], [b[quad][column, t] for t in range(4)], c[quad][row, column], F16, F16, of_c, of_d
+        )
         bits = got[i // 2][lane] >> 16 * (i % 2) & 0xFFFF if of_d is F16 else got[i][lane]
         assert bits == want
 
@@ -233,7 +251,10 @@ def test_four_products_of_quads(layouts, kinds):
 def test_wmma_is_the_mma_of_its_parts(shape, half):
     """m16n16k16 is two mma side by side, m32n8k16 two below each other, and m8n32k16 the transpose of that."""
     chooser = np.random.default_rng(3)
-    a, b = (chooser.integers(0x3800, 0x4000, (8, 32), np.uint32) << 16 | chooser.integers(0xB800, 0xC000, (8, 32), np.uint32) for _ in range(2))
+    a, b = (
+        chooser.integers(0x3800, 0x4000, (8, 32), np.uint32) << 16 | chooser.integers(0xB800, 0xC000, (8, 32), np.uint32)
+        for _ in range(2)
+    )
     count = 4 if half else 8
     c = chooser.integers(0x3C003C00, 0x3C013C01, (count, 32), np.uint32)
     kind = "f16" if half else "f32"

@@ -243,7 +243,7 @@ def test_what_does_not_compile_is_told_with_the_files_name(write, capsys):
     file = write('extern "C" __global__ void f(float* p) { p[0] = undeclared; }', "broken.cu")
     assert cli.main(["check", file, "--kernel", "f", "--grid", "1", "--block", "1", "--arg", "in:float:1"]) == cli.MISTAKE
     said = capsys.readouterr().err
-    assert "broken.cu:1" in said and "undeclared" in said
+    assert "broken.cu(1)" in said and "undeclared" in said
 
 
 def test_several_kernels_need_a_choice(write, capsys):

@@ -66,8 +66,8 @@ class Variable:
     type of its elements, "" where that is not known; extents: () for a scalar, a first extent of 0
     for dynamic shared memory; space: "shared", "constant", "device" or "local"; function: the
     (mangled) name of the function that declares it, "" outside functions.
-    A local array's symbol is that of the function's whole frame: where in the frame it lies, the
-    compiler does not say.
+    A local array's symbol is that of the function's whole frame, or "" where the PTX has none:
+    where in the frame it lies, the compiler does not say.
     """
 
     name: str
@@ -83,6 +83,22 @@ class Variable:
     def nbytes(self) -> int:
         """Bytes of the whole variable; 0 for dynamic shared memory."""
         return self.size
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array inside a variable that is a structure, `offset` bytes from its start; all else as of
+    a Variable. name: with that of the variable ("stage.low").
+    """
+
+    name: str
+    symbol: str
+    offset: int
+    element: str
+    element_bytes: int
+    extents: tuple[int, ...]
+    space: str
+    function: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +121,7 @@ class DebugInfo:
     """Variables of a program, by symbol where they have one of their own."""
 
     variables: tuple[Variable, ...] = ()
+    members: tuple[Member, ...] = ()
 
     def of_symbol(self, symbol: str) -> Variable | None:
         """The variable with this name in the PTX; None where there is none."""
@@ -120,7 +137,8 @@ class DebugInfo:
     @classmethod
     def from_dict(cls, data: dict) -> DebugInfo:
         return cls(
-            tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"])
+            tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"]),
+            tuple(Member(**{**m, "extents": tuple(m["extents"])}) for m in data["members"]),
         )
 
 
@@ -129,7 +147,9 @@ def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], D
     is none).
     """
     dwarf = Dwarf(debug_ptx)
-    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(tuple(_variables(ptx, dwarf)))
+    variables = tuple(_variables(ptx, dwarf))
+    members = tuple(_members(variables, dwarf))
+    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(variables, members)
 
 
 def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
@@ -301,25 +321,44 @@ def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
         declared.append(_variable(name, symbol, kind, _SPACES[symbol.space], function))
     yield from declared
     static = {(v.function, v.name, v.nbytes) for v in declared}
-    for symbol in symbols:
-        if symbol.space != "local":
-            continue
-        for name, kind, has_place in dwarf.variables_in(symbol.function):
+    frames = {symbol.function: symbol.name for symbol in symbols if symbol.space == "local"}
+    for function in dict.fromkeys((*frames, *dwarf.functions)):
+        for name, kind, has_place in dwarf.variables_in(function):
             if (
                 has_place
                 and kind.extents
                 and kind.total
-                and (symbol.function, name, kind.total) not in static
+                and (function, name, kind.total) not in static
             ):
                 yield Variable(
                     name,
-                    symbol.name,
+                    frames.get(function, ""),
                     kind.text,
                     kind.nbytes,
                     kind.extents,
                     "local",
-                    symbol.function,
+                    function,
                     kind.total,
+                )
+
+
+def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
+    """The arrays inside variables that are structures."""
+    for variable in variables:
+        kind = dwarf.structures.get(variable.element)
+        if kind is None or variable.extents or variable.space == "local" or kind.nbytes != variable.size:
+            continue
+        for name, offset, inner in kind.members:
+            if name and inner.extents and inner.nbytes and offset + inner.total <= variable.size:
+                yield Member(
+                    f"{variable.name}.{name}",
+                    variable.symbol,
+                    offset,
+                    inner.text,
+                    inner.nbytes,
+                    inner.extents,
+                    variable.space,
+                    variable.function,
                 )
 
 

@@ -226,9 +226,9 @@ class _Describer:
         return None, None, f"{self.does()} {self.raw.size} bytes at {where}, outside every array", cause
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
-        """The parameters whose addresses lie in these bytes, where no later array has come to lie there."""
-        inside = [name for name, address in self.scene.pointers.items() if start <= address < start + nbytes]
-        return [name for name in inside if memory.region(self.scene.pointers[name]) is None]
+        """The parameters whose addresses lie in these bytes, where no other array lies by now."""
+        found = (name for name, address in self.scene.pointers.items() if start <= address < start + nbytes)
+        return [name for name in found if memory.region(self.scene.pointers[name]) is None]
 
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
         names = self.pointing_into(start, nbytes)

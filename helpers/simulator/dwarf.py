@@ -11,21 +11,23 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
 _TAGS = {
-    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
+    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block", 0x0D: "member",
     0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
     0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
     0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
 }  # fmt: skip
 _ATTRIBUTES = {
     0x02: "location", 0x03: "name", 0x0B: "bytes", 0x2F: "upper", 0x31: "origin", 0x37: "count",
+    0x38: "place",
     0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
     0x6E: "linkage", 0x2007: "linkage",
 }  # fmt: skip
-_FLOATING, _ADDRESS = 0x04, 0x03
+_FLOATING, _ADDRESS, _PLUS = 0x04, 0x03, 0x23
 _MOST_LEVELS = 64  # of pointers, arrays and names of one type
 
 
@@ -58,6 +60,7 @@ class Type:
     floating: bool = False
     is_const: bool = False
     target: Type | None = None
+    members: tuple[tuple[str, int, Type], ...] = ()  # of a structure: name, offset, type
 
     @property
     def total(self) -> int:
@@ -262,6 +265,24 @@ class Dwarf:
         floating = entry.tag == "base" and entry.number("encoding") == _FLOATING
         return Type(name, entry.number("bytes"), floating=floating)
 
+    @cached_property
+    def structures(self) -> dict[str, Type]:
+        """The structures with their members, by name; of two of one name none."""
+        found: dict[str, Type | None] = {}
+        for position, entry in enumerate(self._entries):
+            if entry.tag not in ("structure", "class") or not entry.number("bytes"):
+                continue
+            members = tuple(
+                (inner.text("name"), _offset(inner.values.get("place")), self.type_of(inner))
+                for _, inner in self._inside(position)
+                if inner.tag == "member"
+            )
+            kind = Type(entry.text("name"), entry.number("bytes"), members=members)
+            known = found.setdefault(kind.text, kind)
+            if known != kind:
+                found[kind.text] = None
+        return {name: kind for name, kind in found.items() if name and kind is not None}
+
 
 def _abbreviations(data: bytes, at: int) -> dict[int, tuple[str, bool, list[tuple[str, int]]]]:
     """The table of abbreviations at `at`: code -> tag, whether children follow, and names and forms
@@ -342,6 +363,13 @@ def _attribute(
     if form == 0x19:
         return 1, at
     raise KeyError(form)
+
+
+def _offset(place: int | str | bytes | None) -> int:
+    """Bytes from a structure's start: a number, or the operation that adds one."""
+    if isinstance(place, bytes) and place[:1] == bytes([_PLUS]):
+        return _leb128(place, 1)[0]
+    return place if isinstance(place, int) else 0
 
 
 def _extent(subrange: Entry) -> int:

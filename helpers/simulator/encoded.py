@@ -95,8 +95,8 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
     """A kernel from the careful translation, with checks of indices and without calls. Raises Unsupported and ParseError."""
     parameters = {kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels}
-    source = without_comments(compiled.source)
-    module = Checked(parsed(compiled.ptx), compiled.debug.variables, parameters, source, compiled.file)
+    declared, source = (*compiled.debug.variables, *compiled.debug.members), without_comments(compiled.source)
+    module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
     program = encode(Inlined(module), mangled, library.operation_ids())
     return dataclasses.replace(program, axes=module.axes)
 

@@ -45,8 +45,8 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 _RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
 _REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
-_REHEARSED_THREADS = 1 << 14
-_FEWEST_REHEARSED = 16  # blocks
+_REHEARSED_THREADS = 1 << 12
+_FEWEST_REHEARSED = 8  # blocks
 _REHEARSAL_TURNS = 16  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
 

@@ -14,7 +14,7 @@ from . import toolchain
 
 MACHINE = Path(__file__).parent / "machine"
 
-_FLAGS = ("-O3", "-Wall", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-pthread")
+_FLAGS = ("-O3", "-Wall", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-pthread")
 
 
 class Dim(ctypes.Structure):

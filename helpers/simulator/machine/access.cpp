@@ -250,6 +250,46 @@ void read_of_nothing(Worker& w, Warp& warp, int lane, const Region& region, std:
     w.findings.add(finding);
 }
 
+// All bits that one of the addresses has.
+inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t lanes) {
+    std::uint64_t bits = 0;
+    if (lanes == ALL_LANES)
+        for (int lane = 0; lane < WARP_SIZE; ++lane) bits |= addresses[lane];
+    else
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) bits |= addresses[__builtin_ctz(left)];
+    return bits;
+}
+
+// Accesses that cannot collide, which nearly all are: since the last barrier nobody has written the cells, and for a store nobody
+// has read them. The lanes that are left need a closer look.
+template <Access access>
+std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, const Region& region, std::uint32_t lanes,
+                             const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc) {
+    if (access == ATOMIC || w.order.used) return lanes;
+    RaceCell* const cells = region.races.cells;
+    const std::uint64_t start = region.start, count = size >> region.grain;
+    const std::uint8_t grain = region.grain;
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    std::uint32_t rest = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
+        RaceCell* cell = cells + ((addresses[lane] - start) >> grain);
+        bool quiet = true;
+        for (std::uint64_t k = 0; k < count; ++k) quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, oldest);
+        if (UNLIKELY(!quiet)) {
+            rest |= 1u << lane;
+            continue;
+        }
+        for (std::uint64_t k = 0; k < count; ++k) {
+            if (access == STORE) Races::write_quietly(cell[k], block, when, who);
+            else Races::read_quietly(cell[k], block, turn, when, who, oldest);
+        }
+    }
+    return rest;
+}
+
 template <Access access>
 void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                           std::int32_t pc, Shape shape) {
@@ -259,6 +299,11 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
         if (access == STORE) return Initialisation::written(region, addresses[0], size * WARP_SIZE, place);
     }
     if (shape == UNIFORM && access == LOAD && !Initialisation::is_read_of_nothing(region, addresses[0], size)) return;
+    if (shape == GENERAL && access == LOAD && lanes == ALL_LANES) {    // where the lanes stand close together: one look at all of it
+        std::uint64_t least = addresses[0], most = addresses[0];
+        for (int lane = 1; lane < WARP_SIZE; ++lane) least = std::min(least, addresses[lane]), most = std::max(most, addresses[lane]);
+        if (most - least <= 1024 && !Initialisation::is_read_of_nothing(region, least, most - least + size)) return;
+    }
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (access != STORE && UNLIKELY(Initialisation::is_read_of_nothing(region, addresses[lane], size)))
@@ -271,9 +316,7 @@ template <Access access>
 bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses,
                    std::uint32_t size, bool must_align, Shape shape) {
     if (must_align) {
-        std::uint64_t low = 0;
-        for (std::uint32_t left = lanes; left != 0; left &= left - 1) low |= addresses[__builtin_ctz(left)];
-        if (UNLIKELY((low & (size - 1)) != 0))
+        if (UNLIKELY((bits_of_any(addresses, lanes) & (size - 1)) != 0))
             for (std::uint32_t left = lanes; left != 0; left &= left - 1)
                 if (int lane = __builtin_ctz(left); addresses[lane] & (size - 1)) {
                     refuse_access(w, warp, lane, MISALIGNED, &region, addresses[lane], size, pc, access);
@@ -300,13 +343,12 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         }
         return !w.aborted;
     }
-    std::uint64_t low = size;
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) low |= addresses[__builtin_ctz(left)] - region.start;
+    const std::uint64_t low = size | region.start | bits_of_any(addresses, lanes);    // arrays start at multiples of their cells
     if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 || region.races.cells == nullptr)) refine(region, low, size);
     if (shape == UNIFORM && access == LOAD && read_by_all(w, warp, region, addresses[0], size, pc)) return true;
     const Instruction& i = w.instruction(pc);
     bool within_block = access == ATOMIC && (i.flags & SCOPE_CTA) && !region.is_shared();
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    for (std::uint32_t left = lanes_to_watch<access>(w, warp, region, lanes, addresses, size, pc); left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         watch_races<access>(w, warp, lane, region, addresses[lane], size, pc, Toucher32(w, warp, lane, pc), within_block);
     }

@@ -79,6 +79,32 @@ public:
         }
         cell.read_when = me.when, cell.read_who = me.who;
     }
+    // Whether an access cannot collide, whoever else has touched the cell: it is older than the block's last barrier.
+    template <bool write>
+    static bool is_quiet(const RaceCell& cell, std::uint32_t block, std::uint32_t turn, std::uint32_t when, std::uint32_t oldest) {
+        const bool unwritten = cell.write_block < oldest || (cell.write_block == block && cell.write_when < turn &&
+                                                             !(cell.write_flags & (MANY_BLOCKS | PLAIN_BEFORE)));
+        const bool read_before = cell.read_block != block || cell.read_when < turn;
+        if (!write) return unwritten && (read_before || cell.read_when == when);
+        return unwritten && (cell.read_block < oldest || (cell.read_block == block && read_before && !(cell.read_flags & MANY_BLOCKS)));
+    }
+    static void write_quietly(RaceCell& cell, std::uint32_t block, std::uint32_t when, std::uint32_t who) {
+        cell.write_flags = 0, cell.write_block = block, cell.write_when = when, cell.write_who = who;
+    }
+    static void read_quietly(RaceCell& cell, std::uint32_t block, std::uint32_t turn, std::uint32_t when, std::uint32_t who,
+                             std::uint32_t oldest) {
+        if (cell.read_block == block && cell.read_when >= turn) {
+            const std::uint32_t apart = Toucher::thread_of(cell.first_reader) ^ Toucher::thread_of(who);
+            const std::uint8_t company = apart == 0 ? 0 : apart < 32 ? MANY_THREADS : MANY_THREADS | MANY_WARPS;
+            if ((cell.read_flags & company) == company) return;    // two readers are known: a third says nothing new
+            cell.read_flags |= company;
+        } else {
+            const bool others = cell.read_block >= oldest && (cell.read_block != block || (cell.read_flags & MANY_BLOCKS));
+            cell.read_flags = others ? MANY_BLOCKS : 0;
+            cell.first_reader = who, cell.read_block = block, cell.read_when = when;
+        }
+        cell.read_who = who;
+    }
     // Whether readers of this turn, all in one warp, came before `me` by a __syncwarp(): then only the present read counts.
     static void supersede_reads(RaceCell& cell, const Toucher& me, const std::uint32_t* after) {
         std::uint32_t last = Toucher::thread_of(cell.read_who), first = Toucher::thread_of(cell.first_reader);

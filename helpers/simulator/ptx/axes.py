@@ -123,9 +123,11 @@ class Checked(Module):
                     accesses.append(_Access(k, text, found))
         found: dict[int, list[Statement]] = {}
         for access in accesses:
-            for array in here:
-                if array.space != "local" and array.symbol == _name(access.sum.root) and is_indexed(array, access.text):
-                    self._add(found, body, access, array, access.sum.constant)
+            fitting = [one for one in here if one.space != "local" and one.symbol == _name(access.sum.root)]
+            for array in fitting:
+                start = access.sum.constant - getattr(array, "offset", 0)
+                if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
+                    self._add(found, body, access, array, start)
         locals_ = [one for one in here if one.space == "local"]
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
@@ -160,14 +162,27 @@ def _is_plain(text: str, names: Collection[str]) -> bool:
 def is_indexed(array: Declared, text: str) -> bool:
     """Whether a line speaks of an array, and always with all its subscripts and without taking an address."""
     found = False
-    for match in re.finditer(rf"(?<![\w.]){re.escape(array.name)}\b", text):
+    for match in re.finditer(rf"(?<![\w.]){re.escape(array.name.partition('.')[0])}\b", text):
         before = text[: match.start()].rstrip()
         if before.endswith(("->", "::")) or (before.endswith("&") and not before.endswith("&&")):
             return False
-        if _subscripts(text, match.end()) < len(array.extents):
+        _, member, rest = array.name.partition(".")
+        end = match.end()
+        if member and (behind := re.match(r"\s*\.\s*(\w+)\b", text[end:])):
+            if behind[1] != rest:
+                continue  # another member
+            end += behind.end()
+        elif member:
+            return False
+        if _subscripts(text, end) < len(array.extents):
             return False
         found = True
     return found
+
+
+def _is_alone(array: Declared, fitting: Sequence[Declared], text: str) -> bool:
+    """Whether no other array of the same structure is indexed in a line, so that the access is one of this array."""
+    return not any(one is not array and is_indexed(one, text) for one in fitting)
 
 
 def _subscripts(text: str, position: int) -> int:
