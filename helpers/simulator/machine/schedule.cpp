@@ -538,6 +538,8 @@ bool run_path(Worker& w, Warp& warp) {
             case RETURN:
             case EXIT:
                 warp.path().pc = pc + 1;
+                if (lanes != active && (w.observe & TRAFFIC))
+                    w.traffic.parted(static_cast<std::uint32_t>(pc), lanes);
                 if (decoded.control == EXIT || warp.path().frame == &warp.bottom) exit_lanes(warp, pc, lanes);
                 else leave_function(w, warp, lanes);
                 if (warp.path().lanes == 0) {
