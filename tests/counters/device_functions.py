@@ -151,7 +151,7 @@ _TEXT: dict[str, str] = {
     ),
     "double": "\n".join(
         [f"{n}: d -> d: {n}(a)" for n in _DOUBLE.split()]
-        + [f"{n}: dd -> d: {n}(a, b)" for n in "pow fmod remainder hypot atan2 fmax nextafter".split()]
+        + [f"{n}: dd -> d: {n}(a, b)" for n in ["pow", "fmod", "remainder", "hypot", "atan2", "fmax", "nextafter"]]
         + [f"__d{o}_{r}: dd -> d: __d{o}_{r}(a, b)" for o in ("add", "mul", "div") for r in ("rn", "rz", "ru", "rd")]
         + [f"__d{o}_{r}: d -> d: __d{o}_{r}(a)" for o in ("rcp", "sqrt") for r in ("rn", "rz", "ru", "rd")]
         + [f"__fma_{r}: ddd -> d: __fma_{r}(a, b, c)" for r in ("rn", "rz", "ru", "rd")]
@@ -161,11 +161,11 @@ _TEXT: dict[str, str] = {
     **{
         group: "\n".join(
             [f"{n}: {x} -> {x}: {n}(a)" for n in _HALF.split()]
-            + [f"{n}: {x}{x} -> {x}: {n}(a, b)" for n in "__hadd __hsub __hmul __hdiv __hadd_sat __hmul_sat __hmax __hmin __hmax_nan".split()]
-            + [f"{n}: {x}{x}{x} -> {x}: {n}(a, b, c)" for n in "__hfma __hfma_sat __hfma_relu".split()]
-            + [f"{n}: {x}{x} -> i: {n}(a, b)" for n in "__hlt __hge __heq __hneu __hltu".split()]
-            + [f"{n}: {p}{p} -> {p}: {n}(a, b)" for n in "__hadd2 __hmul2 __h2div __hmax2 __hmin2_nan __hgt2".split()]
-            + [f"{n}: {p} -> {p}: {n}(a)" for n in "h2exp h2exp2 h2log h2sin h2sqrt h2rcp h2tanh h2tanh_approx".split()]
+            + [f"{n}: {x}{x} -> {x}: {n}(a, b)" for n in ["__hadd", "__hsub", "__hmul", "__hdiv", "__hadd_sat", "__hmul_sat", "__hmax", "__hmin", "__hmax_nan"]]
+            + [f"{n}: {x}{x}{x} -> {x}: {n}(a, b, c)" for n in ["__hfma", "__hfma_sat", "__hfma_relu"]]
+            + [f"{n}: {x}{x} -> i: {n}(a, b)" for n in ["__hlt", "__hge", "__heq", "__hneu", "__hltu"]]
+            + [f"{n}: {p}{p} -> {p}: {n}(a, b)" for n in ["__hadd2", "__hmul2", "__h2div", "__hmax2", "__hmin2_nan", "__hgt2"]]
+            + [f"{n}: {p} -> {p}: {n}(a)" for n in ["h2exp", "h2exp2", "h2log", "h2sin", "h2sqrt", "h2rcp", "h2tanh", "h2tanh_approx"]]
             + [f"__hfma2: {p}{p}{p} -> {p}: __hfma2(a, b, c)", f"plain: {x}{x}{x} -> {x}: a * b + c",
                f"tanh_ptx: t -> t: approx_tanh_{x}(a)", f"ex2_ptx: t -> t: approx_ex2_{x}(a)"]
         )
@@ -209,20 +209,18 @@ _TEXT: dict[str, str] = {
         ]
     ),
     "integer": "\n".join(
-        [f"{n}: ii -> i: {n}(a, b)" for n in "__mulhi __mul24 __hadd __rhadd min max".split()]
-        + [f"{n}: uu -> u: {n}(a, b)" for n in "__umulhi __umul24 __uhadd __urhadd".split()]
+        [f"{n}: ii -> i: {n}(a, b)" for n in ["__mulhi", "__mul24", "__hadd", "__rhadd", "min", "max"]]
+        + [f"{n}: uu -> u: {n}(a, b)" for n in ["__umulhi", "__umul24", "__uhadd", "__urhadd"]]
         + ["abs: i -> i: abs(a)", "__mul64hi: ll -> l: __mul64hi(a, b)", "__umul64hi: mm -> m: __umul64hi(a, b)"]
         + [f"{n}: u -> {t}: {n}(a)" for n, t in (("__brev", "u"), ("__clz", "i"), ("__ffs", "i"), ("__popc", "i"))]
         + [f"{n}: m -> {t}: {n}(a)" for n, t in (("__brevll", "m"), ("__clzll", "i"), ("__ffsll", "i"), ("__popcll", "i"))]
-        + [f"{n}: uuu -> u: {n}(a, b, c)" for n in "__byte_perm __funnelshift_l __funnelshift_r __funnelshift_lc __funnelshift_rc __usad".split()]
+        + [f"{n}: uuu -> u: {n}(a, b, c)" for n in ["__byte_perm", "__funnelshift_l", "__funnelshift_r", "__funnelshift_lc", "__funnelshift_rc", "__usad"]]
         + ["__sad: iiu -> u: __sad(a, b, c)", "__dp4a: iii -> i: __dp4a(a, b, c)", "__dp4a_u: uuu -> u: __dp4a(a, b, c)",
            "__dp2a_lo: iii -> i: __dp2a_lo(a, b, c)", "__dp2a_hi_u: uuu -> u: __dp2a_hi(a, b, c)", "fns: uu -> i: __fns(a, b & 31, (int)(b >> 8) % 20)"]
-        + [f"{n}: uu -> u: {n}(a, b)" for n in """__vabsdiffu4 __vabsdiffs4 __vabsdiffu2 __vabsdiffs2 __vadd4 __vsub4 __vadd2 __vsub2 __vaddss4 __vaddus4
-            __vsubss2 __vsubus4 __vmaxs4 __vmaxu2 __vminu2 __vmins4 __vcmpgtu4 __vcmples2 __vseteq4 __vsetgts2 __vsads4 __vsadu4 __vsadu2 __vavgu4
-            __vavgs2 __vhaddu4""".split()]
-        + [f"{n}: u -> u: {n}(a)" for n in "__vabs4 __vabsss2 __vneg4 __vnegss2 __vabs2".split()]
-        + [f"{n}: iii -> i: {n}(a, b, c)" for n in "__viaddmax_s32 __viaddmin_s32_relu __vimax3_s32 __vimin3_s32_relu".split()]
-        + [f"{n}: uuu -> u: {n}(a, b, c)" for n in "__vimax3_s16x2 __viaddmax_u16x2 __viaddmin_s16x2_relu __vimin3_u32".split()]
+        + [f"{n}: uu -> u: {n}(a, b)" for n in ["__vabsdiffu4", "__vabsdiffs4", "__vabsdiffu2", "__vabsdiffs2", "__vadd4", "__vsub4", "__vadd2", "__vsub2", "__vaddss4", "__vaddus4", "__vsubss2", "__vsubus4", "__vmaxs4", "__vmaxu2", "__vminu2", "__vmins4", "__vcmpgtu4", "__vcmples2", "__vseteq4", "__vsetgts2", "__vsads4", "__vsadu4", "__vsadu2", "__vavgu4", "__vavgs2", "__vhaddu4"]]
+        + [f"{n}: u -> u: {n}(a)" for n in ["__vabs4", "__vabsss2", "__vneg4", "__vnegss2", "__vabs2"]]
+        + [f"{n}: iii -> i: {n}(a, b, c)" for n in ["__viaddmax_s32", "__viaddmin_s32_relu", "__vimax3_s32", "__vimin3_s32_relu"]]
+        + [f"{n}: uuu -> u: {n}(a, b, c)" for n in ["__vimax3_s16x2", "__viaddmax_u16x2", "__viaddmin_s16x2_relu", "__vimin3_u32"]]
         + ["divide: ii -> i: b == 0 || b == -1 ? 0 : a / b", "modulo: ii -> i: b == 0 || b == -1 ? 0 : a % b",
            "divide_u: uu -> u: b == 0 ? 0 : a / b", "modulo_u: uu -> u: b == 0 ? 0 : a % b",
            "divide_l: ll -> l: b == 0 || b == -1 ? 0 : a / b", "modulo_m: mm -> m: b == 0 ? 0 : a % b",

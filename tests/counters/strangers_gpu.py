@@ -27,10 +27,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import device_functions  # noqa: E402
-import strangers  # noqa: E402
-import tensor_products  # noqa: E402
-from helpers import counters, device, results  # noqa: E402
+import device_functions
+import strangers
+import tensor_products
+
+from helpers import counters, device, results
 
 READINGS = counters.READINGS
 # Beside those of helpers.counters: read and recorded, not compared.
