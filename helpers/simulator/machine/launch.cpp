@@ -131,7 +131,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.observe = launch.observe;
     w.first_block = first_block;
     w.aborted = false;
-    w.now = w.turn = 0, w.ticks = 0, w.turns = 0, w.fuel = 1 << 16;
+    w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = 1 << 16;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear();
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());

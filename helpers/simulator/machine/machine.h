@@ -158,7 +158,7 @@ struct Worker {
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;         // what the kernel itself has allocated
     std::vector<Saved> saved;          // of a rehearsal: the arrays that it has written to
-    std::uint64_t turns = 0;           // that ended for want of fuel
+    std::uint64_t steps = 0;           // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch

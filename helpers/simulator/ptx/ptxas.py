@@ -19,7 +19,7 @@ rules is what it does to loops and to small branches. Where the machine code of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ def model(
         rules = _Rules(rows, flow, addresses, found)
         rules.apply()
         if machine_code is not None:
-            _follow(found, machine_code, rules.dominates)
+            _follow(found, machine_code, rules)
     return found
 
 
@@ -219,6 +219,22 @@ class _Rules:
             self._dominators = dominators(self.flow)
         return bool(self._dominators[other] >> block & 1)
 
+    def lasts(self, before: Access, load: Access) -> bool:
+        """Whether nothing on the ways from one access to a load may change what it reads."""
+        ways: list[list[int]] = [[] for _ in self.flow.starts]
+        for block, following in enumerate(self.flow.successors):
+            for other in following:
+                ways[other].append(block)
+        between = _reached(before.block, self.flow.successors) & _reached(load.block, ways)
+        between |= {load.block}  # the part before the load; all of it in a loop
+        changing = [one.row for one in self.all if one.key.store and _meet(load.key, one.key)]
+        for row in (*self.order, *changing):
+            block = int(self.addresses.block_of[row])
+            behind = block == before.block and row > before.row
+            if behind or (block in between and block != before.block):
+                return False
+        return True
+
     def apply(self) -> None:
         block, reached = -1, 0
         for one in self.all:
@@ -313,6 +329,18 @@ class _Rules:
             before.append(one)
 
 
+def _reached(block: int, ways: list[list[int]]) -> set[int]:
+    """The blocks that ways from a block lead to."""
+    found: set[int] = set()
+    waiting = [block]
+    while waiting:
+        for other in ways[waiting.pop()]:
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
 def _meet(load: Key, store: Key) -> bool:
     """Whether a store may change what a load reads."""
     return not load.invariant and (
@@ -340,7 +368,7 @@ def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, in
 def _follow(
     accesses: list[Access],
     lines: Mapping[int, tuple[sass.Access, ...]],
-    dominates: Callable[[int, int], bool],
+    rules: _Rules,
 ) -> None:
     """Take over what the machine code says for sure.
 
@@ -365,7 +393,7 @@ def _follow(
         else:
             _adapt(one, widths)
     for one in gone:
-        before = [other for other in accesses if _stands_for(other, one, dominates)]
+        before = [other for other in accesses if _stands_for(other, one, rules)]
         if (
             not one.pieces
             or not one.elements
@@ -399,14 +427,16 @@ def _adapt(one: Access, widths: list[int]) -> None:
         one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
 
 
-def _stands_for(other: Access, one: Access, dominates: Callable[[int, int], bool]) -> bool:
+def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
     """Whether what another access moves may be what one would move: it is in the same block, or of
-    a load in one that dominates."""
+    a load in one that dominates, and nothing changes memory on the ways from there."""
     if other is one or (other.key.space, other.key.root) != (one.key.space, one.key.root):
         return False
     if other.block == one.block:
         return other.key.store or not one.key.store
-    return not one.key.store and dominates(other.block, one.block)
+    if one.key.store or not rules.dominates(other.block, one.block):
+        return False
+    return one.key.invariant or rules.lasts(other, one)
 
 
 def _covered(one: Access, wide: list[Access]) -> bool:
