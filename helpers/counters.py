@@ -456,7 +456,7 @@ def _lenet() -> Iterable[Launch]:
 _PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
 LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
 
-# Not comparable: on a GPU these are inline PTX (mma.cuh), and the simulator runs another program, their portable form.
+# Not compared: the kernels of inline PTX (mma.cuh), which no GPU has counted for the record.
 NOT_COMPARED = frozenset({"conv2d_mma_halves", "conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
 
 
@@ -473,79 +473,23 @@ def matching(pattern: str) -> tuple[Launch, ...]:
 
 
 # Differences that are understood: label (or kernel, for all its launches) -> counters -> why. The numbers are in the record.
-_UNROLLED = (
-    "nvcc unrolls the loading loop by four and runs the rounds left over first, so lanes with one round more stay a round behind "
-    "the others; the simulator keeps rounds together"
-)
-_NARROWED = (
-    "nvcc loads only the words of a float4 that are used: 4 bytes 16 bytes apart, whose extra passes count as bank conflicts; "
-    "the simulator loads all 16 bytes, in as many passes"
-)
 _TURNS = (
     "lanes whose bins repeat take turns; where many bins are hit as well, the hardware takes a few more, by a rule not known here"
 )
 _BUSY = "the hardware repeats a pass now and then while shared memory does other work: at most 1.5 % of the passes"
-_WORD_BY_WORD = "nvcc stores the first vector of a patch word by word"
-_UNROLLED_STORE = _UNROLLED.replace("the loading loop", "the storing loop")
-_SAME_TWIDDLE = "nvcc loads a twiddle that several pairs of a group share once; the simulator loads it for each pair"
-_LAST_STAGE = (
-    "nvcc leaves the loop over the stages a loop and never knows that a pair's cells are neighbours; the simulator unrolls it and "
-    "joins the last stage's two accesses of 8 bytes to one of 16"
-)
-_FLOAT_ADDRESS = (
-    "nvcc stores the words of the float2 one by one, because its address is that of a float (an index of float2 would be stored in "
-    "one piece); the simulator stores it whole"
-)
-_HALF_VECTOR = (
-    "nvcc loads only the two words of a row's last float4 that are used: 8 bytes 16 bytes apart, in fewer passes, of which more "
-    "count as bank conflicts; the simulator loads all 16 bytes"
-)
-_SHARED_ROWS = (
-    "nvcc unrolls the loop over the filter's rows and loads each row of cells once, the simulator for each row of the filter that "
-    "meets it; and of a row's last float4 nvcc loads only the two words that are used, 8 bytes 16 bytes apart"
+_JOINED = (
+    "nvcc joins two loads of neighbours to one; the simulator's compiler, NVRTC, writes their addresses in another way, in which "
+    "they stay two"
 )
 _MAXIMA = (
     "lanes that raise one word of shared memory take turns (here two); the simulator serves them together, as the hardware does "
     "where they add one"
 )
 KNOWN: dict[str, dict[str, str]] = {
-    "conv2d_register_tiled": {"shared_load_wavefronts": _NARROWED, "shared_load_conflicts": _NARROWED},
-    "conv2d_register_tiled, layer 2": {"global_store_requests": _WORD_BY_WORD, "global_store_sectors": _WORD_BY_WORD},
-    "conv2d_wmma, layer 1": {"global_load_sectors": _UNROLLED},
-    "conv2d_wmma, layer 1, TF32": {"global_load_sectors": _UNROLLED},
-    **{
-        f"conv2d_wmma, {ragged}": dict.fromkeys(
-            ("global_load_requests", "global_load_sectors", "shared_store_wavefronts"), _UNROLLED
-        )
-        for ragged in ("ragged", "ragged, TF32")
-    },
-    "fft_radix2": dict.fromkeys(
-        ("shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts", "shared_store_conflicts"), _LAST_STAGE
-    ),
-    "conv1d_fft_overlap_add": {
-        "global_load_requests": _SAME_TWIDDLE, "global_load_sectors": _SAME_TWIDDLE,
-        **dict.fromkeys(
-            ("global_store_requests", "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
-             "shared_load_wavefronts", "shared_load_conflicts"), _UNROLLED_STORE,
-        ),
-    },
-    "conv2d_fft_tiles": {"global_load_requests": _SAME_TWIDDLE, "global_load_sectors": _SAME_TWIDDLE},
-    "lenet_resize": {"global_store_requests": _FLOAT_ADDRESS, "global_store_sectors": _FLOAT_ADDRESS},
-    "lenet_conv_pool, layer 1, windows of 2": {
-        "shared_load_wavefronts": _SHARED_ROWS, "shared_load_conflicts": _SHARED_ROWS,
-    },
-    "lenet_conv_pool, layer 2, windows of 4": {
-        "shared_load_wavefronts": _HALF_VECTOR, "shared_load_conflicts": _HALF_VECTOR, "shared_atomic_wavefronts": _MAXIMA,
-    },
+    "reduce_interleaved, n = 1000": {"shared_load_wavefronts": _JOINED, "shared_load_conflicts": _JOINED},
+    "lenet_conv_pool, layer 2, windows of 4": {"shared_atomic_wavefronts": _MAXIMA},
     "histogram_global, random": {"global_atomic_sectors": _TURNS},
-    "conv1d_outputs": {"global_load_requests": _UNROLLED, "global_load_sectors": _UNROLLED},
-    **{
-        f"conv1d_vector, n = {n}, filter of 3": {
-            "global_load_requests": _UNROLLED, "global_load_sectors": _UNROLLED, "shared_load_conflicts": _NARROWED,
-        }
-        for n in (1000, 10_007)
-    },
-}  # fmt: skip
+}
 
 
 def reason(launch: Launch, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:

@@ -18,8 +18,8 @@ import shlex
 from IPython.core.magic import Magics, cell_magic, magics_class
 
 from . import device, tracebacks
-from .simulator.toolchain import CompilerMissingError
 from .simulator.includes import without_comments
+from .simulator.toolchain import CompilerMissingError
 
 USAGE = "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
 UNBOUND = "its %%kernel cell failed. Correct that cell and run it first."

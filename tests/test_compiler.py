@@ -97,7 +97,7 @@ def test_a_kernel_has_its_name_its_line_and_its_parameters_in_the_words_of_the_s
         ("Colour p", "Colour", 4, False, False, 0),
         ("float p[]", "float *", 8, True, False, 4),
         ("const float (*p)[5]", "const float *", 8, True, False, 20),
-        ("half p", "__half", 2, False, False, 0),
+        ("half p", "__half", 2, False, True, 0),
         ("const half2* p", "const __half2 *", 8, True, False, 4),
     ],
 )

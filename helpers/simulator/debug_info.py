@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from .dwarf import UNKNOWN, Dwarf, Type
 from .mangled import local_name, plain_name, source_name
 
+_HALVES = ("half", "__half")  # structures to the compiler, numbers to a source
 _SPACES = {"shared": "shared", "const": "constant", "global": "device", "local": "local"}
 _PTX_VARIABLE = re.compile(
     r"^[ \t]*(?:\.(?:extern|visible|weak|common)[ \t]+)?\.(?P<space>shared|const|global|local)\b"
@@ -294,7 +295,7 @@ def _parameter(
         size,
         offset,
         is_pointer=target is not None if known else size == 8 and not floating,
-        is_floating=kind.floating if known else floating,
+        is_floating=kind.floating or text in _HALVES if known else floating,
         is_const=target is not None and target.is_const,
         element_bytes=target.total if target is not None else 0,
     )

@@ -22,8 +22,8 @@ from . import assembly, library, toolchain, toolkit
 from .compiler import Compiled
 from .includes import without_comments
 from .ptx import parse
-from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
 from .ptx.axes import Axis, Checked
+from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
 from .ptx.inline import Inlined
 from .ptx.parse import Place
 from .toolchain import CompileFailed
@@ -31,6 +31,8 @@ from .toolchain import CompileFailed
 _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
+# What a source asks for, by what stands for it in PTX.
+_MEANINGS = (("%envreg", "a barrier of the whole grid"), ("%reserved_smem_offset", "a group of several warps"))
 _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # Flag: SCOPE_GPU, SCOPE_SYS
 
 
@@ -82,7 +84,8 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
             parsed(compiled.ptx), mangled, library.operation_ids(), accesses
         )  # fmt: skip
     except Unsupported as error:
-        raise CompileFailed(f"{_where(compiled, mangled, error.place)}: the simulator cannot run {error.name}") from error
+        name = next((f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name), error.name)
+        raise CompileFailed(f"{_where(compiled, mangled, error.place)}: the simulator cannot run {name}") from error
     except parse.ParseError as error:
         raise CompileFailed(f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}") from error
     _write(path, program)

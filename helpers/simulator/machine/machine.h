@@ -101,7 +101,7 @@ enum Control : std::uint8_t {
 struct Decoded {
     Operation run = nullptr;           // COMPUTE
     Control control = COMPUTE;
-    std::uint8_t detail = 0;           // of an atomic or a reduction at a barrier: which
+    std::uint8_t detail = 0;           // of an atomic or a reduction at a barrier: which; of a load: it polls
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
 };
@@ -165,7 +165,7 @@ struct Worker {
     std::uint32_t now = 0, turn = 0;   // clocks of the launch: they only go forward
     bool one_of_many = false;          // other workers run blocks of the same launch
     bool aborted = false;
-    bool has_fences = false;
+    bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
     std::int64_t fuel = 0;
     std::uint64_t ticks = 0;
     Findings findings;

@@ -89,6 +89,7 @@ class Checked(Module):
         self._declared = [
             one for one in variables if one.extents and one.element_bytes and math.prod(one.extents) and max(one.extents) < _LARGEST
         ]
+        self._shared: dict[str, Variable] = {}
         self._numbers: dict[Axis, int] = {}
         self._checked: dict[str, Body] = {}
 
@@ -96,6 +97,7 @@ class Checked(Module):
         """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
         if name not in self._checked:
             body = self._module.body(name)
+            self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
             roots = Roots(body)
             checks = self._checks(body, roots)
             self._checked[name] = _with_checks(body, checks, handed_on(body, roots))
@@ -130,7 +132,7 @@ class Checked(Module):
                 accesses += group  # what else is indexed there lies elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
-            fitting = [one for one in here if one.space != "local" and one.symbol == _name(access.sum.root)]
+            fitting = self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
             for array in fitting:
                 start = access.sum.constant - getattr(array, "offset", 0)
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
@@ -139,6 +141,15 @@ class Checked(Module):
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
         return found
+
+    def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
+        """The arrays that a variable is or holds. One that the optimised code has no longer is told from local arrays by its name."""
+        known = [one for one in here if one.space != "local" and one.symbol == symbol]
+        variable = self.variables.get(symbol) or self._shared.get(symbol)
+        if known or variable is None:
+            return known
+        same = [one for one in here if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)]
+        return [one for one in same if strides(one)[0] * one.extents[0] == variable.size][:1]
 
     def _add(self, found: dict[int, list[Statement]], body: Body, access: _Access, array: Declared, rest: int) -> None:
         statement = body.statements[access.statement]
@@ -151,10 +162,6 @@ class Checked(Module):
             found.setdefault(access.statement, []).append(
                 Statement(f"row.check.{type}", [index, check], statement.place, statement.guard, statement.negated)
             )
-
-
-def _name(root: str | Variable) -> str:
-    return root if isinstance(root, str) else root.name
 
 
 # ---- the source's words ----

@@ -19,7 +19,7 @@ rules is what it does to loops and to small branches. Where the machine code of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -95,6 +95,11 @@ class Access:
     def whole(self) -> tuple[Piece, ...]:
         return (Piece(0, self.bytes),)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether the machine code moves more with it than its own elements."""
+        return self.certain and any(piece.bytes > self.key.width for piece in self.pieces)
+
     def at(self, element: int) -> int:
         """How far an element is from the root."""
         return self.offset + element * self.key.width
@@ -112,9 +117,10 @@ def model(
     addresses = Addresses(context, code, rows, flow)
     found = _Reader(context, code, rows, addresses).accesses()
     if found:
-        _Rules(rows, flow, addresses, found).apply()
+        rules = _Rules(rows, flow, addresses, found)
+        rules.apply()
         if machine_code is not None:
-            _follow(found, machine_code)
+            _follow(found, machine_code, rules.dominates)
     return found
 
 
@@ -331,11 +337,16 @@ def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, in
 # ---- by the machine code ----
 
 
-def _follow(accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]]) -> None:
+def _follow(
+    accesses: list[Access],
+    lines: Mapping[int, tuple[sass.Access, ...]],
+    dominates: Callable[[int, int], bool],
+) -> None:
     """Take over what the machine code says for sure.
 
     A line of PTX with one access is taken, and instructions of one width. An access without any was
-    removed if another one has its bytes, or if the machine code has a wider one around it.
+    removed if one before it, on every way, has its bytes. Two that were made one where their ways
+    part or meet stay as they are: neither stands for the other.
     """
     by_line: dict[int, list[Access]] = {}
     for one in accesses:
@@ -353,9 +364,14 @@ def _follow(accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]]
             one.certain = True
         else:
             _adapt(one, widths)
-    wide = [one for one in accesses if one.certain and one.pieces != one.whole]
     for one in gone:
-        if not one.pieces or not one.elements or _covered(one, wide) or _repeated(one, accesses):
+        before = [other for other in accesses if _stands_for(other, one, dominates)]
+        if (
+            not one.pieces
+            or not one.elements
+            or _covered(one, [other for other in before if other.is_wide])
+            or _repeated(one, before)
+        ):
             one.pieces, one.certain = (), True
 
 
@@ -383,29 +399,33 @@ def _adapt(one: Access, widths: list[int]) -> None:
         one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
 
 
+def _stands_for(other: Access, one: Access, dominates: Callable[[int, int], bool]) -> bool:
+    """Whether what another access moves may be what one would move: it is in the same block, or of
+    a load in one that dominates."""
+    if other is one or (other.key.space, other.key.root) != (one.key.space, one.key.root):
+        return False
+    if other.block == one.block:
+        return other.key.store or not one.key.store
+    return not one.key.store and dominates(other.block, one.block)
+
+
 def _covered(one: Access, wide: list[Access]) -> bool:
     """Whether a wider access holds all elements that one needs."""
     low, high = one.at(one.elements[0]), one.at(one.elements[-1] + 1)
     for other in wide:
-        same = (other.key.store, other.key.space) == (one.key.store, one.key.space)
-        if same and other.key.root == one.key.root:
-            for piece in other.pieces:
-                start = other.offset + piece.shift
-                if start <= low and high <= start + piece.bytes:
-                    return True
+        for piece in other.pieces:
+            start = other.offset + piece.shift
+            if other.key.store == one.key.store and start <= low and high <= start + piece.bytes:
+                return True
     return False
 
 
-def _repeated(one: Access, accesses: list[Access]) -> bool:
-    """Whether the bytes are there already (or, of a store, are stored again)."""
-    for other in accesses:
-        if other is one or (other.key.root, other.key.space) != (one.key.root, one.key.space):
-            continue
-        holds = other.offset <= one.offset and one.at(one.count) <= other.at(other.count)
-        if one.key.store:
-            there = other.key.store and other.row > one.row
-        else:
-            there = other.row < one.row
-        if holds and there:
-            return True
-    return False
+def _repeated(one: Access, others: list[Access]) -> bool:
+    """Whether others have its bytes: a load finds what was loaded or stored, a store is in vain
+    where another follows."""
+    return any(
+        other.offset <= one.offset
+        and one.at(one.count) <= other.at(other.count)
+        and (other.block != one.block or (other.row > one.row) == one.key.store)
+        for other in others
+    )
