@@ -115,14 +115,21 @@ class Checked(Module):
         here = [one for one in self._declared if one.function in ("", body.name)]
         names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
         sums = _Sums(body, roots)
-        accesses = []
+        accesses: list[_Access] = []
+        doubtful: dict[tuple[str, str], list[_Access]] = {}
         for k, statement in enumerate(body.statements):
             text = self.text_at(body, statement) if statement.opcode.partition(".")[0] in _ACCESSES else ""
-            if text and _is_plain(text, names):
-                address = next((one for one in statement.operands if isinstance(one, Address)), None)
-                found = sums.of(address) if address is not None else None
-                if found is not None and (found.terms or isinstance(found.root, Variable)):
-                    accesses.append(_Access(k, text, found))
+            address = next((one for one in statement.operands if isinstance(one, Address)), None) if text else None
+            found_sum = sums.of(address) if address is not None else None
+            if found_sum is None or not (found_sum.terms or isinstance(found_sum.root, Variable)):
+                continue
+            if _is_plain(text, names):
+                accesses.append(_Access(k, text, found_sum))
+            elif isinstance(found_sum.root, str):
+                doubtful.setdefault((text, found_sum.root), []).append(_Access(k, text, found_sum))
+        for (text, root), group in doubtful.items():
+            if len({one.sum for one in group}) <= _mentions(text, {one.name for one in here if one.symbol == root}):
+                accesses += group  # what else is indexed there lies elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
             fitting = self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
@@ -164,6 +171,13 @@ def _is_plain(text: str, names: Collection[str]) -> bool:
     """Whether all that is indexed in a line is an array or a parameter of a known name, and no pointer is followed."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
+
+
+def _mentions(text: str, names: Collection[str]) -> int:
+    """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a type."""
+    if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
+        return 0
+    return sum(len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", text)) for name in {one.partition(".")[0] for one in names})
 
 
 def is_indexed(array: Declared, text: str) -> bool:
