@@ -482,7 +482,7 @@ def test_several_outputs_per_thread_need_fewer_shared_loads():
 
 
 def test_vectors_need_a_quarter_of_the_requests():
-    n, width = N_COUNTED, 3
+    n, width = N_COUNTED, 31  # with 3 taps nvcc loads only the words that are used, 16 bytes apart: lanes then share banks
     plain, vector = (profile(f"conv1d_{name}", n, width) for name in ("constant", "vector"))
     assert vector.global_store_requests * 4 == plain.global_store_requests
     assert vector.global_store_sectors == plain.global_store_sectors == n * 4 // 32
