@@ -164,11 +164,15 @@ _FLOATS = """#pragma once
 # What nvcc's own headers include already: nothing is left to declare.
 _NOTHING = "#pragma once\n"
 _EMPTY = (
-    "assert.h", "cassert", "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio",
+    "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio",
     "stdlib.h", "cstdlib", "stddef.h", "cstddef", "string.h", "cstring", "time.h", "ctime",
     "stdbool.h", "cstdbool", "sys/types.h", "new",
 )  # fmt: skip
+# Whether an assertion is checked is decided where the header is included, each time anew.
+_ASSERT = "#ifdef NDEBUG\n#undef assert\n#define assert(condition) ((void) 0)\n#endif\n"
 _OWN = {
+    "assert.h": _ASSERT,
+    "cassert": _ASSERT,
     "stdint.h": _INTEGERS,
     "cstdint": _STD_INTEGERS,
     "inttypes.h": "#pragma once\n#include <stdint.h>\n",

@@ -38,7 +38,7 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
             }
         if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size)) return false;
     }
-    if (!observe_access(w, warp, pc, lanes, targets, size, STORE)) return false;
+    if (!observe_access(w, warp, pc, lanes, targets, size, STORE, true, UINT32_MAX, 0, false)) return false;
     for_lanes(lanes, [&](int lane) {
         AsyncCopy one;
         one.target = targets[lane], one.size = size, one.pc = pc, one.lane = static_cast<std::uint8_t>(lane);

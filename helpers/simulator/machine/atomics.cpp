@@ -140,6 +140,10 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         forgive(w, warp, same, address, size);
         left &= ~same;
     }
+    const std::int32_t added = i.elements == 1 && i.bytes == 4 ? i.operand[2] : -1;
+    const bool adds_one = operation == ATOMIC_ADD && added >= 0 && (added & 1) && i.type != F32 &&
+                          *warp.at<std::uint32_t>(added) == 1;    // a constant of the program
+    w.traffic.lanes_take_turns = !adds_one;
     if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC)) return false;
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {

@@ -13,8 +13,9 @@
 //              different words; constants that ptxas makes operands of its instructions cost no request at all on a GPU.
 //   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and every turn moves its
 //              sectors once. Measured for 4-byte additions in one warp; over a thousand random bins the hardware takes 1.5 %
-//              more (not understood). In shared memory as other accesses, additions of one to the same word being joined.
-//              Measured. Other operations: assumed, though lanes that raise one word (atomicMax) take turns on an H200.
+//              more (not understood). In shared memory additions of one to the same word are joined, and go as other
+//              accesses do. All other operations serve a lane of a bank at a time, also where lanes want the same word.
+//              Measured, for 4 bytes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -94,6 +95,9 @@ public:
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
+    // Whether lanes that update one word of shared memory take turns: all but additions of one, which are joined.
+    bool lanes_take_turns = false;
+
     bool watches(std::uint64_t block, std::uint32_t warp) const { return block == watched_block_ && warp == watched_warp_; }
 
     void barrier(std::uint32_t pc, std::uint32_t lanes) { control(site_of(pc, BARRIER, nullptr, 0), lanes); }
@@ -222,6 +226,14 @@ private:
         return differ == 0;
     }
     void add_wavefronts(const Request& r, Site& site) {
+        if (r.access == ATOMIC && lanes_take_turns && r.size <= 4) {
+            std::array<std::uint8_t, 32> in_bank{};
+            std::uint8_t deepest = 0;
+            for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)
+                deepest = std::max(deepest, ++in_bank[r.addresses[__builtin_ctz(left)] >> 2 & 31]);
+            site.wavefronts += deepest, site.conflicts += deepest - 1u;
+            return;
+        }
         if (r.size <= 4) {
             unsigned deepest = depth_of_words(r, r.lanes);
             site.wavefronts += deepest, site.conflicts += deepest - 1u;
