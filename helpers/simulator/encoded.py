@@ -22,8 +22,8 @@ from . import assembly, library, toolchain, toolkit
 from .compiler import Compiled
 from .includes import without_comments
 from .ptx import parse
-from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
 from .ptx.axes import Axis, Checked
+from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
 from .ptx.inline import Inlined
 from .ptx.parse import Place
 from .toolchain import CompileFailed
