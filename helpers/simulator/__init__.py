@@ -20,7 +20,8 @@ from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
-from .launch import CHECKS, LaunchReport, launch
+from .launch import CHECKS, LaunchReport
+from .launch import launch as run_launch
 from .module import Kernel, Module, UnknownKernel, load
 from .profile import LineTraffic, Profile, ProfileComparison, Request, compare, profile_of
 from .toolchain import CompileFailed
@@ -131,7 +132,7 @@ def _launch(
         _set_constants(module, constants)
         with _Arguments(kernel, args, outputs) as packed:
             try:
-                report = launch(
+                report = run_launch(
                     kernel, packed.buffer, grid, block, shared, observe,
                     outputs=packed.outputs, watch=watch, sample_every=sample_every, time_limit=time_limit,
                 )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 from .toolchain import CacheError, cache_directory
 
 # Raised whenever the records, or what is put into them, change.
-FORMAT = 3
+FORMAT = 4
 
 
 def key_of(parts: Iterable[str]) -> str:

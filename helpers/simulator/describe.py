@@ -31,6 +31,7 @@ _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 _ADDRESSES = 2**64
+_NEAR = 2**32  # bytes that an index may lead away from where its pointer points
 
 # What a finding says: the index, the array's name, what happened, and what usually leads to it.
 _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
@@ -204,8 +205,8 @@ class _Describer:
         freed = memory.freed_at(self.address()) if self.address() else None
         if freed is not None and (self.array is None or self.pointing_into(*freed[:2])):
             return self.use_after_free(*freed)
-        if self.array is None:
-            return self.wild_pointer()
+        if (wild := self.dead_pointer()) is not None or self.array is None:
+            return self.wild_pointer(wild)
         index, element = self.element()
         size = "" if self.raw.size == (self.array.element_bytes or self.raw.size) else f"{self.raw.size} bytes from "
         message = f"{self.does()} {size}{element}, but {self.extent()}"
@@ -220,10 +221,19 @@ class _Describer:
             cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
         return index, self.array.name, message, cause
 
-    def wild_pointer(self) -> _Words:
-        where = f"address {self.address():#x}"
+    def dead_pointer(self) -> str | None:
+        """A parameter that points to no array, where the source line has its name and the address lies behind it."""
+        for name, pointer in self.scene.pointers.items():
+            if pointer and 0 <= self.address() - pointer < _NEAR and memory.region(pointer) is None:
+                if re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
+                    return name
+        return None
+
+    def wild_pointer(self, name: str | None) -> _Words:
+        what = f"{name} points to no array of the device" if name else "outside every array"
+        message = f"{self.does()} {self.raw.size} bytes at address {self.address():#x}, {what}"
         cause = "No array is there: is the pointer uninitialised, a host pointer, or one to an array that has been freed?"
-        return None, None, f"{self.does()} {self.raw.size} bytes at {where}, outside every array", cause
+        return None, name, message, cause
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
         """The parameters whose addresses lie in these bytes, where no other array lies by now."""

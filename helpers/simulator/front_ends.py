@@ -183,7 +183,7 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
     before = standard_headers.PRELUDE
     ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
     attempts = [(before, text.source)]
-    if ".shared" in ptx:
+    if ".shared" in ptx or _SHARED.search(text.source):
         # Arrays in shared memory as plain local ones: of those, the debug information tells the
         # types.
         attempts.insert(

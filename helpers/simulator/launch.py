@@ -46,8 +46,9 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 _RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
 _REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
 _REHEARSED_THREADS = 1 << 12
+_MOST_SAVED = 512 << 20  # bytes
 _FEWEST_REHEARSED = 8  # blocks
-_REHEARSAL_TURNS = 16  # each of 65,536 backward branches of a warp
+_REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
 
 Extents = tuple[int, int, int]
@@ -231,6 +232,12 @@ class _Launch:
             machine().halo_finish()
         return report
 
+    def writable_bytes(self) -> int:
+        """Bytes of the arrays that the kernel is given to write to."""
+        addresses = {self.pointers.get(p.name, 0) for p in self.kernel.parameters if not p.is_const}
+        found = {where for address in addresses if address and (where := memory.region(address)) is not None}
+        return sum(nbytes for _, nbytes, _ in found)
+
     def _shadow(self) -> None:
         """Tells the machine which arrays the launch is about, so that several workers can share them."""
         for parameter in self.kernel.parameters:
@@ -321,10 +328,11 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
     """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
 
     The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end says
-    nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for.
+    nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, and where what may be
+    written is too much to be kept.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
-    if careful is None:
+    if careful is None or one.writable_bytes() > _MOST_SAVED:
         return None
     blocks = _rehearsed_blocks(one.grid, one.block)
     report = one.of(careful).run(

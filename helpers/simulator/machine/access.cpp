@@ -597,11 +597,14 @@ bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uin
     return false;
 }
 
-// A flag that threads of several blocks look at: no race with the other accesses of its kind, where the kernel has fences.
-bool is_flag(const Worker& w, const Instruction& i) {
+// A flag that threads of several blocks look at: no race with the other accesses of its kind. A volatile variable is one where the
+// kernel has fences and waits for it in a loop.
+bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc) {
     if (i.flags & (ACQUIRE | RELEASE)) return true;
     if (i.space == SHARED_SPACE) return false;
-    return (i.flags & RELAXED) || ((i.flags & VOLATILE) && w.has_fences);
+    if (i.flags & RELAXED) return true;
+    if (!(i.flags & VOLATILE) || !w.has_fences || !w.has_polls) return false;
+    return w.decoded[pc].machine == run_store || w.decoded[pc].detail != 0;
 }
 
 std::uint32_t counted_size(const Instruction& i) {
@@ -648,7 +651,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
     }
     if (rest != 0) {
-        bool flag = is_flag(w, i);
+        bool flag = is_flag(w, i, pc);
         if (!observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : LOAD, true, counted_size(i), i.target, !flag)) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
@@ -686,7 +689,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
         rest &= ~own;
     }
     if (rest != 0) {
-        bool flag = is_flag(w, i);
+        bool flag = is_flag(w, i, pc);
         if (flag)    // to the observer of initialisation it is a store
             for (std::uint32_t left = rest; left != 0; left &= left - 1) {
                 const std::uint64_t address = addresses[__builtin_ctz(left)];

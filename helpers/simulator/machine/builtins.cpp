@@ -164,7 +164,12 @@ void allocate(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
     std::size_t used = 0;
     for (const Region* region : w.heap) used += region->bytes();
     std::uint64_t address = bytes > 0 && bytes <= heap_limit - used ? memory.allocate(bytes) : 0;    // null, as on a GPU
-    if (address != 0) w.heap.push_back(memory.find(address));
+    if (address != 0) {
+        Region* region = memory.find(address);
+        region->oldest = w.first_block;
+        region->saved = true;    // it is gone when a rehearsal is undone
+        w.heap.push_back(region);
+    }
     write_local(w, warp, lane, arguments.return_offset(), address);
 }
 
@@ -175,6 +180,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
         if (w.heap[k]->start == address) {
             w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
             for (Recent& recent : w.recent) recent = {};
+            memory.find(address)->races.wipe();
             memory.release(address);
             return true;
         }

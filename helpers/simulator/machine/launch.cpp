@@ -75,6 +75,8 @@ const std::vector<NamedOperation>& table() {
     return sorted;
 }
 
+constexpr std::uint32_t longest_poll = 48;    // instructions of a loop that does little but wait
+
 void decode_all(Worker& w) {
     static const std::vector<Decoded> known = [] {
         std::vector<Decoded> all;
@@ -83,10 +85,17 @@ void decode_all(Worker& w) {
     }();
     const Program& program = w.launch.program;
     w.decoded.resize(program.instruction_count);
-    w.has_fences = false;
+    w.has_fences = w.has_polls = false;
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         w.decoded[k] = known[program.instructions[k].operation];
         w.has_fences |= w.decoded[k].control == FENCE;
+    }
+    for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
+        const std::int32_t target = program.instructions[k].target;
+        if (w.decoded[k].control != BRANCH_TO || target > static_cast<std::int32_t>(k)) continue;
+        if (k - static_cast<std::uint32_t>(target) > longest_poll) continue;
+        for (auto j = static_cast<std::uint32_t>(target); j < k; ++j)
+            if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE)) w.decoded[j].detail = 1, w.has_polls = true;
     }
 }
 
@@ -122,7 +131,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.observe = launch.observe;
     w.first_block = first_block;
     w.aborted = false;
-    w.now = w.turn = 0, w.ticks = 0, w.turns = 0, w.fuel = 1 << 16;
+    w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = 1 << 16;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear();
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());

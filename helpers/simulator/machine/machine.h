@@ -101,7 +101,7 @@ enum Control : std::uint8_t {
 struct Decoded {
     Operation run = nullptr;           // COMPUTE
     Control control = COMPUTE;
-    std::uint8_t detail = 0;           // of an atomic or a reduction at a barrier: which
+    std::uint8_t detail = 0;           // of an atomic or a reduction at a barrier: which; of a load: it polls
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
 };
@@ -158,14 +158,14 @@ struct Worker {
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;         // what the kernel itself has allocated
     std::vector<Saved> saved;          // of a rehearsal: the arrays that it has written to
-    std::uint64_t turns = 0;           // that ended for want of fuel
+    std::uint64_t steps = 0;           // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch
     std::uint32_t now = 0, turn = 0;   // clocks of the launch: they only go forward
     bool one_of_many = false;          // other workers run blocks of the same launch
     bool aborted = false;
-    bool has_fences = false;
+    bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
     std::int64_t fuel = 0;
     std::uint64_t ticks = 0;
     Findings findings;

@@ -84,6 +84,9 @@ template <class T, bool recycled = false> struct Shadow {
         if (cells != nullptr) recycled ? Spare::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
         cells = nullptr;
     }
+    void wipe() {
+        if (cells != nullptr) std::memset(static_cast<void*>(cells), 0, bytes);
+    }
     void swap(Shadow& other) { std::swap(cells, other.cells), std::swap(bytes, other.bytes); }
     Shadow() = default;
     Shadow(const Shadow&) = delete;
@@ -132,6 +135,7 @@ struct Region {
         cells.open((bytes() >> finer) + 2);
         if (races.cells != nullptr && cells.cells != nullptr)
             for (std::size_t i = 0; i <= bytes() >> finer; ++i) cells.cells[i] = races.cells[i >> (grain - finer)];
+        races.wipe();    // another array may get these cells, and what they know is of this launch
         races.swap(cells);
         grain = finer;
     }

@@ -442,7 +442,8 @@ bool part_joins(Warp& warp) {
 
 // A backward branch: the launch may have been stopped, or others may have waited long enough. True: let them.
 bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
-    if (w.fuel < 0 && w.launch.step_limit != 0 && ++w.turns > w.launch.step_limit) stop_requested = true;
+    w.steps += static_cast<std::uint64_t>(fuel_of_a_turn - w.fuel);
+    if (w.launch.step_limit != 0 && w.steps > w.launch.step_limit * fuel_of_a_turn) stop_requested = true;
     if (stop_requested.load(std::memory_order_relaxed)) {
         w.fault(warp, __builtin_ctz(warp.path().lanes), pc, RUNAWAY);
         return true;
@@ -538,6 +539,8 @@ bool run_path(Worker& w, Warp& warp) {
             case RETURN:
             case EXIT:
                 warp.path().pc = pc + 1;
+                if (lanes != active && (w.observe & TRAFFIC))
+                    w.traffic.parted(static_cast<std::uint32_t>(pc), lanes);
                 if (decoded.control == EXIT || warp.path().frame == &warp.bottom) exit_lanes(warp, pc, lanes);
                 else leave_function(w, warp, lanes);
                 if (warp.path().lanes == 0) {

@@ -89,6 +89,7 @@ class Checked(Module):
         self._declared = [
             one for one in variables if one.extents and one.element_bytes and math.prod(one.extents) and max(one.extents) < _LARGEST
         ]
+        self._shared: dict[str, Variable] = {}
         self._numbers: dict[Axis, int] = {}
         self._checked: dict[str, Body] = {}
 
@@ -96,6 +97,7 @@ class Checked(Module):
         """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
         if name not in self._checked:
             body = self._module.body(name)
+            self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
             roots = Roots(body)
             checks = self._checks(body, roots)
             self._checked[name] = _with_checks(body, checks, handed_on(body, roots))
@@ -113,17 +115,24 @@ class Checked(Module):
         here = [one for one in self._declared if one.function in ("", body.name)]
         names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
         sums = _Sums(body, roots)
-        accesses = []
+        accesses: list[_Access] = []
+        doubtful: dict[tuple[str, str], list[_Access]] = {}
         for k, statement in enumerate(body.statements):
             text = self.text_at(body, statement) if statement.opcode.partition(".")[0] in _ACCESSES else ""
-            if text and _is_plain(text, names):
-                address = next((one for one in statement.operands if isinstance(one, Address)), None)
-                found = sums.of(address) if address is not None else None
-                if found is not None and (found.terms or isinstance(found.root, Variable)):
-                    accesses.append(_Access(k, text, found))
+            address = next((one for one in statement.operands if isinstance(one, Address)), None) if text else None
+            found_sum = sums.of(address) if address is not None else None
+            if found_sum is None or not (found_sum.terms or isinstance(found_sum.root, Variable)):
+                continue
+            if _is_plain(text, names):
+                accesses.append(_Access(k, text, found_sum))
+            elif isinstance(found_sum.root, str):
+                doubtful.setdefault((text, found_sum.root), []).append(_Access(k, text, found_sum))
+        for (text, root), group in doubtful.items():
+            if len({one.sum for one in group}) <= _mentions(text, {one.name for one in here if one.symbol == root}):
+                accesses += group  # what else is indexed there lies elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
-            fitting = [one for one in here if one.space != "local" and one.symbol == _name(access.sum.root)]
+            fitting = self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
             for array in fitting:
                 start = access.sum.constant - getattr(array, "offset", 0)
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
@@ -132,6 +141,15 @@ class Checked(Module):
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
         return found
+
+    def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
+        """The arrays that a variable is or holds. One that the optimised code has no longer is told from local arrays by its name."""
+        known = [one for one in here if one.space != "local" and one.symbol == symbol]
+        variable = self.variables.get(symbol) or self._shared.get(symbol)
+        if known or variable is None:
+            return known
+        same = [one for one in here if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)]
+        return [one for one in same if strides(one)[0] * one.extents[0] == variable.size][:1]
 
     def _add(self, found: dict[int, list[Statement]], body: Body, access: _Access, array: Declared, rest: int) -> None:
         statement = body.statements[access.statement]
@@ -146,10 +164,6 @@ class Checked(Module):
             )
 
 
-def _name(root: str | Variable) -> str:
-    return root if isinstance(root, str) else root.name
-
-
 # ---- the source's words ----
 
 
@@ -157,6 +171,13 @@ def _is_plain(text: str, names: Collection[str]) -> bool:
     """Whether all that is indexed in a line is an array or a parameter of a known name, and no pointer is followed."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
+
+
+def _mentions(text: str, names: Collection[str]) -> int:
+    """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a type."""
+    if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
+        return 0
+    return sum(len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", text)) for name in {one.partition(".")[0] for one in names})
 
 
 def is_indexed(array: Declared, text: str) -> bool:

@@ -95,6 +95,11 @@ class Access:
     def whole(self) -> tuple[Piece, ...]:
         return (Piece(0, self.bytes),)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether the machine code moves more with it than its own elements."""
+        return self.certain and any(piece.bytes > self.key.width for piece in self.pieces)
+
     def at(self, element: int) -> int:
         """How far an element is from the root."""
         return self.offset + element * self.key.width
@@ -112,9 +117,10 @@ def model(
     addresses = Addresses(context, code, rows, flow)
     found = _Reader(context, code, rows, addresses).accesses()
     if found:
-        _Rules(rows, flow, addresses, found).apply()
+        rules = _Rules(rows, flow, addresses, found)
+        rules.apply()
         if machine_code is not None:
-            _follow(found, machine_code)
+            _follow(found, machine_code, rules)
     return found
 
 
@@ -213,6 +219,22 @@ class _Rules:
             self._dominators = dominators(self.flow)
         return bool(self._dominators[other] >> block & 1)
 
+    def lasts(self, before: Access, load: Access) -> bool:
+        """Whether nothing on the ways from one access to a load may change what it reads."""
+        ways: list[list[int]] = [[] for _ in self.flow.starts]
+        for block, following in enumerate(self.flow.successors):
+            for other in following:
+                ways[other].append(block)
+        between = _reached(before.block, self.flow.successors) & _reached(load.block, ways)
+        between |= {load.block}  # the part before the load; all of it in a loop
+        changing = [one.row for one in self.all if one.key.store and _meet(load.key, one.key)]
+        for row in (*self.order, *changing):
+            block = int(self.addresses.block_of[row])
+            behind = block == before.block and row > before.row
+            if behind or (block in between and block != before.block):
+                return False
+        return True
+
     def apply(self) -> None:
         block, reached = -1, 0
         for one in self.all:
@@ -307,6 +329,18 @@ class _Rules:
             before.append(one)
 
 
+def _reached(block: int, ways: list[list[int]]) -> set[int]:
+    """The blocks that ways from a block lead to."""
+    found: set[int] = set()
+    waiting = [block]
+    while waiting:
+        for other in ways[waiting.pop()]:
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
 def _meet(load: Key, store: Key) -> bool:
     """Whether a store may change what a load reads."""
     return not load.invariant and (
@@ -331,11 +365,16 @@ def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, in
 # ---- by the machine code ----
 
 
-def _follow(accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]]) -> None:
+def _follow(
+    accesses: list[Access],
+    lines: Mapping[int, tuple[sass.Access, ...]],
+    rules: _Rules,
+) -> None:
     """Take over what the machine code says for sure.
 
     A line of PTX with one access is taken, and instructions of one width. An access without any was
-    removed if another one has its bytes, or if the machine code has a wider one around it.
+    removed if one before it, on every way, has its bytes. Two that were made one where their ways
+    part or meet stay as they are: neither stands for the other.
     """
     by_line: dict[int, list[Access]] = {}
     for one in accesses:
@@ -353,9 +392,14 @@ def _follow(accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]]
             one.certain = True
         else:
             _adapt(one, widths)
-    wide = [one for one in accesses if one.certain and one.pieces != one.whole]
     for one in gone:
-        if not one.pieces or not one.elements or _covered(one, wide) or _repeated(one, accesses):
+        before = [other for other in accesses if _stands_for(other, one, rules)]
+        if (
+            not one.pieces
+            or not one.elements
+            or _covered(one, [other for other in before if other.is_wide])
+            or _repeated(one, before)
+        ):
             one.pieces, one.certain = (), True
 
 
@@ -383,29 +427,35 @@ def _adapt(one: Access, widths: list[int]) -> None:
         one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
 
 
+def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
+    """Whether what another access moves may be what one would move: it is in the same block, or of
+    a load in one that dominates, and nothing changes memory on the ways from there."""
+    if other is one or (other.key.space, other.key.root) != (one.key.space, one.key.root):
+        return False
+    if other.block == one.block:
+        return other.key.store or not one.key.store
+    if one.key.store or not rules.dominates(other.block, one.block):
+        return False
+    return one.key.invariant or rules.lasts(other, one)
+
+
 def _covered(one: Access, wide: list[Access]) -> bool:
     """Whether a wider access holds all elements that one needs."""
     low, high = one.at(one.elements[0]), one.at(one.elements[-1] + 1)
     for other in wide:
-        same = (other.key.store, other.key.space) == (one.key.store, one.key.space)
-        if same and other.key.root == one.key.root:
-            for piece in other.pieces:
-                start = other.offset + piece.shift
-                if start <= low and high <= start + piece.bytes:
-                    return True
+        for piece in other.pieces:
+            start = other.offset + piece.shift
+            if other.key.store == one.key.store and start <= low and high <= start + piece.bytes:
+                return True
     return False
 
 
-def _repeated(one: Access, accesses: list[Access]) -> bool:
-    """Whether the bytes are there already (or, of a store, are stored again)."""
-    for other in accesses:
-        if other is one or (other.key.root, other.key.space) != (one.key.root, one.key.space):
-            continue
-        holds = other.offset <= one.offset and one.at(one.count) <= other.at(other.count)
-        if one.key.store:
-            there = other.key.store and other.row > one.row
-        else:
-            there = other.row < one.row
-        if holds and there:
-            return True
-    return False
+def _repeated(one: Access, others: list[Access]) -> bool:
+    """Whether others have its bytes: a load finds what was loaded or stored, a store is in vain
+    where another follows."""
+    return any(
+        other.offset <= one.offset
+        and one.at(one.count) <= other.at(other.count)
+        and (other.block != one.block or (other.row > one.row) == one.key.store)
+        for other in others
+    )
