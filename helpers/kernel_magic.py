@@ -20,6 +20,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class
 from . import device, tracebacks
 from .simulator.includes import without_comments
 from .simulator.toolchain import CompilerMissingError
+from .simulator.toolkit import ToolkitMissingError
 
 USAGE = "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
 UNBOUND = "its %%kernel cell failed. Correct that cell and run it first."
@@ -138,11 +139,11 @@ def _compile(source: str, kernel: str, options: list[str]):
 
     try:
         module = SourceModule(source, options=list(options), no_extern_c=True)
+        return module.get_function(kernel), module
     except CompileError as error:
         raise KernelError(_explain(kernel, error.stderr or error.stdout or error.msg)) from None
-    except CompilerMissingError as error:
+    except (CompilerMissingError, ToolkitMissingError) as error:
         raise KernelError(str(error)) from None
-    return module.get_function(kernel), module
 
 
 def _explain(kernel: str, said: str) -> str:

@@ -175,11 +175,19 @@ def test_the_device_s_calls_give_the_same(monkeypatch, spec):
 
 
 def test_stores_write_whole_sectors():
-    """34 columns of a row are 136 bytes, no whole sectors; an image's outputs as one piece are."""
+    """34 columns of a row are 136 bytes, no whole sectors; an image's outputs as one piece are.
+
+    The copy engine stores them, and no thread; in mma.cuh's plain form threads do.
+    """
     x, filter = problem(layer.shape_of("layer 2", 1))
-    _, (seen,) = layer.simulate(HALVES, x, filter)
-    assert seen.global_store_sectors == 4 * 16 * 34 * 34 / 32
-    assert seen.findings == ()
+    plain = f"#define HALO_SIMULATOR\n{kernels.source(HALVES.name)}"
+    y, (threads,) = layer.simulate(HALVES, x, filter, instead={HALVES.name: (HALVES.name, plain)})
+    assert threads.global_store_sectors == 4 * 16 * 34 * 34 / 32
+    by_engine, (engine,) = layer.simulate(HALVES, x, filter)
+    assert engine.global_store_sectors == 0
+    assert engine.findings == threads.findings == ()
+    for outputs in (y, by_engine):
+        layer.check(outputs, x, filter, HALVES.name, precision=HALVES.precision)
 
 
 @pytest.mark.gpu

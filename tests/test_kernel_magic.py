@@ -153,7 +153,7 @@ WRONG_CELLS = {
     "no kernel": ("%%kernel k\nvoid k(int *a) {}", "has no `__global__` function"),
     "other kernels": ("%%kernel k\n__global__ void f(int *a) {}\n__global__ void g(int *a) {}", "has f and g"),
     "what a GPU is needed for": (
-        '%%kernel k\n__global__ void k(int *a)\n{\n    asm("trap;");\n}',
+        '%%kernel k\n__global__ void k(int *a)\n{\n    asm("wgmma.fence.sync.aligned;");\n}',
         "line 4: the simulator cannot",
     ),
 }

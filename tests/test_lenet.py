@@ -498,6 +498,7 @@ def test_mutants_are_rejected(mutant):
     found, got, want, atol = run_mutant(mutant)
     if mutant.judge == "simulator":
         require_named(mutant, found)
+        assert {f.file for f in found} == {f"{mutant.name}.cu"}  # lines of mma.cuh count where the kernel calls them
         return
     others = [f for f in found if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
     assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))

@@ -76,7 +76,7 @@ def test_a_compile_error_of_the_simulator(shell, capsys):
     cell = "SourceModule('__global__ void k(float* a)\\n{\\n    a[0] = missing;\\n}')"
     text = "\n".join(lines := shown(shell, capsys, cell))
     assert lines[0].startswith("CompileError: ")
-    assert "kernel.cu:3" in text and "missing" in text
+    assert "kernel.cu(3)" in text and "missing" in text
     assert lines[-1].startswith("  In[1], line 1")
     assert len(lines) < 10 and "helpers" not in text
 

@@ -170,7 +170,24 @@ class Kernel:
             call = self.place_of(caller - 1) if caller else self._place_of_call(function)
             if call[0] == own:
                 return call
-        return frames[0] if frames else (own, self.line)
+        if frames:
+            return self._call_beside(pc, function, frames[-1]) or frames[0]
+        return own, self.line
+
+    def _call_beside(self, pc: int, function: int, frame: tuple[str, int]) -> tuple[str, int] | None:
+        """Where the module's source calls what stands at `frame`, a line of a header, as other instructions from that line tell.
+
+        Of some instructions the compiler has lost it. Those before `pc` are asked first, near ones before far ones.
+        """
+        first, end = (int(self.program.functions[name][function]) for name in ("first", "end"))
+        near = sorted(range(first, end), key=lambda other: (other > pc, abs(other - pc)))
+        for place in dict.fromkeys(self.program.instructions["place"][near].tolist()):
+            frames = self._frames_of(place)
+            if frame in frames:
+                around = frames[frames.index(frame) :]
+                if found := next((one for one in around if one[0] == self.module.compiled.file), None):
+                    return found
+        return None
 
     def _function_at(self, pc: int) -> int:
         """The number of the function that an instruction lies in; 0 is the kernel."""
@@ -227,7 +244,11 @@ class Kernel:
         """(file, line) of an instruction and of the inlined calls around it, inner ones first."""
         if not 0 <= pc < len(self.program.instructions):
             return (("", 0),)
-        place = self.program.places[self.program.instructions["place"][pc]]
+        return self._frames_of(self.program.instructions["place"][pc])
+
+    def _frames_of(self, number: int) -> tuple[tuple[str, int], ...]:
+        """The frames of one of the program's places."""
+        place = self.program.places[number]
         return tuple((self.module.file_of(file), line) for file, line in ((place.file, place.line), *place.inlined))
 
 

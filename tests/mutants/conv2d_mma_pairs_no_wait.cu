@@ -2,7 +2,7 @@
 //
 // Mutant of  conv2d_mma_pairs (lab 21)
 // Wrong      cells are split before they have arrived.
-// Message    simulator: uninitialised
+// Message    simulator: race
 
 #include "mma.cuh"
 static_assert(PARTS == 2 && !HALF_IO, "conv2d_mma_halves is the kernel for halves");

@@ -2,7 +2,7 @@
 //
 // Mutant of  lenet_mma_1 (lab 22)
 // Wrong      the copies in the background are not waited for.
-// Message    simulator: uninitialised, array memory
+// Message    simulator: race, array memory
 
 #ifndef PARTS
 #define PARTS 2

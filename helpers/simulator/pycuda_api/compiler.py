@@ -1,4 +1,4 @@
-"""pycuda.compiler, for machines without a GPU: SourceModule compiles for the simulator with the host's C++ compiler."""
+"""pycuda.compiler, for machines without a GPU: SourceModule compiles for the simulator."""
 
 from __future__ import annotations
 
