@@ -37,6 +37,7 @@ LEAVES_ITS_AXIS = {
     "a device array": ("y[t] = grid[r % 4][c % 6];", "grid", 5),
     "an element of a structure": ("__shared__ Pair pairs[4][4];\npairs[r % 4][c % 5].b = x[t];", "pairs", 4),
     "an array in a structure": ("__shared__ Stage stage;\nstage.low[t % 5] = x[t];\n__syncthreads();\ny[t] = stage.low[t % 4];", "stage.low", 4),
+    "beside a pointer": ("const float* from = x + 1;\ntile[r][c + 1] = from[t];", "tile", 8),
     "rows of bytes": ("__shared__ char bytes[8][4];\nbytes[r][c % 5] = 1;", "bytes", 4),
 }
 TYPES = (
@@ -59,6 +60,7 @@ RIGHT = {
     "a flat index of the whole": "(&tile[0][0])[t] = x[t];\ntile[0][0] = (&tile[0][0])[t];",
     "a pointer from a row": "float* row = tile[0];\nrow[t] = x[t];",
     "a pointer and the array in one line": "float* row = tile[0];\nrow[t] = x[t]; tile[r][c] = x[t];",
+    "the array and a pointer into it in one line": "float* row = tile[r];\ntile[r][c] = x[t];\ny[t] = tile[r][c] + (row - 8 * r)[t];",
     "a pointer that walks": "for (float* p = tile[0] + t; p < tile[0] + 64; p += 64) *p = x[t];",
     "rows as vectors": "reinterpret_cast<float4*>(tile[r])[0] = make_float4(1, 2, 3, 4);",
     "the whole as vectors": "if (t < 16) reinterpret_cast<float4*>(tile)[t] = make_float4(1, 2, 3, 4);",
