@@ -20,7 +20,7 @@ from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
-from .launch import CHECKS, LaunchReport
+from .launch import CHECKS, Extents, LaunchReport, extents
 from .launch import launch as run_launch
 from .module import Kernel, Module, UnknownKernel, load
 from .profile import LineTraffic, Profile, ProfileComparison, Request, compare, profile_of
@@ -120,7 +120,7 @@ def check(
 
 def _launch(
     source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs
-) -> tuple[LaunchReport, Kernel, tuple[int, ...], tuple[int, ...]]:
+) -> tuple[LaunchReport, Kernel, Extents, Extents]:
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     module = load(source, tuple(options), file=f"{plain}.cu")
     try:
@@ -128,7 +128,7 @@ def _launch(
             kernel = module.kernels[name]
         except UnknownKernel as error:
             raise ValueError(str(error)) from None
-        grid, block = (tuple(int(v) for v in (*shape, 1, 1, 1)[:3]) for shape in (grid, block))
+        grid, block = extents(grid), extents(block)
         _set_constants(module, constants)
         with _Arguments(kernel, args, outputs) as packed:
             try:

@@ -102,7 +102,7 @@ def launch(
     on it: where several workers see anything doubtful, one runs the launch again.
     Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory and KeyboardInterrupt.
     """
-    grid, block = _refuse_what_a_gpu_refuses(kernel, _extents(grid), _extents(block), shared)
+    grid, block = _refuse_what_a_gpu_refuses(kernel, extents(grid), extents(block), shared)
     one = _Launch(kernel, packed, grid, block, shared, names or {})
     most = _workers(kernel, grid, block, observe, sample_every)
     workers = most if workers is None else min(workers, max(most, 1))
@@ -131,7 +131,8 @@ def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tu
     return merge_findings([*more, *findings]) if more else findings
 
 
-def _extents(shape: Sequence[int]) -> Extents:
+def extents(shape: Sequence[int]) -> Extents:
+    """A grid or block of up to three extents as (x, y, z)."""
     x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
     return x, y, z
 
@@ -327,9 +328,9 @@ def _wait(deadline: float) -> None:
 def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
     """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
 
-    The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end says
-    nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, and where what may be
-    written is too much to be kept.
+    The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end
+    says nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, and where
+    what may be written is too much to be kept.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:

@@ -30,6 +30,11 @@ _BARRIER, _BRANCH = 3, 4
 class _Traffic:
     """What LineTraffic and ArrayTraffic say of their counters."""
 
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+
     @property
     def bytes_moved(self) -> int:
         return self.sectors * SECTOR_BYTES
@@ -512,7 +517,7 @@ def profile_of(report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int],
 
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
-    rows: dict[tuple, list[int]] = {}
+    rows: dict[tuple[int, str, str, str], list[int]] = {}
     by_rule = set()
     for site in sites:
         if site.access in (_BARRIER, _BRANCH):
@@ -523,9 +528,12 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
         if not reader.by_machine_code[site.pc]:
             by_rule.add(key)
     return tuple(
-        LineTraffic(key[0], reader.text(key[0]), *key[1:], *row, "rule" if key in by_rule else "sass")
-        for key, row in sorted(rows.items())
-    )
+        LineTraffic(
+            line, reader.text(line), access, space, array, **dict(zip(_SUMS, row, strict=True)),
+            model="rule" if (line, access, space, array) in by_rule else "sass",
+        )
+        for (line, access, space, array), row in sorted(rows.items())
+    )  # fmt: skip
 
 
 def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
@@ -542,7 +550,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
     """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a request one after another."""
-    columns = {name: watched[name].tolist() for name in watched.dtype.names}
+    columns = {name: watched[name].tolist() for name in watched.dtype.names or ()}
     first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
     offsets = [offset - first_bytes[region] for offset, region in zip(columns["offset"], columns["region"], strict=True)]
     starts = [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)] if len(watched) else []
