@@ -128,7 +128,7 @@ class Checked(Module):
             elif isinstance(found_sum.root, str):
                 doubtful.setdefault((text, found_sum.root), []).append(_Access(k, text, found_sum))
         for (text, root), group in doubtful.items():
-            if len({one.sum for one in group}) <= _mentions(text, {one.name for one in here if one.symbol == root}):
+            if len({one.sum for one in group}) <= _mentions(text, {one.name for one in self._of_symbol(root, here)}):
                 accesses += group  # what else is indexed there lies elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
