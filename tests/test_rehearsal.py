@@ -36,7 +36,11 @@ LEAVES_ITS_AXIS = {
     "a constant table": ("y[t] = table[r % 2][c % 4];", "table", 3),
     "a device array": ("y[t] = grid[r % 4][c % 6];", "grid", 5),
     "an element of a structure": ("__shared__ Pair pairs[4][4];\npairs[r % 4][c % 5].b = x[t];", "pairs", 4),
-    "an array in a structure": ("__shared__ Stage stage;\nstage.low[t % 5] = x[t];\n__syncthreads();\ny[t] = stage.low[t % 4];", "stage.low", 4),
+    "an array in a structure": (
+        "__shared__ Stage stage;\nstage.low[t % 5] = x[t];\n__syncthreads();\ny[t] = stage.low[t % 4];",
+        "stage.low",
+        4,
+    ),
     "beside a pointer": ("const float* from = x + 1;\ntile[r][c + 1] = from[t];", "tile", 8),
     "rows of bytes": ("__shared__ char bytes[8][4];\nbytes[r][c % 5] = 1;", "bytes", 4),
 }

@@ -224,9 +224,10 @@ class _Describer:
     def dead_pointer(self) -> str | None:
         """A parameter that points to no array, where the source line has its name and the address lies behind it."""
         for name, pointer in self.scene.pointers.items():
-            if pointer and 0 <= self.address() - pointer < _NEAR and memory.region(pointer) is None:
-                if re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
-                    return name
+            lies_behind = pointer and 0 <= self.address() - pointer < _NEAR
+            is_dead = lies_behind and memory.region(pointer) is None
+            if is_dead and re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
+                return name
         return None
 
     def wild_pointer(self, name: str | None) -> _Words:

@@ -296,7 +296,22 @@ def specials(kind: str) -> np.ndarray:
     """Zeros, infinities, NaNs, subnormals, extremes and values where functions turn, of both signs."""
     width, exponent, fraction = _FORMATS[kind]
     one, top = 1 << fraction, ((1 << exponent) - 1) << fraction
-    edges = [0, 1, 2, one - 1, one, one + 1, one // 2, one // 3, top - 1, top, top + one // 2, top + 1, top + one - 1, top + one // 2 + 5]
+    edges = [
+        0,
+        1,
+        2,
+        one - 1,
+        one,
+        one + 1,
+        one // 2,
+        one // 3,
+        top - 1,
+        top,
+        top + one // 2,
+        top + 1,
+        top + one - 1,
+        top + one // 2 + 5,
+    ]
     with np.errstate(over="ignore", under="ignore"):
         near = _narrowed(np.array(_VALUES, np.float64), kind)
     both = np.concatenate([np.array(edges, np.uint64), near.astype(np.uint64)])

@@ -111,7 +111,9 @@ def _cells(array: np.ndarray) -> np.ndarray:
 # Functions and products
 
 
-def _launch(function: Any, out: np.ndarray, given: Sequence[np.ndarray], scalars: Sequence[Any], grid: int, block: int) -> np.ndarray:
+def _launch(
+    function: Any, out: np.ndarray, given: Sequence[np.ndarray], scalars: Sequence[Any], grid: int, block: int
+) -> np.ndarray:
     import pycuda.driver as cuda
 
     y = cuda.to_device(out.reshape(-1).view(np.uint8))
@@ -185,7 +187,7 @@ def said_of_function(row: device_functions.Row, got: np.ndarray, want: np.ndarra
 
 def _shown(bits: np.ndarray, at: int, letter: str) -> str:
     values = device_functions.as_values(bits, letter)
-    return f"{values[at if values.size == bits.size or letter not in 'HB' else at]!s}"
+    return f"{values[at]!s}"
 
 
 def _ordered(bits: np.ndarray) -> np.ndarray:
@@ -230,9 +232,12 @@ def compare_products(folder: Path, only: str) -> Iterator[tuple[str, str]]:
         plain, probes = by_set[: tensor_products.SETS - 32], int(by_set[tensor_products.SETS - 32 :].sum())
         families = " ".join(str(int(plain[k::8].sum())) for k in range(8))
         at = tuple(int(k) for k in np.argwhere(differ)[0])
-        yield product.kernel, (
-            f"{differ.sum()} of {differ.size} differ; by family {families}, probes {probes}; first at {at}: "
-            f"{got[at]:#x}/{want[at]:#x}"
+        yield (
+            product.kernel,
+            (
+                f"{differ.sum()} of {differ.size} differ; by family {families}, probes {probes}; first at {at}: "
+                f"{got[at]:#x}/{want[at]:#x}"
+            ),
         )
 
 

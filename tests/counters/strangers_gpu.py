@@ -198,7 +198,9 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
             y = np.zeros(count, np.uint16 if name.endswith("f16") else np.uint32)
             out = on_gpu(y)
             grid = (-(-count // 256), 1, 1)
-            module.get_function(f"dump_{name}")(out, np.uint32(first), np.uint32(step), np.int32(count), grid=grid, block=(256, 1, 1))
+            module.get_function(f"dump_{name}")(
+                out, np.uint32(first), np.uint32(step), np.int32(count), grid=grid, block=(256, 1, 1)
+            )
             cuda.memcpy_dtoh(y, out)
             key, file = f"{name}/{first:08x}/{step}", files[name not in _FIRST_FILE]
             if y.itemsize == 2:

@@ -1,9 +1,10 @@
 """Checks of indices axis by axis, for code that is hardly optimised.
 
-An index that leaves its axis inside a larger array lands in the next row, where no check of addresses sees it. In hardly optimised code
-the address of `tile[r][c]` is still the array's own, plus r times the bytes of a row, plus c times those of an element. Where all of
-that fits what the source declares, and where the access's line speaks of the array with all its subscripts and of nothing else that
-begins with its name, a check of r and c goes before the access. Every doubt leaves it out.
+An index that leaves its axis inside a larger array lands in the next row, where no check of
+addresses sees it. In hardly optimised code the address of `tile[r][c]` is still the array's own,
+plus r times the bytes of a row, plus c times those of an element. Where all of that fits what the
+source declares, and where the access's line speaks of the array with all its subscripts and of
+nothing else that begins with its name, a check of r and c goes before the access. Every doubt leaves it out.
 """
 
 from __future__ import annotations
@@ -143,7 +144,10 @@ class Checked(Module):
         return found
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
-        """The arrays that a variable is or holds. One that the optimised code has no longer is told from local arrays by its name."""
+        """The arrays that a variable is or holds.
+
+        One that the optimised code has no longer is told from local arrays by its name.
+        """
         known = [one for one in here if one.space != "local" and one.symbol == symbol]
         variable = self.variables.get(symbol) or self._shared.get(symbol)
         if known or variable is None:
@@ -405,7 +409,9 @@ def _hands_on(user: Statement, at: int, roots: Roots) -> bool:
     return root is UNKNOWN or (isinstance(root, Variable) and root.space == "local")
 
 
-def _is_written_back(user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0) -> bool:
+def _is_written_back(
+    user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0
+) -> bool:
     """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
     if user.opcode.startswith("st."):
         return user.operands[0] == load.operands[1]
@@ -428,7 +434,11 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
         statements += checks.get(k, ())
         if k in copies:
             statement = Statement(
-                statement.opcode.replace("ld.", "ld.unwatched.", 1), statement.operands, statement.place, statement.guard, statement.negated
+                statement.opcode.replace("ld.", "ld.unwatched.", 1),
+                statement.operands,
+                statement.place,
+                statement.guard,
+                statement.negated,
             )
         statements.append(statement)
         lines += [body.lines[k]] * (len(statements) - len(lines))

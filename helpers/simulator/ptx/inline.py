@@ -152,7 +152,9 @@ class _Joined:
                 room -= len(inner.statements)
                 self.insert(k, statement, inner)
             else:
-                self.append(Statement(statement.opcode, list(statement.operands), statement.place, statement.guard, statement.negated), k)
+                self.append(
+                    Statement(statement.opcode, list(statement.operands), statement.place, statement.guard, statement.negated), k
+                )
         self.numbers.append(len(self.body.statements))
         for operands, at in self.references:
             old = operands[at]
