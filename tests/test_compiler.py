@@ -727,3 +727,22 @@ def test_a_missing_wheel_is_one_sentence(monkeypatch):
     monkeypatch.setattr(toolkit.sys, "platform", "darwin")
     with pytest.raises(toolkit.ToolkitMissingError, match="Linux only"):
         toolkit.root.__wrapped__()
+
+
+def test_a_cuda_installation_is_taken_only_where_it_is_asked_for(monkeypatch, tmp_path):
+    wheels = toolkit.root()
+    (tmp_path / "lib64").mkdir()
+    for name in toolkit.nvrtc_libraries():
+        (tmp_path / "lib64" / name.name).symlink_to(name)
+    monkeypatch.setenv("HALO_CUDA", str(tmp_path))
+    toolkit.root.cache_clear()
+    try:
+        with pytest.raises(toolkit.ToolkitMissingError, match="expected a CUDA 13 installation"):
+            toolkit.root()
+        (tmp_path / "include").symlink_to(wheels / "include")
+        assert toolkit.root() == tmp_path
+        assert toolkit.nvrtc_libraries()[0].parent == tmp_path / "lib64"
+    finally:
+        monkeypatch.undo()
+        toolkit.root.cache_clear()
+    assert toolkit.root() == wheels

@@ -2,7 +2,8 @@
 versions.
 
 No GPU, driver or CUDA installation is needed or looked at: the same wheels give the same code on
-every machine. Nothing is searched for or loaded when this module is imported.
+every machine. Only where the environment variable HALO_CUDA names the folder of a CUDA 13
+installation, that one is taken. Nothing is searched for or loaded when this module is imported.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _RELEASE = ">=13.0,<13.1"
 _FOLDER = "cu13"
 _LIBRARY, _BUILTINS = "libnvrtc.so.13", "libnvrtc-builtins.so.13.0"
 _HEADERS = "cuda_runtime.h"
+_ASKED = "HALO_CUDA"
 
 
 class ToolkitMissingError(RuntimeError):
@@ -50,6 +52,8 @@ def install_command(*wheels: str) -> str:
 @cache
 def root() -> Path:
     """The folder of the wheels, with include/ and lib/. Raises ToolkitMissingError."""
+    if asked := os.environ.get(_ASKED):
+        return _installation(Path(asked))
     package = importlib.util.find_spec("nvidia")
     places = package.submodule_search_locations if package is not None else None
     folders = [Path(place) / _FOLDER for place in places or ()]
@@ -57,6 +61,21 @@ def root() -> Path:
         if all((folder / "lib" / name).is_file() for name in (_LIBRARY, _BUILTINS)):
             return folder
     raise _install(f"{_LIBRARY} was not found")
+
+
+def _installation(folder: Path) -> Path:
+    """A CUDA installation that was asked for. Raises ToolkitMissingError where it is none."""
+    if (folder / "include" / _HEADERS).is_file() and (folder / _libraries_of(folder) / _LIBRARY).exists():
+        return folder
+    raise ToolkitMissingError(
+        f"{_ASKED}={folder}: expected a CUDA 13 installation with include/{_HEADERS} and {_LIBRARY} "
+        f"in lib64/; without {_ASKED} the simulator takes NVIDIA's wheels"
+    )
+
+
+def _libraries_of(folder: Path) -> str:
+    """"lib", as in the wheels, or "lib64", as in an installation."""
+    return "lib64" if (folder / "lib64" / _LIBRARY).exists() else "lib"
 
 
 @cache
@@ -71,7 +90,8 @@ def include_directories() -> tuple[Path, ...]:
 
 def nvrtc_libraries() -> tuple[Path, Path]:
     """The run-time compiler's library, and that of its built-in functions."""
-    return root() / "lib" / _LIBRARY, root() / "lib" / _BUILTINS
+    folder = root() / _libraries_of(root())
+    return folder / _LIBRARY, folder / _BUILTINS
 
 
 @cache
@@ -101,6 +121,8 @@ def host_compiler() -> Path | None:
 @cache
 def version() -> str:
     """The compiler's version, such as "13.0.88"."""
+    if asked := os.environ.get(_ASKED):
+        return f"13.0 of {asked}"
     try:
         return importlib.metadata.version(_WHEELS[0])
     except importlib.metadata.PackageNotFoundError:  # the files are there, and nobody says whose
@@ -113,7 +135,7 @@ def versions() -> dict[str, str]:
     on.
     """
     names = (*_WHEELS, "nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
-    found = {}
+    found = {_ASKED: asked} if (asked := os.environ.get(_ASKED)) else {}
     for name in names:
         try:
             found[name] = importlib.metadata.version(name)
