@@ -86,6 +86,30 @@ HELPERS = (
 )
 
 
+# Structures whose gaps nobody writes, in each kind of memory.
+FIELDS = "s[t].v = x[t]; s[t].tag = 1; s[t].t = 2;"
+COPIES = {
+    "shared": f"__shared__ Odd s[64], r[64];\n{FIELDS}\n__syncthreads();\nr[t] = s[63 - t];\ny[t] = r[t].v + r[t].t + r[t].tag;",
+    "global": f"Odd* s = odd;\n{FIELDS}\nodd[64 + t] = odd[t];\ny[t] = odd[64 + t].v + odd[64 + t].t;",
+    "local": "Odd s[8], r[8];\nfor (int j = 0; j < 8; ++j) { s[j].tag = j; s[j].v = x[j]; s[j].t = n; }\n"
+    "for (int j = 0; j < 8; ++j) r[j] = s[j * n & 7];\ny[t] = r[t & 7].tag ? r[t & 7].v : r[t & 7].t;",
+    "of local and shared": "__shared__ Odd s[64];\nOdd o; o.tag = 1; o.v = x[t]; o.t = 2;\ns[t] = o;\nOdd r = s[t];\ny[t] = r.v;",
+    "allocated": "Odd* s = static_cast<Odd*>(malloc(24));\ns->tag = 1; s->v = x[t]; s->t = 1;\ns[1] = s[0];\ny[t] = s[1].v;\nfree(s);",
+    "aligned": "__shared__ Wide s[64], r[64];\ns[t] = Wide{x[t], 1, 2};\nr[t] = s[t];\ny[t] = r[t].a;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_gaps_of_structures_are_copied_without_blame(name):
+    types = "struct Odd { char tag; float v; short t; };\nstruct alignas(16) Wide { float a, b, c; };\n__device__ Odd odd[128];"
+    assert found("const int t = threadIdx.x;\n" + COPIES[name], types) == ()
+
+
+def test_what_a_copy_reads_and_nobody_wrote_is_found():
+    body = "__shared__ Odd s[64];\nif (n < 0) s[threadIdx.x].v = 1;\n__syncthreads();\nOdd r = s[threadIdx.x];\ny[threadIdx.x] = r.v;"
+    assert "uninitialised" in {f.kind for f in found(body, "struct Odd { char tag; float v; };")}
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_indices_are_not_blamed(name):
     serious = [f for f in found(TILE + RIGHT[name], TYPES + HELPERS) if f.kind != "race"]

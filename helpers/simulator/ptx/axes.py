@@ -16,14 +16,14 @@ from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
 from .body import Body
+from .copies import copies_of_gaps
 from .opcodes import describe
 from .parse import Module
-from .roots import UNKNOWN, Roots, constant, read, results
+from .roots import UNKNOWN, Roots, constant
 from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variable
 
 _ACCESSES = ("ld", "st", "atom", "red")
 _STEPS = 32  # of a chain of additions
-_BIT_STEPS = 8  # between a load and the store of a bit field
 _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
@@ -73,7 +73,7 @@ class _Access(NamedTuple):
 
 
 class Checked(Module):
-    """A module whose functions check indices, and say which of their loads only hand on what they read.
+    """A module whose functions check indices, and whose loads that may read a gap of a structure are marked.
 
     variables: what the source declares; parameters: names by function, where they are known; source: its text without comments;
     file: its name in places. axes: of the checks, by their numbers.
@@ -100,7 +100,7 @@ class Checked(Module):
             self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
             roots = Roots(body)
             checks = self._checks(body, roots)
-            self._checked[name] = _with_checks(body, checks, handed_on(body, roots))
+            self._checked[name] = _with_checks(body, checks, copies_of_gaps(body, roots))
         return self._checked[name]
 
     def text_at(self, body: Body, statement: Statement) -> str:
@@ -357,48 +357,6 @@ def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> It
 
 def _shape(array: Declared) -> tuple:
     return array.element_bytes, tuple(array.extents)
-
-
-# ---- loads that hand on ----
-
-
-def handed_on(body: Body, roots: Roots) -> set[int]:
-    """The loads of local memory after which nothing depends on what they read: copies of structures, gaps included, and of what
-    stays when a bit field is written."""
-    users: dict[int, list[tuple[Statement, int]]] = {}
-    loads = []
-    for k, statement in enumerate(body.statements):
-        for at, register in read(statement):
-            users.setdefault(register, []).append((statement, at))
-        if statement.opcode.startswith("ld.") and not statement.opcode.startswith("ld.param"):
-            loads.append((k, statement))
-    found = set()
-    for k, load in loads:
-        root = roots.of(load.operands[1])
-        if root is UNKNOWN or (isinstance(root, Variable) and root.space == "local"):
-            reads = [use for register in results(load) for use in users.get(register, [])]
-            if all(_hands_on(user, at, roots) or _is_written_back(user, load, users) for user, at in reads):
-                found.add(k)
-    return found
-
-
-def _hands_on(user: Statement, at: int, roots: Roots) -> bool:
-    if at != 1 or not user.opcode.startswith("st."):
-        return False
-    if user.opcode.startswith("st.param"):
-        return True
-    root = roots.of(user.operands[0])
-    return root is UNKNOWN or (isinstance(root, Variable) and root.space == "local")
-
-
-def _is_written_back(user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0) -> bool:
-    """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
-    if user.opcode.startswith("st."):
-        return user.operands[0] == load.operands[1]
-    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in ("and", "or", "bfi", "cvt", "mov"):
-        return False
-    after = [use for register in results(user) for use, _ in users.get(register, [])]
-    return bool(after) and all(_is_written_back(one, load, users, level + 1) for one in after)
 
 
 # ---- the new body ----
