@@ -1,9 +1,11 @@
 """Checks of indices axis by axis, for code that is hardly optimised.
 
-An index that leaves its axis inside a larger array lands in the next row, where no check of addresses sees it. In hardly optimised code
-the address of `tile[r][c]` is still the array's own, plus r times the bytes of a row, plus c times those of an element. Where all of
-that fits what the source declares, and where the access's line speaks of the array with all its subscripts and of nothing else that
-begins with its name, a check of r and c goes before the access. Every doubt leaves it out.
+An index that leaves its axis inside a larger array lands in the next row, where no check of
+addresses sees it. In hardly optimised code the address of `tile[r][c]` is still the array's own,
+plus r times the bytes of a row, plus c times those of an element. Where all of that fits what the
+source declares, and where the access's line speaks of the array with all its subscripts and of
+nothing else that begins with its name, a check of r and c goes before the access. Every doubt
+leaves it out.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
@@ -32,17 +35,24 @@ _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
 class Declared(Protocol):
     """An array as the source declares it, see debug_info.Variable."""
 
-    name: str
-    symbol: str
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-    space: str
-    function: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def element(self) -> str: ...
+    @property
+    def element_bytes(self) -> int: ...
+    @property
+    def extents(self) -> tuple[int, ...]: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def function(self) -> str: ...
 
 
 class Axis(NamedTuple):
-    """An axis of an array: its name, its element's type, its extents, and the number of the axis."""
+    """An axis of an array: the array's name, its elements' type, its extents; the axis's number."""
 
     name: str
     element: str
@@ -73,28 +83,41 @@ class _Access(NamedTuple):
 
 
 class Checked(Module):
-    """A module whose functions check indices, and whose loads that may read a gap of a structure are marked.
+    """A module whose functions check indices, and whose loads that may read a gap of a structure
+    are marked.
 
-    variables: what the source declares; parameters: names by function, where they are known; source: its text without comments;
-    file: its name in places. axes: of the checks, by their numbers.
+    variables: what the source declares; parameters: names by function, where they are known;
+    source: its text without comments; file: its name in places. axes: of the checks, by their
+    numbers.
     """
 
     def __init__(
-        self, module: Module, variables: Sequence[Declared], parameters: Mapping[str, Sequence[str]], source: str, file: str
+        self,
+        module: Module,
+        variables: Sequence[Declared],
+        parameters: Mapping[str, Sequence[str]],
+        source: str,
+        file: str,
     ):
         self.__dict__.update(vars(module))
         self.axes: list[Axis] = []
         self._module, self._file = module, PurePath(file).name
         self._parameters, self._lines = parameters, source.split("\n")
         self._declared = [
-            one for one in variables if one.extents and one.element_bytes and math.prod(one.extents) and max(one.extents) < _LARGEST
+            one
+            for one in variables
+            if one.extents
+            and one.element_bytes
+            and math.prod(one.extents)
+            and max(one.extents) < _LARGEST
         ]
         self._shared: dict[str, Variable] = {}
         self._numbers: dict[Axis, int] = {}
         self._checked: dict[str, Body] = {}
 
     def body(self, name: str) -> Body:
-        """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
+        """The code of a function. Raises ParseError, and KeyError where there is no code of that
+        name."""
         if name not in self._checked:
             body = self._module.body(name)
             self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
@@ -117,15 +140,23 @@ class Checked(Module):
         sums = _Sums(body, roots)
         accesses = []
         for k, statement in enumerate(body.statements):
-            text = self.text_at(body, statement) if statement.opcode.partition(".")[0] in _ACCESSES else ""
+            text = (
+                self.text_at(body, statement)
+                if statement.opcode.partition(".")[0] in _ACCESSES
+                else ""
+            )
             if text and _is_plain(text, names):
-                address = next((one for one in statement.operands if isinstance(one, Address)), None)
-                found = sums.of(address) if address is not None else None
-                if found is not None and (found.terms or isinstance(found.root, Variable)):
-                    accesses.append(_Access(k, text, found))
+                address = next(
+                    (one for one in statement.operands if isinstance(one, Address)), None
+                )
+                place = sums.of(address) if address is not None else None
+                if place is not None and place.terms:
+                    accesses.append(_Access(k, text, place))
         found: dict[int, list[Statement]] = {}
         for access in accesses:
-            fitting = self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
+            fitting = (
+                self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
+            )
             for array in fitting:
                 start = access.sum.constant - getattr(array, "offset", 0)
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
@@ -136,15 +167,27 @@ class Checked(Module):
         return found
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
-        """The arrays that a variable is or holds. One that the optimised code has no longer is told from local arrays by its name."""
+        """The arrays that a variable is or holds. One that the optimised code has no longer is told
+        from local arrays by its name."""
         known = [one for one in here if one.space != "local" and one.symbol == symbol]
         variable = self.variables.get(symbol) or self._shared.get(symbol)
         if known or variable is None:
             return known
-        same = [one for one in here if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)]
+        same = [
+            one
+            for one in here
+            if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)
+        ]
         return [one for one in same if strides(one)[0] * one.extents[0] == variable.size][:1]
 
-    def _add(self, found: dict[int, list[Statement]], body: Body, access: _Access, array: Declared, rest: int) -> None:
+    def _add(
+        self,
+        found: dict[int, list[Statement]],
+        body: Body,
+        access: _Access,
+        array: Declared,
+        rest: int,
+    ) -> None:
         statement = body.statements[access.statement]
         for axis, index, type in indices(array, access.sum.terms, rest) or ():
             what = Axis(array.name, array.element, tuple(array.extents), axis)
@@ -153,7 +196,13 @@ class Checked(Module):
                 self.axes.append(what)
             check = Literal(number << 32 | array.extents[axis])
             found.setdefault(access.statement, []).append(
-                Statement(f"row.check.{type}", [index, check], statement.place, statement.guard, statement.negated)
+                Statement(
+                    f"row.check.{type}",
+                    [index, check],
+                    statement.place,
+                    statement.guard,
+                    statement.negated,
+                )
             )
 
 
@@ -161,13 +210,15 @@ class Checked(Module):
 
 
 def _is_plain(text: str, names: Collection[str]) -> bool:
-    """Whether all that is indexed in a line is an array or a parameter of a known name, and no pointer is followed."""
+    """Whether all that is indexed in a line is an array or a parameter of a known name, and no
+    pointer is followed."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
 
 
 def is_indexed(array: Declared, text: str) -> bool:
-    """Whether a line speaks of an array, and always with all its subscripts and without taking an address."""
+    """Whether a line speaks of an array, and always with all its subscripts and without taking an
+    address."""
     found = False
     for match in re.finditer(rf"(?<![\w.]){re.escape(array.name.partition('.')[0])}\b", text):
         before = text[: match.start()].rstrip()
@@ -188,7 +239,8 @@ def is_indexed(array: Declared, text: str) -> bool:
 
 
 def _is_alone(array: Declared, fitting: Sequence[Declared], text: str) -> bool:
-    """Whether no other array of the same structure is indexed in a line, so that the access is one of this array."""
+    """Whether no other array of the same structure is indexed in a line, so that the access is one
+    of this array."""
     return not any(one is not array and is_indexed(one, text) for one in fitting)
 
 
@@ -224,8 +276,10 @@ class _Sums:
                 return None
             found = self.register(address.base, 0)
         else:
-            found = self.base(address.base)
-        return found._replace(constant=found.constant + address.offset) if found is not None else None
+            found = self.base(address.base) if address.base is not None else None
+        return (
+            found._replace(constant=found.constant + address.offset) if found is not None else None
+        )
 
     def base(self, operand: Operand) -> _Sum | None:
         if isinstance(operand, Symbol):
@@ -251,9 +305,11 @@ class _Sums:
             return None
         operands = statement.operands
         name, _, type = describe(statement.opcode).name.partition(".")
-        if name in ("mov", "cvta"):
+        if name in ("mov", "cvta") or statement.opcode == "cvt.u64.u32":
             source = operands[1]
-            return self.register(source, level + 1) if isinstance(source, int) else self.base(source)
+            return (
+                self.register(source, level + 1) if isinstance(source, int) else self.base(source)
+            )
         if name in ("add", "sub") and type in ("s64", "u64"):
             for first, second in ((operands[1], operands[2]), (operands[2], operands[1])):
                 found = self.register(first, level + 1) if isinstance(first, int) else None
@@ -261,16 +317,31 @@ class _Sums:
                     return self.plus(found, second, name == "sub", first is operands[2])
             return None
         factor = constant(operands[2]) if name == "mad" else None
-        if name == "mad" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32") and factor and isinstance(operands[3], int):
+        if (
+            name == "mad"
+            and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32")
+            and factor
+            and isinstance(operands[3], int)
+        ):
             found = self.register(operands[3], level + 1)
-            if found is not None and isinstance(operands[1], int) and self.definition(operands[1]) is not None:
-                return found._replace(terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2])))
+            if (
+                found is not None
+                and isinstance(operands[1], int)
+                and self.definition(operands[1]) is not None
+            ):
+                return found._replace(
+                    terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2]))
+                )
         return None
 
     def plus(self, found: _Sum, added: Operand, minus: bool, swapped: bool) -> _Sum | None:
         value = constant(added)
         if value is not None:
-            return found._replace(constant=found.constant + (-value if minus else value)) if not (minus and swapped) else None
+            return (
+                found._replace(constant=found.constant + (-value if minus else value))
+                if not (minus and swapped)
+                else None
+            )
         if minus or not isinstance(added, int) or self.roots.of(added) is UNKNOWN:
             return None
         statement = self.definition(added)
@@ -285,17 +356,25 @@ class _Sums:
             if name == "shl" and type == "b64" and factor < 32:
                 term = _Term(1 << factor, operands[1], "s64")
             elif name == "mul" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32"):
-                term = _Term(factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2])
+                term = _Term(
+                    factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2]
+                )
         return found._replace(terms=(*found.terms, term))
 
 
 def strides(array: Declared) -> list[int]:
     """Bytes from one index of each axis to the next."""
-    return [array.element_bytes * math.prod(array.extents[axis + 1 :]) for axis in range(len(array.extents))]
+    return [
+        array.element_bytes * math.prod(array.extents[axis + 1 :])
+        for axis in range(len(array.extents))
+    ]
 
 
-def indices(array: Declared, terms: Sequence[_Term], rest: int) -> list[tuple[int, Operand, str]] | None:
-    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not fit the array."""
+def indices(
+    array: Declared, terms: Sequence[_Term], rest: int
+) -> list[tuple[int, Operand, str]] | None:
+    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not
+    fit the array."""
     steps = strides(array)
     if len(set(steps)) < len(steps):
         return None
@@ -319,13 +398,16 @@ def indices(array: Declared, terms: Sequence[_Term], rest: int) -> list[tuple[in
     return [*((axis, term.register, term.type) for axis, term in sorted(found.items())), *constants]
 
 
-def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> Iterator[tuple[_Access, Declared, int]]:
+def _local_arrays(
+    accesses: Sequence[_Access], arrays: Sequence[Declared]
+) -> Iterator[tuple[_Access, Declared, int]]:
     """Accesses to local arrays with the array and its start in the function's local memory.
 
-    The compiler does not say where an array lies: it is where accesses begin that have a register for each axis.
+    The compiler does not say where an array lies: it is where accesses begin that have a register
+    for each axis.
     """
     inside = [access for access in accesses if isinstance(access.sum.root, Variable)]
-    starts: dict[tuple[Variable, int], list[Declared]] = {}
+    starts: dict[tuple[str | Variable, int], list[Declared]] = {}
     for access in inside:
         fitting = [
             array
@@ -336,22 +418,28 @@ def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> It
         ]
         key = access.sum.root, access.sum.constant
         if fitting:
-            known = starts.get(key)  # type: ignore[arg-type]
-            starts[key] = fitting if known is None else [array for array in known if array in fitting]  # type: ignore[index]
+            known = starts.get(key, fitting)
+            starts[key] = [array for array in known if array in fitting]
     # As many starts as arrays that may lie there: else one of them is something else.
     several = Counter(tuple(map(id, found)) for found in starts.values())
     placed = {
         key: found[0]
         for key, found in starts.items()
-        if len({_shape(array) for array in found}) == 1 and several[tuple(map(id, found))] <= len(found)
+        if len({_shape(array) for array in found}) == 1
+        and several[tuple(map(id, found))] <= len(found)
     }
     for access in inside:
-        if not access.sum.terms:
-            continue
         for (variable, start), array in placed.items():
             size = array.element_bytes * math.prod(array.extents)
-            apart = all(not start < other < start + size for root, other in placed if root is variable)
-            if variable is access.sum.root and 0 <= access.sum.constant - start < size and apart and is_indexed(array, access.text):
+            apart = all(
+                not start < other < start + size for root, other in placed if root is variable
+            )
+            if (
+                variable is access.sum.root
+                and 0 <= access.sum.constant - start < size
+                and apart
+                and is_indexed(array, access.text)
+            ):
                 yield access, array, start
 
 
@@ -366,13 +454,19 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
     """The body with its checks, and its copies marked."""
     if not checks and not copies:
         return body
-    numbers, statements, lines = [], [], []
+    numbers: list[int] = []
+    statements: list[Statement] = []
+    lines: list[int] = []
     for k, statement in enumerate(body.statements):
         numbers.append(len(statements))
         statements += checks.get(k, ())
         if k in copies:
             statement = Statement(
-                statement.opcode.replace("ld.", "ld.unwatched.", 1), statement.operands, statement.place, statement.guard, statement.negated
+                statement.opcode.replace("ld.", "ld.unwatched.", 1),
+                statement.operands,
+                statement.place,
+                statement.guard,
+                statement.negated,
             )
         statements.append(statement)
         lines += [body.lines[k]] * (len(statements) - len(lines))
@@ -384,8 +478,11 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
     for k, statement in enumerate(statements):
         if any(isinstance(one, Label) for one in statement.operands):
             operands = [moved(one) for one in statement.operands]
-            statements[k] = Statement(statement.opcode, operands, statement.place, statement.guard, statement.negated)
-    targets = {name: [Label(one.name, numbers[one.statement]) for one in labels] for name, labels in body.targets.items()}
-    return Body(
-        body.name, statements, body.widths, body.places, body.variables, targets, body.symbols, body.local_bytes, lines
-    )  # fmt: skip
+            statements[k] = Statement(
+                statement.opcode, operands, statement.place, statement.guard, statement.negated
+            )
+    targets = {
+        name: [Label(one.name, numbers[one.statement]) for one in labels]
+        for name, labels in body.targets.items()
+    }
+    return replace(body, statements=statements, targets=targets, lines=lines)

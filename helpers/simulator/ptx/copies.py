@@ -1,7 +1,9 @@
-"""Loads after which nothing depends on what they read: copies of structures, which take the gaps between members along.
+"""Loads after which nothing depends on what they read: copies of structures, which take the gaps
+between members along.
 
-Nobody has written a gap, and to read it is no fault. The optimiser copies words, so that a gap lies beside something that was
-written; code that is hardly optimised copies a gap byte by byte, as it copies members.
+Nobody has written a gap, and to read it is no fault. The optimiser copies words, so that a gap lies
+beside something that was written; code that is hardly optimised copies a gap byte by byte, as it
+copies members.
 """
 
 from __future__ import annotations
@@ -27,9 +29,13 @@ def copies_of_gaps(body: Body, roots: Roots) -> set[int]:
     found = _single_bytes(loads) & {k for k, load in loads.items() if _is_only_stored(load, uses)}
     for k, load in loads.items():
         after = [use for register in results(load) for use in uses.get(register, [])]
-        if all(_stays(user, at, roots) or _is_written_back(user, load, uses) for user, at in after):
-            if _may_be_local(roots, load, 1) or all(_is_written_back(user, load, uses) for user, _ in after):
-                found.add(k)
+        back = [_is_written_back(user, load, uses) for user, _ in after]
+        local = _may_be_local(roots, load, 1)
+        if all(
+            is_back or (local and _stays(user, at, roots))
+            for is_back, (user, at) in zip(back, after, strict=True)
+        ):
+            found.add(k)
     return found
 
 
@@ -45,7 +51,9 @@ def mark_copies(code: Code, instructions: np.ndarray) -> None:
         if not load.opcode.endswith(_FLOATS):
             rows = slice(code.first_rows[k], code.first_rows[k + 1])
             flag = UNWATCHED if k in single else COPIED
-            instructions["flags"][rows] |= np.where(instructions["elements"][rows] > 0, flag, 0).astype(np.uint32)
+            instructions["flags"][rows] |= np.where(
+                instructions["elements"][rows] > 0, flag, 0
+            ).astype(np.uint32)
 
 
 def _is_only_stored(load: Statement, uses: _Uses) -> bool:
@@ -54,16 +62,23 @@ def _is_only_stored(load: Statement, uses: _Uses) -> bool:
 
 
 def _single_bytes(loads: Mapping[int, Statement]) -> set[int]:
-    """The loads of bytes that one statement of the source makes together with some of other sizes, as of a structure."""
+    """The loads of bytes that one statement of the source makes together with some of other sizes,
+    as of a structure."""
     widths: dict[int, set[int]] = {}
     for load in loads.values():
         widths.setdefault(load.place, set()).add(describe(load.opcode).width)
-    return {k for k, load in loads.items() if describe(load.opcode).width == 1 and len(widths[load.place]) > 1}
+    return {
+        k
+        for k, load in loads.items()
+        if describe(load.opcode).width == 1 and len(widths[load.place]) > 1
+    }
 
 
 def _loads(body: Body) -> dict[int, Statement]:
     return {
-        k: one for k, one in enumerate(body.statements) if one.opcode.startswith("ld.") and not one.opcode.startswith("ld.param")
+        k: one
+        for k, one in enumerate(body.statements)
+        if one.opcode.startswith("ld.") and not one.opcode.startswith("ld.param")
     }
 
 
@@ -92,7 +107,13 @@ def _is_written_back(user: Statement, load: Statement, uses: _Uses, level: int =
     """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
     if user.opcode.startswith("st."):
         return user.operands[0] == load.operands[1]
-    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in ("and", "or", "bfi", "cvt", "mov"):
+    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in (
+        "and",
+        "or",
+        "bfi",
+        "cvt",
+        "mov",
+    ):
         return False
     after = [use for register in results(user) for use, _ in uses.get(register, [])]
     return bool(after) and all(_is_written_back(one, load, uses, level + 1) for one in after)

@@ -16,8 +16,8 @@ import numpy as np
 from . import ptxas, sass
 from .axes import Axis
 from .columns import Columns, columns, without_copies
-from .copies import mark_copies
 from .control import Flow, Jump, flow
+from .copies import mark_copies
 from .lower import Lowering
 from .opcodes import RESULT_UNUSED
 from .origins import origins
