@@ -195,7 +195,10 @@ def test_pointers_that_are_chosen_between_are_not_blamed():
 VANISHES = {
     "a store to a constant": ("const_cast<float*>(&table[0][0])[threadIdx.x % 6] = 1;", "out-of-bounds"),
     "a store through a null pointer": ("*static_cast<volatile float*>(nullptr) = 1;", "out-of-bounds"),
-    "a vector of which one word is read": ("float4 v = reinterpret_cast<const float4*>(x + 1)[0];\ny[threadIdx.x] = v.x;", "misaligned"),
+    "a vector of which one word is read": (
+        "float4 v = reinterpret_cast<const float4*>(x + 1)[0];\ny[threadIdx.x] = v.x;",
+        "misaligned",
+    ),
     "a local array that is read too far": ("float own[4];\n"
     "for (int j = 0; j < 4; ++j) own[j] = x[j];\nfloat s = 0;\n"
     "for (int j = 0; j < 5; ++j) s += own[j];\ny[threadIdx.x] = s;", "out-of-bounds"),
