@@ -1,11 +1,11 @@
 // rows.cpp -- indices held against the axes of arrays, before accesses of hardly optimised code
 //
-// The encoder puts these checks there, where it is sure which array an access is about (ptx/axes.py).
+// The encoder puts them where it is sure which array an access is about (ptx/axes.py).
 #include "machine.h"
 
 namespace {
 
-// The immediate's lower half is the extent of the axis, its upper one the axis's number in the list of
+// The lower half of the immediate is the extent of the axis, the upper one its number in the list of
 // the program.
 template <class T>
 bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
