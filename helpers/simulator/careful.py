@@ -7,11 +7,14 @@ out. Hardly optimised PTX keeps them all. A launch rehearses with it, see launch
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
 from . import compiler_cache, front_ends
 from .toolchain import CacheError, CompileFailed
+
+_UNIT = re.compile(r"(_INTERNAL_|_GLOBAL__N__)([0-9a-f]{8})_")
 
 
 class CarefulTranslation:
@@ -29,10 +32,13 @@ class CarefulTranslation:
         if compiler not in self._by:
             self._by[compiler] = _threads().submit(self._made, compiler)
 
-    def ptx(self, compiler: str) -> str:
-        """The PTX by the compiler that made the other one; "" where it refuses."""
+    def ptx(self, compiler: str, other: str) -> str:
+        """The PTX by the compiler that made the `other` one, with its names; "" where it refuses.
+        """
         self.begin(compiler)
-        return self._by[compiler].result()
+        ptx, unit = self._by[compiler].result(), _UNIT.search(other)
+        # Names without linkage hold a number that each compilation draws anew.
+        return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx
 
     def _made(self, compiler: str) -> str:
         key = compiler_cache.key_of([self._key, compiler])

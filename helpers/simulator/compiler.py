@@ -174,7 +174,7 @@ def _compiled(
 
 def careful_ptx(compiled: Compiled) -> str:
     """PTX of the same kernels that is hardly optimised; "" where there is none. See careful.py."""
-    return compiled.careful.ptx(compiled.compiler) if compiled.careful is not None else ""
+    return compiled.careful.ptx(compiled.compiler, compiled.ptx) if compiled.careful is not None else ""
 
 
 def _compile(text: front_ends.Text, compiler: str) -> Compiled:

@@ -20,6 +20,7 @@ import numpy as np
 
 from . import assembly, library, toolchain, toolkit
 from .compiler import Compiled
+from .debug_info import Member, Variable
 from .includes import without_comments
 from .ptx import parse
 from .ptx.axes import Axis, Checked
@@ -95,7 +96,8 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
     """A kernel from the careful translation, with checks of indices and without calls. Raises Unsupported and ParseError."""
     parameters = {kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels}
-    declared, source = (*compiled.debug.variables, *compiled.debug.members), without_comments(compiled.source)
+    declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
+    source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
     program = encode(Inlined(module), mangled, library.operation_ids())
     return dataclasses.replace(program, axes=module.axes)

@@ -290,6 +290,15 @@ std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, const Region& re
     return rest;
 }
 
+// Whether what nothing has written may be gaps of a structure that is copied. written: one a byte.
+bool may_be_gap(const Instruction& i, const std::uint8_t* written, std::uint32_t size) {
+    if (i.flags & UNWATCHED) return true;
+    if (!(i.flags & COPIED)) return false;
+    for (std::uint32_t at = 0; at < size; at += i.bytes)
+        if (std::memchr(written + at, 1, i.bytes) == nullptr) return false;
+    return true;
+}
+
 template <Access access>
 void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                           std::int32_t pc, Shape shape) {
@@ -307,7 +316,8 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (access != STORE && UNLIKELY(Initialisation::is_read_of_nothing(region, addresses[lane], size)))
-            read_of_nothing(w, warp, lane, region, addresses[lane], size, pc, access);
+            if (!may_be_gap(w.instruction(pc), region.initialised.cells + (addresses[lane] - region.start), size))
+                read_of_nothing(w, warp, lane, region, addresses[lane], size, pc, access);
         if (access != LOAD) Initialisation::written(region, addresses[lane], size, place);
     }
 }
@@ -483,7 +493,7 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         }
         std::uint8_t* written = w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
         if (access == LOAD) {
-            if (checked && (w.observe & INITIALISATION) && !(i.flags & UNWATCHED) && std::memchr(written, 0, size) != nullptr) {
+            if (checked && (w.observe & INITIALISATION) && std::memchr(written, 0, size) != nullptr && !may_be_gap(i, written, size)) {
                 Finding finding;
                 finding.kind = UNINITIALISED, finding.size = size, finding.offset = static_cast<std::int64_t>(offset);
                 finding.region = w.local_region != nullptr ? w.local_region->id : 0;

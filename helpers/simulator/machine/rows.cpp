@@ -1,15 +1,21 @@
-// rows.cpp -- indices held against the axes of arrays, which encode.py puts before accesses of hardly optimised code (ptx/axes.py)
+// rows.cpp -- indices held against the axes of arrays, before accesses of hardly optimised code
+//
+// The encoder puts them where it is sure which array an access is about (ptx/axes.py).
 #include "machine.h"
 
 namespace {
 
-// The lower half of the immediate is the extent of the axis, the upper one its number in the program's list.
-template <class T> bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
+// The lower half of the immediate is the extent of the axis, the upper one its number in the list of
+// the program.
+template <class T>
+bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     const T* index = warp.at<T>(i.operand[0]);
     const auto extent = static_cast<std::uint32_t>(i.immediate);
     std::uint32_t outside = 0;
-    for (int lane = 0; lane < WARP_SIZE; ++lane)
-        outside |= static_cast<std::uint32_t>(static_cast<std::uint64_t>(static_cast<std::int64_t>(index[lane])) >= extent) << lane;
+    for (int lane = 0; lane < WARP_SIZE; ++lane) {
+        const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(index[lane]));
+        outside |= static_cast<std::uint32_t>(value >= extent) << lane;
+    }
     if (LIKELY((outside & lanes) == 0)) return true;
     const int lane = __builtin_ctz(outside & lanes);
     w.fault(warp, lane, pc, ROW_OVERRUN, "", static_cast<std::int64_t>(index[lane]), extent);
@@ -25,5 +31,6 @@ MachineOperation row_operation(const std::string& name) {
     return nullptr;
 }
 void name_row_operations(std::vector<std::string>& names) {
-    for (const char* type : {"s64", "s32", "u32"}) names.push_back(std::string("row.check.") + type);
+    for (const char* type : {"s64", "s32", "u32"})
+        names.push_back(std::string("row.check.") + type);
 }

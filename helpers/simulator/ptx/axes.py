@@ -4,7 +4,8 @@ An index that leaves its axis inside a larger array lands in the next row, where
 addresses sees it. In hardly optimised code the address of `tile[r][c]` is still the array's own,
 plus r times the bytes of a row, plus c times those of an element. Where all of that fits what the
 source declares, and where the access's line speaks of the array with all its subscripts and of
-nothing else that begins with its name, a check of r and c goes before the access. Every doubt leaves it out.
+nothing else that begins with its name, a check of r and c goes before the access. Every doubt
+leaves it out.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
 from .body import Body
+from .copies import copies_of_gaps
 from .opcodes import describe
 from .parse import Module
-from .roots import UNKNOWN, Roots, constant, read, results
+from .roots import UNKNOWN, Roots, constant
 from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variable
 
 _ACCESSES = ("ld", "st", "atom", "red")
 _STEPS = 32  # of a chain of additions
-_BIT_STEPS = 8  # between a load and the store of a bit field
 _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
@@ -33,17 +35,24 @@ _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
 class Declared(Protocol):
     """An array as the source declares it, see debug_info.Variable."""
 
-    name: str
-    symbol: str
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-    space: str
-    function: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def element(self) -> str: ...
+    @property
+    def element_bytes(self) -> int: ...
+    @property
+    def extents(self) -> tuple[int, ...]: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def function(self) -> str: ...
 
 
 class Axis(NamedTuple):
-    """An axis of an array: its name, its element's type, its extents, and the number of the axis."""
+    """An axis of an array: the array's name, its elements' type, its extents; the axis's number."""
 
     name: str
     element: str
@@ -74,34 +83,47 @@ class _Access(NamedTuple):
 
 
 class Checked(Module):
-    """A module whose functions check indices, and say which of their loads only hand on what they read.
+    """A module whose functions check indices, and whose loads that may read a gap of a structure
+    are marked.
 
-    variables: what the source declares; parameters: names by function, where they are known; source: its text without comments;
-    file: its name in places. axes: of the checks, by their numbers.
+    variables: what the source declares; parameters: names by function, where they are known;
+    source: its text without comments; file: its name in places. axes: of the checks, by their
+    numbers.
     """
 
     def __init__(
-        self, module: Module, variables: Sequence[Declared], parameters: Mapping[str, Sequence[str]], source: str, file: str
+        self,
+        module: Module,
+        variables: Sequence[Declared],
+        parameters: Mapping[str, Sequence[str]],
+        source: str,
+        file: str,
     ):
         self.__dict__.update(vars(module))
         self.axes: list[Axis] = []
         self._module, self._file = module, PurePath(file).name
         self._parameters, self._lines = parameters, source.split("\n")
         self._declared = [
-            one for one in variables if one.extents and one.element_bytes and math.prod(one.extents) and max(one.extents) < _LARGEST
+            one
+            for one in variables
+            if one.extents
+            and one.element_bytes
+            and math.prod(one.extents)
+            and max(one.extents) < _LARGEST
         ]
         self._shared: dict[str, Variable] = {}
         self._numbers: dict[Axis, int] = {}
         self._checked: dict[str, Body] = {}
 
     def body(self, name: str) -> Body:
-        """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
+        """The code of a function. Raises ParseError, and KeyError where there is no code of that
+        name."""
         if name not in self._checked:
             body = self._module.body(name)
             self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
             roots = Roots(body)
             checks = self._checks(body, roots)
-            self._checked[name] = _with_checks(body, checks, handed_on(body, roots))
+            self._checked[name] = _with_checks(body, checks, copies_of_gaps(body, roots))
         return self._checked[name]
 
     def text_at(self, body: Body, statement: Statement) -> str:
@@ -119,8 +141,16 @@ class Checked(Module):
         accesses: list[_Access] = []
         doubtful: dict[tuple[str, str], list[_Access]] = {}
         for k, statement in enumerate(body.statements):
-            text = self.text_at(body, statement) if statement.opcode.partition(".")[0] in _ACCESSES else ""
-            address = next((one for one in statement.operands if isinstance(one, Address)), None) if text else None
+            text = (
+                self.text_at(body, statement)
+                if statement.opcode.partition(".")[0] in _ACCESSES
+                else ""
+            )
+            address = (
+                next((one for one in statement.operands if isinstance(one, Address)), None)
+                if text
+                else None
+            )
             found_sum = sums.of(address) if address is not None else None
             if found_sum is None or not (found_sum.terms or isinstance(found_sum.root, Variable)):
                 continue
@@ -129,11 +159,15 @@ class Checked(Module):
             elif isinstance(found_sum.root, str):
                 doubtful.setdefault((text, found_sum.root), []).append(_Access(k, text, found_sum))
         for (text, root), group in doubtful.items():
-            if len({one.sum for one in group}) <= _mentions(text, {one.name for one in self._of_symbol(root, here)}):
+            if len({one.sum for one in group}) <= _mentions(
+                text, {one.name for one in self._of_symbol(root, here)}
+            ):
                 accesses += group  # what else is indexed there lies elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
-            fitting = self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
+            fitting = (
+                self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
+            )
             for array in fitting:
                 start = access.sum.constant - getattr(array, "offset", 0)
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
@@ -152,10 +186,21 @@ class Checked(Module):
         variable = self.variables.get(symbol) or self._shared.get(symbol)
         if known or variable is None:
             return known
-        same = [one for one in here if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)]
+        same = [
+            one
+            for one in here
+            if re.search(rf"{len(one.name)}{re.escape(one.name)}(?:_\d+)?$", symbol)
+        ]
         return [one for one in same if strides(one)[0] * one.extents[0] == variable.size][:1]
 
-    def _add(self, found: dict[int, list[Statement]], body: Body, access: _Access, array: Declared, rest: int) -> None:
+    def _add(
+        self,
+        found: dict[int, list[Statement]],
+        body: Body,
+        access: _Access,
+        array: Declared,
+        rest: int,
+    ) -> None:
         statement = body.statements[access.statement]
         for axis, index, type in indices(array, access.sum.terms, rest) or ():
             what = Axis(array.name, array.element, tuple(array.extents), axis)
@@ -164,7 +209,13 @@ class Checked(Module):
                 self.axes.append(what)
             check = Literal(number << 32 | array.extents[axis])
             found.setdefault(access.statement, []).append(
-                Statement(f"row.check.{type}", [index, check], statement.place, statement.guard, statement.negated)
+                Statement(
+                    f"row.check.{type}",
+                    [index, check],
+                    statement.place,
+                    statement.guard,
+                    statement.negated,
+                )
             )
 
 
@@ -172,7 +223,8 @@ class Checked(Module):
 
 
 def _is_plain(text: str, names: Collection[str]) -> bool:
-    """Whether all that is indexed in a line is an array or a parameter of a known name, and no pointer is followed."""
+    """Whether all that is indexed in a line is an array or a parameter of a known name, and no
+    pointer is followed."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
 
@@ -181,11 +233,15 @@ def _mentions(text: str, names: Collection[str]) -> int:
     """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a type."""
     if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
         return 0
-    return sum(len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", text)) for name in {one.partition(".")[0] for one in names})
+    return sum(
+        len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", text))
+        for name in {one.partition(".")[0] for one in names}
+    )
 
 
 def is_indexed(array: Declared, text: str) -> bool:
-    """Whether a line speaks of an array, and always with all its subscripts and without taking an address."""
+    """Whether a line speaks of an array, and always with all its subscripts and without taking an
+    address."""
     found = False
     for match in re.finditer(rf"(?<![\w.]){re.escape(array.name.partition('.')[0])}\b", text):
         before = text[: match.start()].rstrip()
@@ -206,7 +262,8 @@ def is_indexed(array: Declared, text: str) -> bool:
 
 
 def _is_alone(array: Declared, fitting: Sequence[Declared], text: str) -> bool:
-    """Whether no other array of the same structure is indexed in a line, so that the access is one of this array."""
+    """Whether no other array of the same structure is indexed in a line, so that the access is one
+    of this array."""
     return not any(one is not array and is_indexed(one, text) for one in fitting)
 
 
@@ -242,8 +299,10 @@ class _Sums:
                 return None
             found = self.register(address.base, 0)
         else:
-            found = self.base(address.base)
-        return found._replace(constant=found.constant + address.offset) if found is not None else None
+            found = self.base(address.base) if address.base is not None else None
+        return (
+            found._replace(constant=found.constant + address.offset) if found is not None else None
+        )
 
     def base(self, operand: Operand) -> _Sum | None:
         if isinstance(operand, Symbol):
@@ -269,9 +328,11 @@ class _Sums:
             return None
         operands = statement.operands
         name, _, type = describe(statement.opcode).name.partition(".")
-        if name in ("mov", "cvta"):
+        if name in ("mov", "cvta") or statement.opcode == "cvt.u64.u32":
             source = operands[1]
-            return self.register(source, level + 1) if isinstance(source, int) else self.base(source)
+            return (
+                self.register(source, level + 1) if isinstance(source, int) else self.base(source)
+            )
         if name in ("add", "sub") and type in ("s64", "u64"):
             for first, second in ((operands[1], operands[2]), (operands[2], operands[1])):
                 found = self.register(first, level + 1) if isinstance(first, int) else None
@@ -279,16 +340,31 @@ class _Sums:
                     return self.plus(found, second, name == "sub", first is operands[2])
             return None
         factor = constant(operands[2]) if name == "mad" else None
-        if name == "mad" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32") and factor and isinstance(operands[3], int):
+        if (
+            name == "mad"
+            and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32")
+            and factor
+            and isinstance(operands[3], int)
+        ):
             found = self.register(operands[3], level + 1)
-            if found is not None and isinstance(operands[1], int) and self.definition(operands[1]) is not None:
-                return found._replace(terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2])))
+            if (
+                found is not None
+                and isinstance(operands[1], int)
+                and self.definition(operands[1]) is not None
+            ):
+                return found._replace(
+                    terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2]))
+                )
         return None
 
     def plus(self, found: _Sum, added: Operand, minus: bool, swapped: bool) -> _Sum | None:
         value = constant(added)
         if value is not None:
-            return found._replace(constant=found.constant + (-value if minus else value)) if not (minus and swapped) else None
+            return (
+                found._replace(constant=found.constant + (-value if minus else value))
+                if not (minus and swapped)
+                else None
+            )
         if minus or not isinstance(added, int) or self.roots.of(added) is UNKNOWN:
             return None
         statement = self.definition(added)
@@ -303,17 +379,25 @@ class _Sums:
             if name == "shl" and type == "b64" and factor < 32:
                 term = _Term(1 << factor, operands[1], "s64")
             elif name == "mul" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32"):
-                term = _Term(factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2])
+                term = _Term(
+                    factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2]
+                )
         return found._replace(terms=(*found.terms, term))
 
 
 def strides(array: Declared) -> list[int]:
     """Bytes from one index of each axis to the next."""
-    return [array.element_bytes * math.prod(array.extents[axis + 1 :]) for axis in range(len(array.extents))]
+    return [
+        array.element_bytes * math.prod(array.extents[axis + 1 :])
+        for axis in range(len(array.extents))
+    ]
 
 
-def indices(array: Declared, terms: Sequence[_Term], rest: int) -> list[tuple[int, Operand, str]] | None:
-    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not fit the array."""
+def indices(
+    array: Declared, terms: Sequence[_Term], rest: int
+) -> list[tuple[int, Operand, str]] | None:
+    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not
+    fit the array."""
     steps = strides(array)
     if len(set(steps)) < len(steps):
         return None
@@ -337,13 +421,16 @@ def indices(array: Declared, terms: Sequence[_Term], rest: int) -> list[tuple[in
     return [*((axis, term.register, term.type) for axis, term in sorted(found.items())), *constants]
 
 
-def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> Iterator[tuple[_Access, Declared, int]]:
+def _local_arrays(
+    accesses: Sequence[_Access], arrays: Sequence[Declared]
+) -> Iterator[tuple[_Access, Declared, int]]:
     """Accesses to local arrays with the array and its start in the function's local memory.
 
-    The compiler does not say where an array lies: it is where accesses begin that have a register for each axis.
+    The compiler does not say where an array lies: it is where accesses begin that have a register
+    for each axis.
     """
     inside = [access for access in accesses if isinstance(access.sum.root, Variable)]
-    starts: dict[tuple[Variable, int], list[Declared]] = {}
+    starts: dict[tuple[str | Variable, int], list[Declared]] = {}
     for access in inside:
         fitting = [
             array
@@ -354,71 +441,33 @@ def _local_arrays(accesses: Sequence[_Access], arrays: Sequence[Declared]) -> It
         ]
         key = access.sum.root, access.sum.constant
         if fitting:
-            known = starts.get(key)  # type: ignore[arg-type]
-            starts[key] = fitting if known is None else [array for array in known if array in fitting]  # type: ignore[index]
+            known = starts.get(key, fitting)
+            starts[key] = [array for array in known if array in fitting]
     # As many starts as arrays that may lie there: else one of them is something else.
     several = Counter(tuple(map(id, found)) for found in starts.values())
     placed = {
         key: found[0]
         for key, found in starts.items()
-        if len({_shape(array) for array in found}) == 1 and several[tuple(map(id, found))] <= len(found)
+        if len({_shape(array) for array in found}) == 1
+        and several[tuple(map(id, found))] <= len(found)
     }
     for access in inside:
-        if not access.sum.terms:
-            continue
         for (variable, start), array in placed.items():
             size = array.element_bytes * math.prod(array.extents)
-            apart = all(not start < other < start + size for root, other in placed if root is variable)
-            if variable is access.sum.root and 0 <= access.sum.constant - start < size and apart and is_indexed(array, access.text):
+            apart = all(
+                not start < other < start + size for root, other in placed if root is variable
+            )
+            if (
+                variable is access.sum.root
+                and 0 <= access.sum.constant - start < size
+                and apart
+                and is_indexed(array, access.text)
+            ):
                 yield access, array, start
 
 
 def _shape(array: Declared) -> tuple:
     return array.element_bytes, tuple(array.extents)
-
-
-# ---- loads that hand on ----
-
-
-def handed_on(body: Body, roots: Roots) -> set[int]:
-    """The loads of local memory after which nothing depends on what they read: copies of structures, gaps included, and of what
-    stays when a bit field is written."""
-    users: dict[int, list[tuple[Statement, int]]] = {}
-    loads = []
-    for k, statement in enumerate(body.statements):
-        for at, register in read(statement):
-            users.setdefault(register, []).append((statement, at))
-        if statement.opcode.startswith("ld.") and not statement.opcode.startswith("ld.param"):
-            loads.append((k, statement))
-    found = set()
-    for k, load in loads:
-        root = roots.of(load.operands[1])
-        if root is UNKNOWN or (isinstance(root, Variable) and root.space == "local"):
-            reads = [use for register in results(load) for use in users.get(register, [])]
-            if all(_hands_on(user, at, roots) or _is_written_back(user, load, users) for user, at in reads):
-                found.add(k)
-    return found
-
-
-def _hands_on(user: Statement, at: int, roots: Roots) -> bool:
-    if at != 1 or not user.opcode.startswith("st."):
-        return False
-    if user.opcode.startswith("st.param"):
-        return True
-    root = roots.of(user.operands[0])
-    return root is UNKNOWN or (isinstance(root, Variable) and root.space == "local")
-
-
-def _is_written_back(
-    user: Statement, load: Statement, users: Mapping[int, Sequence[tuple[Statement, int]]], level: int = 0
-) -> bool:
-    """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
-    if user.opcode.startswith("st."):
-        return user.operands[0] == load.operands[1]
-    if level > _BIT_STEPS or user.opcode.partition(".")[0] not in ("and", "or", "bfi", "cvt", "mov"):
-        return False
-    after = [use for register in results(user) for use, _ in users.get(register, [])]
-    return bool(after) and all(_is_written_back(one, load, users, level + 1) for one in after)
 
 
 # ---- the new body ----
@@ -428,7 +477,9 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
     """The body with its checks, and its copies marked."""
     if not checks and not copies:
         return body
-    numbers, statements, lines = [], [], []
+    numbers: list[int] = []
+    statements: list[Statement] = []
+    lines: list[int] = []
     for k, statement in enumerate(body.statements):
         numbers.append(len(statements))
         statements += checks.get(k, ())
@@ -450,8 +501,11 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
     for k, statement in enumerate(statements):
         if any(isinstance(one, Label) for one in statement.operands):
             operands = [moved(one) for one in statement.operands]
-            statements[k] = Statement(statement.opcode, operands, statement.place, statement.guard, statement.negated)
-    targets = {name: [Label(one.name, numbers[one.statement]) for one in labels] for name, labels in body.targets.items()}
-    return Body(
-        body.name, statements, body.widths, body.places, body.variables, targets, body.symbols, body.local_bytes, lines
-    )  # fmt: skip
+            statements[k] = Statement(
+                statement.opcode, operands, statement.place, statement.guard, statement.negated
+            )
+    targets = {
+        name: [Label(one.name, numbers[one.statement]) for one in labels]
+        for name, labels in body.targets.items()
+    }
+    return replace(body, statements=statements, targets=targets, lines=lines)

@@ -17,6 +17,7 @@ from . import ptxas, sass
 from .axes import Axis
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
+from .copies import mark_copies
 from .lower import Lowering
 from .opcodes import RESULT_UNUSED
 from .origins import origins
@@ -158,6 +159,7 @@ def encode(
         pieces.append(piece)
         certain.append(known)
         roots.append(origins(context, code, piece))
+        mark_copies(code, piece)
         relocations += [
             Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
             for row, symbol in code.relocations

@@ -1,7 +1,8 @@
 """Calls replaced by the code that they call, where it can be known.
 
-Hardly optimised PTX calls a function for every `atomicAdd` and `__shfl_sync`. Put where they are called, such functions have places
-with the line of the call around them, as the optimiser leaves them, and pointers can be followed into them.
+Hardly optimised PTX calls a function for every `atomicAdd` and `__shfl_sync`. Put where they are
+called, such functions have places with the line of the call around them, as the optimiser leaves
+them, and pointers can be followed into them.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from .syntax import (
 )
 
 MOST_STATEMENTS = 20_000  # of a function; what would make it longer stays a call
-# Where the system's shared memory begins, which groups of several warps use: the encoder refuses optimised code that does, so that
-# here the address is computed and not used.
+# Where the system's shared memory begins, which groups of several warps use: the encoder refuses
+# optimised code that does, so that here the address is computed and not used.
 _RESERVED = Literal(1 << 24)
 _RETURNS = ("ret", "ret.uni")
 _PARAMETERS = 256  # statements before a call that may be those which store its arguments
 
 
 class Inlined(Module):
-    """A module whose functions have no calls left but those of one another in a circle, through pointers, or of great length."""
+    """A module whose functions have no calls left but those of one another in a circle, through
+    pointers, or of great length."""
 
     def __init__(self, module: Module):
         self.__dict__.update(vars(module))
@@ -45,7 +47,8 @@ class Inlined(Module):
         self._open: set[str] = set()
 
     def body(self, name: str) -> Body:
-        """The code of a function. Raises ParseError, and KeyError where there is no code of that name."""
+        """The code of a function. Raises ParseError, and KeyError where there is no code of that
+        name."""
         if name not in self._done:
             self._open.add(name)
             try:
@@ -55,7 +58,11 @@ class Inlined(Module):
         return self._done[name]
 
     def _inlined(self, body: Body) -> Body:
-        callees = {k: found for k, one in enumerate(body.statements) if (found := self._callee(one)) is not None}
+        callees = {
+            k: found
+            for k, one in enumerate(body.statements)
+            if (found := self._callee(one)) is not None
+        }
         return _Joined(self, body, callees).body if callees else body
 
     def _callee(self, statement: Statement) -> Body | None:
@@ -67,9 +74,13 @@ class Inlined(Module):
         function = self.functions.get(name)
         if function is None or function.text is None or function.kernel or name in self._open:
             return None
-        passed = [one for group in statement.operands if isinstance(group, Group) for one in group.members]
+        passed = [
+            one for group in statement.operands if isinstance(group, Group) for one in group.members
+        ]
         formals = function.results + function.parameters
-        if len(passed) != len(formals) or not all(isinstance(one, Variable) and one.space == "param" for one in passed):
+        if len(passed) != len(formals) or not all(
+            isinstance(one, Variable) and one.space == "param" for one in passed
+        ):
             return None
         return self.body(name)
 
@@ -94,7 +105,8 @@ class _Copy:
             return [self.operand(part) for part in one]
         if isinstance(one, Address):
             coordinates = tuple(self.operand(part) for part in one.coordinates)
-            return Address(None if one.base is None else self.operand(one.base), one.offset, coordinates)  # type: ignore[arg-type]
+            base = self.operand(one.base) if one.base is not None else None
+            return Address(base, one.offset, coordinates)  # type: ignore[arg-type]
         if isinstance(one, Pair):
             return Pair(self.operand(one.first), self.operand(one.second))
         if isinstance(one, Group):
@@ -132,14 +144,18 @@ class _Copy:
 
 
 class _Joined:
-    """A body with the bodies of its callees in it. callees: by the number of the statement that calls."""
+    """A body with the bodies of its callees in it. callees: by the number of the statement that
+    calls."""
 
     def __init__(self, module: Inlined, outer: Body, callees: Mapping[int, Body]):
         self.module, self.outer = module, outer
         self.body = Body(
-            outer.name, places=list(outer.places), widths=list(outer.widths), variables=list(outer.variables),
+            outer.name,
+            places=list(outer.places),
+            widths=list(outer.widths),
+            variables=list(outer.variables),
             local_bytes=outer.local_bytes,
-        )  # fmt: skip
+        )
         self.places = {one: k for k, one in enumerate(outer.places)}
         self.shared = {one for one in outer.variables if one.space == "shared"}
         self.numbers: list[int] = []  # of the outer statements, here
@@ -153,7 +169,14 @@ class _Joined:
                 self.insert(k, statement, inner)
             else:
                 self.append(
-                    Statement(statement.opcode, list(statement.operands), statement.place, statement.guard, statement.negated), k
+                    Statement(
+                        statement.opcode,
+                        list(statement.operands),
+                        statement.place,
+                        statement.guard,
+                        statement.negated,
+                    ),
+                    k,
                 )
         self.numbers.append(len(self.body.statements))
         for operands, at in self.references:
@@ -161,24 +184,31 @@ class _Joined:
             assert isinstance(old, Label)
             operands[at] = Label(old.name, self.numbers[old.statement])
         for name, labels in outer.targets.items():
-            self.body.targets[name] = [Label(one.name, self.numbers[one.statement]) for one in labels]
+            self.body.targets[name] = [
+                Label(one.name, self.numbers[one.statement]) for one in labels
+            ]
         for statement in self.body.statements:
             for operand in statement.operands:
                 self.body.symbols.update(_names(operand))
 
     def append(self, statement: Statement, k: int) -> None:
         """A statement of the outer body: its labels are numbered when all are there."""
-        self.references += [(statement.operands, at) for at, one in enumerate(statement.operands) if isinstance(one, Label)]
+        self.references += [
+            (statement.operands, at)
+            for at, one in enumerate(statement.operands)
+            if isinstance(one, Label)
+        ]
         self.body.statements.append(statement)
         self.body.lines.append(self.outer.lines[k])
 
     def insert(self, k: int, call: Statement, inner: Body) -> None:
         body, function = self.body, self.module.functions[inner.name]
-        passed = [one for group in call.operands if isinstance(group, Group) for one in group.members]
+        groups = [one.members for one in call.operands if isinstance(one, Group)]
+        passed = [one for members in groups for one in members if isinstance(one, Variable)]
         formals = dict(zip(function.results + function.parameters, passed, strict=True))
         start, memory = len(body.statements), self.outer.local_bytes
-        copy = _Copy(len(body.widths), memory, formals, start, f"@{start}", {})  # type: ignore[arg-type]
-        stored = self.stored(k, set(passed[len(function.results) :]))  # type: ignore[arg-type]
+        copy = _Copy(len(body.widths), memory, formals, start, f"@{start}", {})
+        stored = self.stored(k, set(passed[len(function.results) :]))
         statements = inner.statements
         if statements and statements[-1].opcode in _RETURNS and statements[-1].guard < 0:
             statements = statements[:-1]
@@ -216,7 +246,8 @@ class _Joined:
         return found
 
     def stored(self, k: int, arguments: set[Variable]) -> dict[Variable, tuple[str, Operand]]:
-        """What the statements before a call store as its arguments: the type and the value of those that are stored whole."""
+        """What the statements before a call store as its arguments: the type and the value of those
+        that are stored whole."""
         found: dict[Variable, tuple[str, Operand]] = {}
         parts: set[Variable] = set()
         for one in reversed(self.outer.statements[max(k - _PARAMETERS, 0) : k]):
@@ -227,7 +258,12 @@ class _Joined:
             base, type = one.operands[0].base, one.opcode.rpartition(".")[2]
             if not isinstance(base, Variable) or base not in arguments:
                 continue
-            if base in found or one.operands[0].offset or isinstance(one.operands[1], list) or one.guard >= 0:
+            if (
+                base in found
+                or one.operands[0].offset
+                or isinstance(one.operands[1], list)
+                or one.guard >= 0
+            ):
                 parts.add(base)
             found[base] = type, one.operands[1]
         return {base: value for base, value in found.items() if base not in parts}
@@ -250,6 +286,11 @@ def _forwarded(load: Statement, stored: Mapping[Variable, tuple[str, Operand]]) 
     if not isinstance(address, Address) or not isinstance(address.base, Variable) or address.offset:
         return load
     known, type = stored.get(address.base), load.opcode.rpartition(".")[2]
-    if known is None or known[0][1:] != type[1:] or type[1:] not in ("32", "64") or isinstance(result, list):
+    if (
+        known is None
+        or known[0][1:] != type[1:]
+        or type[1:] not in ("32", "64")
+        or isinstance(result, list)
+    ):
         return load
     return Statement(f"mov.{type}", [result, known[1]], load.place, load.guard, load.negated)

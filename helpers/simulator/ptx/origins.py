@@ -1,4 +1,5 @@
-"""Where the addresses of a function's accesses come from, as the machine is told (Program::origins in machine/program.h)."""
+"""Where the addresses of a function's accesses come from, as the machine is told (Program::origins
+in machine/program.h)."""
 
 from __future__ import annotations
 
@@ -14,14 +15,23 @@ _ACCESSES = ("ld", "st", "atom", "red")
 
 
 def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarray:
-    """By instruction: the offset of a pointer among the kernel's parameters, -2 - k for the variable whose address is static k,
-    NOT_KNOWN; int32, shape of `instructions`. Only of accesses that may reach global memory, and only what is sure."""
+    """By instruction: the offset of a pointer among the kernel's parameters, -2 - k for the
+    variable whose address is static k, NOT_KNOWN; int32, shape of `instructions`. Only of accesses
+    that may reach global memory, and only what is sure."""
     found = np.full(len(instructions), NOT_KNOWN, np.int32)
-    accesses = [(k, address) for k, one in enumerate(code.body.statements) if (address := _address(one)) is not None]
+    accesses = [
+        (k, address)
+        for k, one in enumerate(code.body.statements)
+        if (address := _address(one)) is not None
+    ]
     if not accesses:
         return found
     roots, first = Roots(code.body), code.first_rows
-    memory = {number for name, number in context.operation_ids.items() if name in ("ld", "st") or name.startswith("atom.")}
+    memory = {
+        number
+        for name, number in context.operation_ids.items()
+        if name in ("ld", "st") or name.startswith("atom.")
+    }
     operation = instructions["operation"].tolist()
     for k, address in accesses:
         number = _number(context, roots.of(address))
@@ -33,7 +43,9 @@ def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarra
 
 
 def _address(statement: Statement) -> Address | None:
-    if statement.opcode.partition(".")[0] not in _ACCESSES or describe(statement.opcode).space not in (GENERIC, GLOBAL_SPACE):
+    if statement.opcode.partition(".")[0] not in _ACCESSES or describe(
+        statement.opcode
+    ).space not in (GENERIC, GLOBAL_SPACE):
         return None
     address = next((one for one in statement.operands if isinstance(one, Address)), None)
     return address if address is not None and isinstance(address.base, int) else None
@@ -44,5 +56,9 @@ def _number(context: Context, root: Root) -> int:
         return root
     if isinstance(root, str):
         name = context.module.aliases.get(root, root)
-        return -2 - context.statics.index.get((0, 8, 0, name), -1) if (0, 8, 0, name) in context.statics.index else NOT_KNOWN
+        return (
+            -2 - context.statics.index.get((0, 8, 0, name), -1)
+            if (0, 8, 0, name) in context.statics.index
+            else NOT_KNOWN
+        )
     return NOT_KNOWN

@@ -1,9 +1,11 @@
 """Which array an address is about: the parameter, variable or local array that it is counted from.
 
     found = Roots(body)
-    found.of(register)      # 8: the pointer at offset 8 of the kernel's parameters; "table": a variable; None: no address
+    found.of(register)  # 8: the pointer at offset 8 of the kernel's parameters
+                        # "table": a variable; None: no address
 
-An address that may come from two of them, or from memory, is UNKNOWN: what is said of the others is sure.
+An address that may come from two of them, or from memory, is UNKNOWN: what is said of the others is
+sure.
 """
 
 from __future__ import annotations
@@ -20,11 +22,31 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-Root = int | str | Variable | Unknown | None  # an offset among the parameters, a symbol, a variable of the function
+Root = (
+    int | str | Variable | Unknown | None
+)  # an offset among the parameters, a symbol, a variable of the function
 _POINTER = 8  # bytes
 
 _NUMBERS = frozenset(
-    ("mul", "shl", "shr", "cvt", "neg", "not", "div", "rem", "abs", "popc", "clz", "bfe", "bfi", "bfind", "brev", "set", "fma")
+    (
+        "mul",
+        "shl",
+        "shr",
+        "cvt",
+        "neg",
+        "not",
+        "div",
+        "rem",
+        "abs",
+        "popc",
+        "clz",
+        "bfe",
+        "bfi",
+        "bfind",
+        "brev",
+        "set",
+        "fma",
+    )
 )
 _SUMS = frozenset(("add", "and", "or", "xor"))
 
@@ -32,7 +54,8 @@ _SUMS = frozenset(("add", "and", "or", "xor"))
 class Roots:
     """The roots of the registers of a function.
 
-    definitions: the numbers of the statements that write a register; a register that nothing writes has none.
+    definitions: the numbers of the statements that write a register; a register that nothing writes
+    has none.
     """
 
     def __init__(self, body: Body):
@@ -43,7 +66,7 @@ class Roots:
         for k, statement in enumerate(body.statements):
             for place, register in enumerate(results(statement)):
                 self.definitions.setdefault(register, []).append(k)
-                if body.widths[register] == _POINTER:
+                if body.widths[register] == _POINTER or _names_memory(statement):
                     pointing.append((register, place, statement))
         changed = True
         while changed:
@@ -71,11 +94,19 @@ class Roots:
         opcode, operands = describe(statement.opcode), statement.operands
         root = opcode.root
         if root in ("mov", "cvta"):
-            return UNKNOWN if isinstance(operands[1], list) or isinstance(operands[0], list) else self.of(operands[1])
+            return (
+                UNKNOWN
+                if isinstance(operands[1], list) or isinstance(operands[0], list)
+                else self.of(operands[1])
+            )
         if root == "ld":
             address = operands[1]
             base = address.base if isinstance(address, Address) else None
-            if isinstance(base, Variable) and base.space == "entry" and isinstance(address, Address):
+            if (
+                isinstance(base, Variable)
+                and base.space == "entry"
+                and isinstance(address, Address)
+            ):
                 return base.offset + address.offset + place * opcode.width
             return UNKNOWN
         if root in _SUMS:
@@ -89,7 +120,15 @@ class Roots:
             return self.of(operands[3])
         if root in ("selp", "min", "max"):
             return _either(self.of(operands[1]), self.of(operands[2]))
+        if statement.opcode == "cvt.u64.u32":
+            source = self.of(operands[1])
+            return source if isinstance(source, str | Variable) else None
         return None if root in _NUMBERS else UNKNOWN
+
+
+def _names_memory(statement: Statement) -> bool:
+    """Whether it moves the address of a variable: in shared memory 32 bits are enough."""
+    return statement.opcode == "mov.u32" and isinstance(statement.operands[1], Symbol | Variable)
 
 
 def _sum(first: Root, second: Root) -> Root:
@@ -110,7 +149,11 @@ def results(statement: Statement) -> Iterator[int]:
     operands = statement.operands
     if statement.opcode.startswith("call"):
         first = operands[0] if operands else None
-        yield from (one for one in first.members if isinstance(one, int)) if isinstance(first, Group) else ()
+        yield from (
+            (one for one in first.members if isinstance(one, int))
+            if isinstance(first, Group)
+            else ()
+        )
         return
     if not operands or isinstance(operands[0], Address) or not describe(statement.opcode).result:
         return
