@@ -197,7 +197,8 @@ def test_copy_out_of_bounds_and_misaligned():
     )
 
 
-def test_copy_counts_as_load_and_store():
+def test_copy_counts_as_load_alone():
+    """Nsight Compute counts no shared store for a copy in the background (LDGSTS), on an H200."""
     _, report = run(
         """__shared__ float4 s[32]; int t = threadIdx.x;
         copy_async<16>(s + t, x + 4 * t); wait_all(); y[t] = s[t].x;""",
@@ -205,7 +206,7 @@ def test_copy_counts_as_load_and_store():
     )  # fmt: skip
     sites = {(one.access, one.space): one for one in report.sites}
     assert sites[0, 0].requests == 1 and sites[0, 0].sectors == 16 and sites[0, 0].bytes == 512
-    assert sites[1, 1].requests == 1 and sites[1, 1].wavefronts == 4
+    assert (1, 1) not in sites
 
 
 # ---- mbarriers
