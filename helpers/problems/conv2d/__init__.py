@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, precision, reference, simulator
+from helpers import checking, device, kernels, limits, reference, simulator
 from helpers.limits import ConvShape
-from helpers.precision import Precision
+from helpers.problems import precision
+from helpers.problems.precision import Precision
 
 SEED = 20_25
 CONSTANT_BYTES = 64 * 1024  # of __constant__ memory, on every GPU (CUDA C++ Programming Guide, technical specifications)
@@ -1409,7 +1410,8 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
     by 1 / sqrt(C K K), and ``weights`` is refused. Raises LayerError for these, and what
     `datasets.images_at_hand` raises.
     """
-    from helpers import datasets, network
+    from helpers.problems import datasets
+    from helpers.problems.lenet import network
 
     shape = shape_of(name, batch)
     pixels = datasets.images_at_hand(batch).repeated(batch)
