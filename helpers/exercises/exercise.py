@@ -66,7 +66,7 @@ class Exercise:
     folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a generator of random numbers;
     reference: what should come out of a case, an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes,
     findings, hints: as their classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
-    Case.kinds ("size", "sizes"); most_of_a_block: values that block 0 of a case may write alone; turns: whether loops are counted.
+    Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns: whether loops are counted.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Exercise:
     turns: bool = False
     limit_s: float = outcomes_of.LIMIT_S
     timed: Callable[[np.random.Generator], Case] | None = None
+    fit: Callable[[Case, KernelCell], Case] | None = None
 
     # ---- the texts ----
 
@@ -132,9 +133,10 @@ class Exercise:
     def judge(self, text: str, seed: int = NOTEBOOK_SEED) -> Verdict:
         """Judge the text of a %%kernel cell (its first line included) on the cases of a seed."""
         try:
-            return self._of_cell(kernel_cells.parse(text), seed)
+            cell = kernel_cells.parse(text)
         except CellError as error:
             return self._verdict("refused", str(error))
+        return self._of_cell(cell, seed)
 
     def run(self, text: str, seed: int) -> tuple[Outcome, ...]:
         """Run the text of a cell on the cases of a seed. Raises DoesNotCompile, kernel_cells.CellError."""
@@ -147,12 +149,16 @@ class Exercise:
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
         try:
             return self.verdict(self._run(cell, seed), seed)
+        except CellError as error:
+            return self._verdict("refused", str(error))
         except DoesNotCompile as error:
             return self._verdict("compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}")
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
-        spread = self.most_of_a_block is not None
-        return outcomes_of.run(cell, self.all_cases(seed), turns=self.turns, spread=spread, limit_s=self.limit_s)
+        spread, cases = self.most_of_a_block is not None, self.all_cases(seed)
+        if self.fit is not None:
+            cases = tuple(self.fit(case, cell) for case in cases)
+        return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
