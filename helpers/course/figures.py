@@ -89,6 +89,7 @@ def check(record: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]]) ->
     for one in measurements:
         rows.append(_row(one, totals, problems))
     problems += _sources(record)
+    _beside_ours(record, rows, problems)
     own = _same_as_ours(record)
     if own:
         problems.append("this is the repository's own record, not a measurement of the student's")
@@ -152,8 +153,36 @@ def _sources(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _beside_ours(record: Mapping[str, Any], rows: list[dict[str, Any]], problems: list[str]) -> None:
+    """Put the course's own recorded times beside those claimed, where series and parameters are the same."""
+    ours = _ours(record)
+    known = {_key(one): one["timing"]["median"] for one in ours if one.get("timing")}
+    for row in rows:
+        found = known.get(_key(row))
+        if found is None or row["claimed_ms"] is None:
+            continue
+        row["measured_ms"] = found
+        if row["claimed_ms"] < found / MOST_FASTER:
+            problems.append(
+                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than a {MOST_FASTER}th of what the course recorded, {found:.3g} ms"
+            )
+
+
+MOST_FASTER = 4  # times as fast as the course's own record: one generation of GPUs makes less
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return json.dumps([row.get("series"), row.get("parameters")], sort_keys=True, default=str)
+
+
+def _ours(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    name = str(record.get("name"))
+    path = results.MEASURED / f"{name}.json"
+    if "/" in name or not path.is_file():
+        return []
+    return json.loads(path.read_text(encoding="utf-8"))["measurements"]
+
+
 def _same_as_ours(record: Mapping[str, Any]) -> bool:
-    path = results.MEASURED / f"{record.get('name')}.json"
-    if "/" in str(record.get("name")) or not path.is_file():
-        return False
-    return json.loads(path.read_text(encoding="utf-8")).get("measurements") == record.get("measurements")
+    ours = _ours(record)
+    return bool(ours) and ours == record.get("measurements")

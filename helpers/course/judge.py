@@ -21,6 +21,7 @@ from helpers.course import gate, python_answers, wire
 from helpers.course.box import Bench, Ended, Limits
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Counts, Outcome, Traffic
+from helpers.experiments.cost import cycles
 from helpers.simulator import Finding, toolkit
 
 SENTENCES = {
@@ -130,18 +131,10 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
 
 
 def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
-    """Work of the memory system for each value, an estimate: sectors of global memory, wavefronts of shared memory, requests of
-    every other kind, and shuffles, in the budgeted cases."""
-    work = values = 0
-    for case, one in zip(cases, outcomes, strict=True):
-        if not case.budgeted:
-            continue
-        values += case.count
-        for counts in one.counts:
-            for row in counts.traffic:
-                work += {"global": row.sectors, "shared": row.wavefronts}.get(row.space, row.requests)
-            work += counts.executed("shfl", "redux", "match")
-    return work / values if values else 0.0
+    """Cycles for each value in the budgeted cases, an estimate of helpers.experiments.cost."""
+    ran = [(case, one) for case, one in zip(cases, outcomes, strict=True) if case.budgeted]
+    work = sum(cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts)
+    return work / max(sum(case.count for case, _ in ran), 1)
 
 
 def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:

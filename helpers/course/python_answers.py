@@ -103,7 +103,7 @@ def _judge_conv1d(made: Any, seed: int) -> tuple[str, str]:
         want, P = reference.conv1d(N, filter), np.asarray(got, np.float64)
         if P.shape != want.shape:
             raise ValueError("an array of another shape")
-        bad = np.flatnonzero(~(P == want))
+        bad = np.flatnonzero(~(want == P))
         if bad.size:
             k = int(bad[0])
             return "wrong", f"{where}: {bad.size:,} of {P.size:,} outputs are wrong; the first is P[{k}]: {P[k]:g}, expected {want[k]:g}"

@@ -25,6 +25,15 @@ _SOLUTION = re.compile(r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?
 _CALL = re.compile(r"\b\w+_solution\b")
 
 
+_CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "halo-labs"
+# The notebooks have no solutions: a cell of an answer keeps its stub.
+c.ClearSolutions.enabled = False
+# Points come from `python -m helpers.course export grades/ --nbgrader gradebook.db`: no Python of a student's is run.
+c.Execute.enabled = False
+"""
+
+
 class ReleaseError(ValueError):
     """A lab that cannot be released; the message says which and why."""
 
@@ -37,7 +46,7 @@ def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Pa
         here = [place for place in submissions.places() if place.lab == path.stem]
         if nbgrader:
             _mark(made, here)
-        folder = to / path.stem
+        folder = to / "source" / path.stem if nbgrader else to / path.stem
         folder.mkdir(parents=True, exist_ok=True)
         (folder / path.name).write_text(_text(made), encoding="utf-8")
         written.append(folder / path.name)
@@ -45,6 +54,8 @@ def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Pa
     rows = [asdict(place) for place in submissions.places() if place.lab in names]
     manifest = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
     (to / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    if nbgrader:
+        (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
     return written
 
 
