@@ -67,8 +67,8 @@ def histogram(values: Sequence[float], most: float, what: str, of: str, bins: in
     parts.append(f'<line x1="{left}" x2="{WIDTH - 10}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
     for k in range(0, bins + 1, 5):
         parts.append(_text(left + k * wide, bottom + 15, f"{most * k / bins:g}", "middle"))
-    parts.append(_text(WIDTH - 10, height - 1, what, "end", "#555"))
-    return _svg(WIDTH, height + 4, parts, f"{of} by {what}")
+    parts.append(_text(WIDTH - 10, height + 12, what, "end", "#555"))
+    return _svg(WIDTH, height + 16, parts, f"{of} by {what}")
 
 
 def distribution(dots: Sequence[tuple[float, str, str]], ladder: Sequence[tuple[float, str]], unit: str, mine: str = "") -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ WORDS = {
     "compile": "does not compile", "refused": "refused", "time": "took too long", "memory": "took too much memory",
     "crash": "crashed", "not_graded": "not graded",
 }  # fmt: skip
-MARKS = {"pass": "✓", "budget": "≈", "not_graded": "?", "time": "⏱"}
+MARKS = {"pass": "✓", "budget": "≈", "not_graded": "?"}
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1.5em; color: #1c1c1c; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; border-top: 1px solid #ccc; padding-top: .8em; }
@@ -220,7 +219,10 @@ def _listing(text: str, findings: Mapping[int, Mapping[str, Any]]) -> str:
 def _claim(lab: str, claim: Mapping[str, Any]) -> str:
     parts = [f"<h2>{html.escape(lab[:2])} · a figure that was handed in: {html.escape(claim['file'])}</h2>"]
     if claim["problems"]:
-        parts.append("<ul>" + "".join(f"<li>{html.escape(p)}</li>" for p in claim["problems"]) + "</ul>")
+        items = [f"<li>{html.escape(p)}</li>" for p in claim["problems"]]
+        parts.append("<ul>" + "".join(items[:6]) + "</ul>")
+        if len(items) > 6:
+            parts.append(f"<details><summary>{len(items) - 6} more</summary><ul>{''.join(items[6:])}</ul></details>")
     else:
         parts.append('<p class="note">Its record is consistent.</p>')
     if claim.get("device"):
@@ -245,7 +247,3 @@ def _label(series: str, parameters: Mapping[str, Any]) -> str:
     more = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in parameters.items() if isinstance(v, int | str))
     return f"{series} ({more})"[:60] if more else series
 
-
-def is_finite(value: Any) -> bool:
-    """Whether a value is a number that can be drawn."""
-    return isinstance(value, int | float) and math.isfinite(value)
