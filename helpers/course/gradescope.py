@@ -6,6 +6,8 @@ submission into /autograder/submission, and reads /autograder/results/results.js
 
 from __future__ import annotations
 
+import re
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -23,7 +25,7 @@ if command -v apt-get >/dev/null; then
 fi
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 python3 -m venv "$here/.venv"
-"$here/.venv/bin/python" -m pip install --quiet "$here"
+"$here/.venv/bin/python" -m pip install --quiet -r "$here/requirements.txt"
 # Build the simulator's machine now, so that the first submission does not wait for it.
 cd "$here" && HALO_CACHE="$here/.cache" "$here/.venv/bin/python" -c "from helpers.simulator import library; library.machine()"
 chmod -R a+rX "$here"
@@ -36,6 +38,7 @@ mkdir -p "$base/results"
 cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
     "$here/.venv/bin/python" -m helpers.course.gradescope_run @LAB@ "$base/submission" "$base/results/results.json"
 """
+_PACKAGES = ("numpy", "platformdirs", "pooch", "tqdm", "matplotlib", "pillow")
 _FOLDERS = ("helpers", "kernels", "data")
 _KEPT = (".py", ".cu", ".cuh", ".cpp", ".h", ".hpp", ".json", ".csv", ".npz", ".npy", ".gz", ".md", ".txt", ".bin", ".idx", ".png")
 
@@ -54,9 +57,17 @@ def write(lab: str, to: Path) -> int:
             entry = zipfile.ZipInfo(script, (2020, 1, 1, 0, 0, 0))
             entry.external_attr = 0o100755 << 16
             archive.writestr(entry, text)
+        archive.writestr("requirements.txt", "\n".join(requirements()) + "\n")
         for path, inside in files.items():
             archive.write(path, inside)
-    return len(files) + 2
+    return len(files) + 3
+
+
+def requirements() -> list[str]:
+    """What grading needs of the packages in pyproject.toml: neither Jupyter nor tuners."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        every = tomllib.load(file)["project"]["dependencies"]
+    return [one for one in every if re.match(r"[\w-]+", one)[0] in _PACKAGES or one.startswith("nvidia-")]
 
 
 def _is_kept(path: Path) -> bool:
