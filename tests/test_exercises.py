@@ -77,7 +77,7 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
     assert drawn == [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in again]
     assert drawn != [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in other]
     for case in first:
-        for want in one._wanted(case).values():
+        for want in one.wanted(case).values():
             assert all(array.tobytes() != want.tobytes() for array in case.arrays.values())
 
 

@@ -169,10 +169,13 @@ class Exercise:
             )
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
-        spread, cases = self.most_of_a_block is not None, self.all_cases(seed)
-        if self.fit is not None:
-            cases = tuple(self.fit(case, cell) for case in cases)
+        spread, cases = self.most_of_a_block is not None, self.fitted(cell, seed)
         return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
+
+    def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
+        """The cases of a seed, launched as the options of a cell ask for."""
+        cases = self.all_cases(seed)
+        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
@@ -181,7 +184,7 @@ class Exercise:
             return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
-        wants = [self._wanted(case) for case in cases]
+        wants = [self.wanted(case) for case in cases]
         if (wrong := self._of_results(cases, outcomes, wants)) is not None:
             return wrong
         return self._of_budgets(cases, outcomes)
@@ -251,7 +254,7 @@ class Exercise:
         got, want = _real(outcomes[shown].arrays[name]), _real(wants[shown][name])
         # An unchecked diagnosis of positions would only contradict a hint that explains the values.
         try:
-            checking.check(got, want, rtol=self.rtol, atol=self._atol(case), name=case.title)
+            checking.check(got, want, rtol=self.rtol, atol=self.atol_of(case), name=case.title)
             lines = []
         except checking.CheckError as error:
             text, *_, places = _parts(str(error))
@@ -390,11 +393,17 @@ class Exercise:
 
     # ---- comparing ----
 
-    def _wanted(self, case: Case) -> dict[str, np.ndarray]:
+    def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool:
+        """Whether the outputs of a case are what they should be."""
+        return self._is_right(case, got, self.wanted(case))
+
+    def wanted(self, case: Case) -> dict[str, np.ndarray]:
+        """What should come out of a case, by output."""
         made = self.reference(case)
         return dict(made) if isinstance(made, Mapping) else {case.outputs[0]: np.asarray(made)}
 
-    def _atol(self, case: Case) -> float:
+    def atol_of(self, case: Case) -> float:
+        """The absolute tolerance of a case."""
         return self.atol(case) if callable(self.atol) else self.atol
 
     def _is_right(
@@ -407,7 +416,7 @@ class Exercise:
             return False
         got, want = _real(got).astype(np.float64), _real(want).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            near = np.abs(got - want) <= self._atol(case) + self.rtol * np.abs(want)
+            near = np.abs(got - want) <= self.atol_of(case) + self.rtol * np.abs(want)
         return bool((near | (np.isnan(got) & np.isnan(want))).all())
 
 

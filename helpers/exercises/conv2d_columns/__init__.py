@@ -147,6 +147,12 @@ EXERCISE = Exercise(
     ),
     findings=(
         FindingHint(
+            "race",
+            "An odd width has a last column without a partner: what is stored behind it is the next "
+            "row's first output.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
             "out-of-bounds",
             "An odd width has a last column without a partner: cells from W on count as 0, and "
             "nothing is stored there.",
@@ -203,7 +209,7 @@ EXERCISE = Exercise(
             status="finding",
         ),
         wrong(
-            "the last column stored beyond", "", ("if (w + 1 < out_w) y[", "y["), status="finding"
+            "the last column stored beyond", "without a partner", ("if (w + 1 < out_w) y[", "y["), status="finding"
         ),
         wrong(
             "nothing is written",

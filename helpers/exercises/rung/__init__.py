@@ -128,7 +128,7 @@ EXERCISE = Exercise(
         ),
         wrong(
             "K = 7 written into the kernel",
-            "",
+            "sizes from the arguments",
             ("int H, int W, int K)\n{", "int H, int W, int)\n{\n    const int K = 7;"),
             status="finding",
         ),
