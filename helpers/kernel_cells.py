@@ -1,9 +1,11 @@
-"""The text of a %%kernel cell: its name, its options, its kernel, and the source that the compiler gets.
+"""The text of a %%kernel cell: its name, its options, its kernel, and the source that the compiler
+gets.
 
     cell = kernel_cells.parse("%%kernel twice -DBLOCK=256\\n__global__ void twice(...) { ... }")
     cell.name, cell.options, cell.kernel, cell.source
 
-The magic %%kernel reads a cell of a notebook so, and an exercise reads an answer so, without a notebook.
+The magic %%kernel reads a cell of a notebook so, and an exercise reads an answer so, without a
+notebook.
 """
 
 from __future__ import annotations
@@ -15,10 +17,14 @@ from dataclasses import dataclass
 
 from helpers.simulator.includes import without_comments
 
-USAGE = "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
+USAGE = (
+    "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
+)
 
 _C_LINKAGE = re.compile(r'extern\s*"C"')
-_KERNEL = re.compile(r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()")
+_KERNEL = re.compile(
+    r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()"
+)
 
 
 class CellError(Exception):
@@ -30,8 +36,10 @@ class CellError(Exception):
 
 @dataclass(frozen=True)
 class KernelCell:
-    """name: of the %%kernel line; kernel: the `__global__` function that it stands for; options: -D... of that line;
-    source: CUDA whose line numbers are those of the cell, line 1 being the %%kernel line."""
+    """name: of the %%kernel line; kernel: the `__global__` function that it stands for; options:
+    -D... of that line; source: CUDA whose line numbers are those of the cell, line 1 being the
+    %%kernel line.
+    """
 
     name: str
     kernel: str
@@ -40,7 +48,8 @@ class KernelCell:
 
 
 def parse(text: str) -> KernelCell:
-    """Read the whole text of a cell. Its first line is `%%kernel NAME ...`, or `// %%kernel NAME ...` in a .cu file.
+    """Read the whole text of a cell. Its first line is `%%kernel NAME ...`, or `// %%kernel NAME
+    ...` in a .cu file.
 
     Raises CellError for a text that begins otherwise, and as `parts` does.
     """
@@ -52,7 +61,9 @@ def parse(text: str) -> KernelCell:
 
 
 def parts(line: str, cell: str) -> KernelCell:
-    """Read what follows %%kernel in its line, and the lines below. Raises CellError; the message says what to type."""
+    """Read what follows %%kernel in its line, and the lines below. Raises CellError; the message
+    says what to type.
+    """
     name = name_of(line)
     # The first line stands for the magic's own, so that every line number is one of the cell.
     source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
@@ -83,8 +94,10 @@ def _options(line: str) -> list[str]:
             raise CellError(f"%%kernel {name}: cannot make sense of {word!r}\n{USAGE}")
         if re.fullmatch(r"[A-Za-z]", macro.partition("=")[0].strip()):
             raise CellError(
-                f"%%kernel {name}: -D{macro} names a macro by one letter. nvcc would replace it in CUDA's own "
-                "headers, too, where\nsuch names stand for types and parameters (`template <typename T>`). "
+                f"%%kernel {name}: -D{macro} names a macro by one letter. nvcc would replace it "
+                f"in CUDA's own "
+                "headers, too, where\nsuch names stand for types and parameters (`template "
+                "<typename T>`). "
                 f"Take a longer name, such as TILE.\n{USAGE}"
             )
         options.append(f"-D{macro}")
@@ -99,13 +112,17 @@ def _kernel_of(cell: str, name: str) -> str:
     if len(kernels) == 1:
         return kernels[0]
     found = f"has {' and '.join(kernels)}" if kernels else "has no `__global__` function"
-    raise CellError(f"%%kernel {name}: the cell {found}, and needs `__global__ void {name}(...)`\n{USAGE}")
+    raise CellError(
+        f"%%kernel {name}: the cell {found}, and needs `__global__ void {name}(...)`\n{USAGE}"
+    )
 
 
 def with_c_linkage(source: str) -> str:
-    """The source with extern "C" before each kernel, on the same line; as it is, where it says extern "C" itself.
+    """The source with extern "C" before each kernel, on the same line; as it is, where it says
+    extern "C" itself.
 
-    SourceModule would put the whole source into extern "C", where a header with templates does not compile.
+    SourceModule would put the whole source into extern "C", where a header with templates does not
+    compile.
     """
     code = without_comments(source)
     if _C_LINKAGE.search(code):

@@ -4,8 +4,9 @@
     exercise.check(conv1d_edge)
     exercise.hint()
 
-A module in here is data: title, cases, reference, budgets, hints, and answers that a test holds to their verdicts. Beside it lie
-stub.cu (the notebook's cell), solution.cu and further answers. The notebook's check and a grader call the same module.
+A module in here is data: title, cases, reference, budgets, hints, and answers that a test holds to
+their verdicts. Beside it lie stub.cu (the notebook's cell), solution.cu and further answers. The
+notebook's check and a grader call the same module.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def names() -> tuple[str, ...]:
 
 @cache
 def find(name: str) -> Exercise:
-    """The exercise of a name ("conv1d_edge") or of a lab's number ("02"). In a notebook, errors then are a few lines long.
+    """The exercise of a name ("conv1d_edge") or of a lab's number ("02"). In a notebook, errors
+    then are a few lines long.
 
     Raises UnknownExerciseError, which lists the names.
     """
@@ -51,7 +53,9 @@ def _module(name: str) -> Exercise:
 
 
 def _shorten_errors() -> None:
-    """In a notebook whose first cells have not been run: register %%kernel, and say of a missing name what to run."""
+    """In a notebook whose first cells have not been run: register %%kernel, and say of a missing
+    name what to run.
+    """
     try:
         from IPython import get_ipython
     except ImportError:

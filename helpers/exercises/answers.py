@@ -1,4 +1,6 @@
-"""Answers that a test holds an exercise to: right ones, and wrong or cheating ones with the hint that each must get."""
+"""Answers that a test holds an exercise to: right ones, and wrong or cheating ones with the hint
+that each must get.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ class EditError(ValueError):
 
 @dataclass(frozen=True)
 class Answer:
-    """what: in words; file: beside the module; edits: what is exchanged in it; status: of the verdict; says: what its message or
-    hint must hold (right answers: nothing)."""
+    """what: in words; file: beside the module; edits: what is exchanged in it; status: of the
+    verdict; says: what its message or hint must hold (right answers: nothing).
+    """
 
     what: str
     file: str = "solution.cu"
@@ -28,7 +31,10 @@ class Answer:
         text = text_of(self.file)
         for old, new in self.edits:
             if text.count(old) != 1:
-                raise EditError(f"{self.what}: {old!r} stands {text.count(old)} times in {self.file}, must be once")
+                raise EditError(
+                    f"{self.what}: {old!r} stands {text.count(old)} times in {self.file}, must "
+                    f"be once"
+                )
             text = text.replace(old, new)
         return text
 
@@ -38,6 +44,8 @@ def right(what: str, file: str = "solution.cu", *edits: Edit) -> Answer:
     return Answer(what, file, edits, "pass")
 
 
-def wrong(what: str, says: str, *edits: Edit, file: str = "solution.cu", status: str = "wrong") -> Answer:
+def wrong(
+    what: str, says: str, *edits: Edit, file: str = "solution.cu", status: str = "wrong"
+) -> Answer:
     """An answer that must be rejected with `status`, and with a message or hint that holds `says`."""
     return Answer(what, file, edits, status, says)

@@ -15,8 +15,9 @@ Amount = Callable[[Case, Outcome], float]
 class Budget:
     """At most so much of something, in each budgeted case.
 
-    what: "loads of N per output"; of: how much one case took; most: a number, or a function of the case; hint: what to think of
-    where it is exceeded; least: what a right answer cannot do without (0 where that is nothing); short: left out of verdicts.
+    what: "loads of N per output"; of: how much one case took; most: a number, or a function of the
+    case; hint: what to think of where it is exceeded; least: what a right answer cannot do without
+    (0 where that is nothing); short: left out of verdicts.
     """
 
     what: str
@@ -32,18 +33,26 @@ class Budget:
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:
-    """A counter of one kind of access, divided by the values of the outputs. Without `counter`, threads that take part."""
+    """A counter of one kind of access, divided by the values of the outputs. Without `counter`,
+    threads that take part.
+    """
     return lambda case, outcome: outcome.total(counter, space, access, array) / case.count
 
 
-def per_block(space: str, access: str, array: str | None = None, counter: str = "requests") -> Amount:
-    """A counter of one kind of access, divided by the blocks that ran. Without `counter`, requests of warps."""
+def per_block(
+    space: str, access: str, array: str | None = None, counter: str = "requests"
+) -> Amount:
+    """A counter of one kind of access, divided by the blocks that ran. Without `counter`, requests
+    of warps.
+    """
     return lambda case, outcome: outcome.total(counter, space, access, array) / outcome.blocks
 
 
 def per_request(space: str, access: str, counter: str = "sectors") -> Amount:
     """A counter divided by the requests of that access; 0 where there is none."""
-    return lambda case, outcome: outcome.total(counter, space, access) / max(outcome.total("requests", space, access), 1)
+    return lambda case, outcome: (
+        outcome.total(counter, space, access) / max(outcome.total("requests", space, access), 1)
+    )
 
 
 def all_of(counter: str, space: str, access: str, array: str | None = None) -> Amount:
@@ -55,14 +64,22 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
     """No access of that kind at all."""
     accesses = accesses or ("load", "store", "atomic")
     words = what or f"accesses to {space} memory"
-    return Budget(words, lambda case, o: sum(o.total("requests", space, a) for a in accesses), 0, hint, quiet=True)
+    return Budget(
+        words,
+        lambda case, o: sum(o.total("requests", space, a) for a in accesses),
+        0,
+        hint,
+        quiet=True,
+    )
 
 
 def executed(*names: str, per: str = "output") -> Amount:
     """Warps that execute operations (by their PTX names), per "output", "warp" or "launch"."""
 
     def amount(case: Case, outcome: Outcome) -> float:
-        return outcome.executed(*names) / {"output": case.count, "warp": warps(case), "launch": 1}[per]
+        return (
+            outcome.executed(*names) / {"output": case.count, "warp": warps(case), "launch": 1}[per]
+        )
 
     return amount
 
@@ -82,4 +99,6 @@ def warps(case: Case) -> int:
 
 def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
     """At most so many shuffles and other exchanges within warps."""
-    return Budget(f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True)
+    return Budget(
+        f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True
+    )

@@ -1,7 +1,8 @@
-"""What an exercise is tried on: cases, each with its arrays, its launches and the sizes that it has.
+"""What an exercise is tried on: cases, each with its arrays, its launches and the sizes that it
+has.
 
-A case holds inputs only. What should come out is computed by the exercise's reference, elsewhere: a kernel runs where
-no expected output is.
+A case holds inputs only. What should come out is computed by the exercise's reference, elsewhere: a
+kernel runs where no expected output is.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
-# The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that makes 0x7fffffff).
+# The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
+# makes 0x7fffffff).
 UNWRITTEN = 0x7FC0DEAD
 
 
 @dataclass(frozen=True)
 class Step:
-    """One launch of the kernel. arguments: names of the case's arrays, and NumPy scalars; constants: values by symbol."""
+    """One launch of the kernel. arguments: names of the case's arrays, and NumPy scalars;
+    constants: values by symbol.
+    """
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
@@ -28,9 +32,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """One input. title: as messages name it ("n = 257"); arrays: all, outputs as they are before the launch; outputs: names;
-    steps: the launches, one after another; kinds: what this case is one of, such as {"size": 257, "filter": "drawn"}, which a
-    verdict counts; facts: more for the reference and the budgets; budgeted: whether the budgets hold for it."""
+    """One input. title: as messages name it ("n = 257"); arrays: all, outputs as they are before
+    the launch; outputs: names; steps: the launches, one after another; kinds: what this case is one
+    of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
+    reference and the budgets; budgeted: whether the budgets hold for it.
+    """
 
     title: str
     arrays: Mapping[str, np.ndarray]
@@ -63,8 +69,12 @@ def is_unwritten(a: np.ndarray) -> np.ndarray:
     return (words == UNWRITTEN).all(axis=1).reshape(a.shape)
 
 
-def whole_numbers(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9) -> np.ndarray:
-    """Whole numbers from -most to most, without 0, as float32: sums of products of them are exact, in any order."""
+def whole_numbers(
+    rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
+) -> np.ndarray:
+    """Whole numbers from -most to most, without 0, as float32: sums of products of them are exact,
+    in any order.
+    """
     drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
     return drawn.astype(np.float32)
 

@@ -1,10 +1,11 @@
 """One exercise: what is asked, on what it is tried, what an answer may use, and what it is told.
 
-    exercise.check(kernel)              a notebook: the %%kernel function; returns a Verdict, or raises ExerciseError
-    exercise.judge(text, seed=...)      anywhere: the text of the cell; always returns a Verdict
-    exercise.run(text, seed)            where the kernel runs, in a box if need be: outcomes, without any expected output
-    exercise.verdict(outcomes, seed)    elsewhere: compares them
-    exercise.hint()                     the next hint
+exercise.check(kernel)            a notebook: the %%kernel function; a Verdict, or ExerciseError
+exercise.judge(text, seed=...)    anywhere: the text of the cell; always a Verdict
+exercise.run(text, seed)          where the kernel runs, in a box if need be: its outcomes,
+                                  without any expected output
+exercise.verdict(outcomes, seed)  elsewhere: compares them
+exercise.hint()                   the next hint
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ Arrays = np.ndarray | Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Mistake:
-    """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made, None where it makes no
-    difference that could be told; when: whether a wrong result (got, want) shows it. One of the two is given."""
+    """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made,
+    None where it makes no difference that could be told; when: whether a wrong result (got, want)
+    shows it. One of the two is given.
+    """
 
     hint: str
     gives: Callable[[Case], Any] | None = None
@@ -46,7 +49,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class FindingHint:
-    """What a finding of a kind means in this exercise; when: for which of them (a function of the Finding)."""
+    """What a finding of a kind means in this exercise; when: for which of them (a function of the
+    Finding).
+    """
 
     kind: str
     hint: str
@@ -63,10 +68,13 @@ def within_warp(finding: Finding) -> bool:
 class Exercise:
     """An exercise whose answer is a %%kernel cell.
 
-    folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a generator of random numbers;
-    reference: what should come out of a case, an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes,
-    findings, hints: as their classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
-    Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns: whether loops are counted.
+    folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a
+    generator of random numbers; reference: what should come out of a case, an array, or arrays by
+    output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
+    classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
+    Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
+    (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
+    whether loops are counted.
     """
 
     name: str
@@ -114,7 +122,9 @@ class Exercise:
     # ---- for a notebook ----
 
     def check(self, kernel: Any) -> Verdict:
-        """Judge a %%kernel function on the notebook's cases. Raises ExerciseError until it is right and within its budget."""
+        """Judge a %%kernel function on the notebook's cases. Raises ExerciseError until it is right
+        and within its budget.
+        """
         verdict = self._of_cell(_cell_of(kernel), NOTEBOOK_SEED)
         if not verdict.passed:
             raise ExerciseError(verdict)
@@ -139,7 +149,9 @@ class Exercise:
         return self._of_cell(cell, seed)
 
     def run(self, text: str, seed: int) -> tuple[Outcome, ...]:
-        """Run the text of a cell on the cases of a seed. Raises DoesNotCompile, kernel_cells.CellError."""
+        """Run the text of a cell on the cases of a seed. Raises DoesNotCompile,
+        kernel_cells.CellError.
+        """
         return self._run(kernel_cells.parse(text), seed)
 
     def all_cases(self, seed: int) -> tuple[Case, ...]:
@@ -152,13 +164,18 @@ class Exercise:
         except CellError as error:
             return self._verdict("refused", str(error))
         except DoesNotCompile as error:
-            return self._verdict("compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}")
+            return self._verdict(
+                "compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}"
+            )
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
-        spread, cases = self.most_of_a_block is not None, self.all_cases(seed)
-        if self.fit is not None:
-            cases = tuple(self.fit(case, cell) for case in cases)
+        spread, cases = self.most_of_a_block is not None, self.fitted(cell, seed)
         return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
+
+    def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
+        """The cases of a seed, launched as the options of a cell ask for."""
+        cases = self.all_cases(seed)
+        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
@@ -167,71 +184,120 @@ class Exercise:
             return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
-        wants = [self._wanted(case) for case in cases]
+        wants = [self.wanted(case) for case in cases]
         if (wrong := self._of_results(cases, outcomes, wants)) is not None:
             return wrong
         return self._of_budgets(cases, outcomes)
 
     # ---- verdicts ----
 
-    def _verdict(self, status: str, message: str, hint: str = "", checked: str = "", **more: Any) -> Verdict:
+    def _verdict(
+        self, status: str, message: str, hint: str = "", checked: str = "", **more: Any
+    ) -> Verdict:
         share = {"pass": 1.0, "budget": OVER_BUDGET}.get(status, 0.0)
         words = "PASS" if status == "pass" else "NOT YET" if status == "budget" else "FAIL"
-        return Verdict(self.name, status, f"{words} {self.name}: {message}", share * self.points, self.points, hint, checked, **more)
+        return Verdict(
+            self.name,
+            status,
+            f"{words} {self.name}: {message}",
+            share * self.points,
+            self.points,
+            hint,
+            checked,
+            **more,
+        )
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
-            return self._verdict("refused", one.said, "Keep the parameters of the stub, in their order.")
+            return self._verdict(
+                "refused", one.said, "Keep the parameters of the stub, in their order."
+            )
         finding = one.findings[0]
-        known = next((h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None)
+        known = next(
+            (h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None
+        )
         if one.stopped == "time":
-            late = f"{case.title}: a launch was still running after {self.limit_s:g} s, and was stopped"
-            return self._verdict("time", f"{late}\n{finding.brief()}", known or "Does each loop end, for every thread?")
+            late = (
+                f"{case.title}: a launch was still running after {self.limit_s:g} s, and was "
+                f"stopped"
+            )
+            return self._verdict(
+                "time",
+                f"{late}\n{finding.brief()}",
+                known or "Does each loop end, for every thread?",
+            )
         text = finding.brief() if known else str(finding)
         return self._verdict("finding", f"{case.title}\n{text}", known or "")
 
     def _of_results(
-        self, cases: Sequence[Case], outcomes: Sequence[Outcome], wants: Sequence[Mapping[str, np.ndarray]]
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
     ) -> Verdict | None:
-        wrong = [k for k, case in enumerate(cases) if not self._is_right(case, outcomes[k].arrays, wants[k])]
+        wrong = [
+            k
+            for k, case in enumerate(cases)
+            if not self._is_right(case, outcomes[k].arrays, wants[k])
+        ]
         if not wrong:
             return None
         hint = self._hint(cases, outcomes, wants, wrong)
         # Of the wrong cases the one with the fewest values that still show a pattern.
         shown = min(wrong, key=lambda k: (cases[k].count < _ENOUGH, abs(cases[k].count - _ENOUGH)))
         case = cases[shown]
-        name = next(n for n in case.outputs if not self._same(case, outcomes[shown].arrays[n], wants[shown][n]))
+        name = next(
+            n
+            for n in case.outputs
+            if not self._same(case, outcomes[shown].arrays[n], wants[shown][n])
+        )
         got, want = _real(outcomes[shown].arrays[name]), _real(wants[shown][name])
         # An unchecked diagnosis of positions would only contradict a hint that explains the values.
         try:
-            checking.check(got, want, rtol=self.rtol, atol=self._atol(case), name=case.title)
+            checking.check(got, want, rtol=self.rtol, atol=self.atol_of(case), name=case.title)
             lines = []
         except checking.CheckError as error:
             text, *_, places = _parts(str(error))
             lines = [text.removeprefix("FAIL "), *places]
             hint = hint or (error.diagnosis.text if error.diagnosis.kind not in _NO_PATTERN else "")
-        right = f"\nright in {len(cases) - len(wrong)} of {len(cases)} cases" if len(wrong) < len(cases) else ""
+        right = (
+            f"\nright in {len(cases) - len(wrong)} of {len(cases)} cases"
+            if len(wrong) < len(cases)
+            else ""
+        )
         return self._verdict("wrong", "\n".join(lines) + right, hint or _SEARCH)
 
     def _hint(
-        self, cases: Sequence[Case], outcomes: Sequence[Outcome], wants: Sequence[Mapping[str, np.ndarray]], wrong: Sequence[int]
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        wrong: Sequence[int],
     ) -> str:
-        """The first mistake that explains every case, the right ones too; then what the values themselves say."""
+        """The first mistake that explains every case, the right ones too; then what the values
+        themselves say.
+        """
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
-        values = [(case, name, outcomes[k].arrays[name], wants[k][name]) for k, case in enumerate(cases) for name in case.outputs]
+        values = [
+            (case, name, outcomes[k].arrays[name], wants[k][name])
+            for k, case in enumerate(cases)
+            for name in case.outputs
+        ]
         missing = sum(int(is_unwritten(got).sum()) for _, _, got, _ in values if got.itemsize >= 4)
         if missing and missing == sum(got.size for _, _, got, _ in values):
             return "Nothing is written: does any thread reach the store?"
         if missing:
             return (
-                f"{missing:,} values are never written: does every output have a thread, and is the last, partial block (or tile) "
+                f"{missing:,} values are never written: does every output have a thread, and is "
+                f"the last, partial block (or tile) "
                 "stored, too?"
             )
         if any(np.isnan(_real(got)).any() for _, _, got, _ in values):
             return (
-                "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that begins with a variable that nothing "
+                "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
+                "begins with a variable that nothing "
                 "has set. (A value that nobody writes is told otherwise.)"
             )
         return _untouched(values)
@@ -252,7 +318,9 @@ class Exercise:
             if made is None:  # this case cannot tell
                 continue
             made = made if isinstance(made, Mapping) else {case.outputs[0]: made}
-            if not all(self._same(case, got[name], np.asarray(array)) for name, array in made.items()):
+            if not all(
+                self._same(case, got[name], np.asarray(array)) for name, array in made.items()
+            ):
                 return False
             told = told or k in wrong
         return told
@@ -266,7 +334,10 @@ class Exercise:
                     continue
                 amount, most = budget.of(case, one), budget.limit(case)
                 if amount < budget.least - 1e-9:
-                    text = f"right, but only {_number(amount)} {budget.what} ({case.title}); it should have {_number(budget.least)}"
+                    text = (
+                        f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
+                        f"should have {_number(budget.least)}"
+                    )
                     return self._verdict("budget", text, budget.hint, counters=counters)
                 if worst is None or amount * max(worst[1], 1e-9) > worst[0] * max(most, 1e-9):
                     worst = amount, most, case
@@ -275,7 +346,10 @@ class Exercise:
             amount, most, case = worst
             counters[budget.what] = amount, most
             if amount > most * (1 + 1e-9):
-                text = f"right, but {_number(amount)} {budget.what} ({case.title}); the budget is {_number(most)}"
+                text = (
+                    f"right, but {_number(amount)} {budget.what} ({case.title}); the budget "
+                    f"is {_number(most)}"
+                )
                 return self._verdict("budget", text, budget.hint, counters=counters)
         checked = self._checked(cases)
         shown = [
@@ -283,7 +357,9 @@ class Exercise:
             for b in self.budgets
             if not b.quiet and b.what in counters
         ]
-        return self._verdict("pass", "; ".join([checked, *shown]), checked=checked, counters=counters)
+        return self._verdict(
+            "pass", "; ".join([checked, *shown]), checked=checked, counters=counters
+        )
 
     def _all_budgets(self) -> Iterator[Budget]:
         if self.most_of_a_block is not None:
@@ -291,7 +367,8 @@ class Exercise:
                 "values that block 0 writes by itself",
                 lambda case, one: one.first_block if one.first_block is not None else 0,
                 lambda case: self.most_of_a_block(case),  # type: ignore[misc]
-                "Each block must do its own part: blockIdx says which. A GPU runs blocks beside each other, so one that does all "
+                "Each block must do its own part: blockIdx says which. A GPU runs blocks beside "
+                "each other, so one that does all "
                 "the work leaves the others idle.",
                 quiet=True,
             )
@@ -303,7 +380,11 @@ class Exercise:
         for kind, plural in self.counts.items():
             different = {case.kinds[kind] for case in cases if kind in case.kinds}
             parts.append(f"{len(different)} {plural if len(different) != 1 else kind}")
-        exact = ", all equal to the reference" if self._exact else ", within the rounding that is allowed"
+        exact = (
+            ", all equal to the reference"
+            if self._exact
+            else ", within the rounding that is allowed"
+        )
         return ", ".join([*parts, f"{sum(case.count for case in cases):,} values"]) + exact
 
     @property
@@ -312,14 +393,22 @@ class Exercise:
 
     # ---- comparing ----
 
-    def _wanted(self, case: Case) -> dict[str, np.ndarray]:
+    def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool:
+        """Whether the outputs of a case are what they should be."""
+        return self._is_right(case, got, self.wanted(case))
+
+    def wanted(self, case: Case) -> dict[str, np.ndarray]:
+        """What should come out of a case, by output."""
         made = self.reference(case)
         return dict(made) if isinstance(made, Mapping) else {case.outputs[0]: np.asarray(made)}
 
-    def _atol(self, case: Case) -> float:
+    def atol_of(self, case: Case) -> float:
+        """The absolute tolerance of a case."""
         return self.atol(case) if callable(self.atol) else self.atol
 
-    def _is_right(self, case: Case, got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray]) -> bool:
+    def _is_right(
+        self, case: Case, got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray]
+    ) -> bool:
         return all(self._same(case, got[name], want[name]) for name in case.outputs)
 
     def _same(self, case: Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -327,7 +416,7 @@ class Exercise:
             return False
         got, want = _real(got).astype(np.float64), _real(want).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            near = np.abs(got - want) <= self._atol(case) + self.rtol * np.abs(want)
+            near = np.abs(got - want) <= self.atol_of(case) + self.rtol * np.abs(want)
         return bool((near | (np.isnan(got) & np.isnan(want))).all())
 
 
@@ -341,13 +430,17 @@ def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> st
         left, total = left + int(wrong.sum()), total + int((case.arrays[name] != want).sum())
     if left == total:
         return "The output is unchanged: nothing is written. Does any thread reach the store?"
-    return f"{left:,} values are as they were before: no thread writes them. Does each element have a thread?"
+    return (
+        f"{left:,} values are as they were before: no thread writes them. Does each element "
+        f"have a thread?"
+    )
 
 
 _ENOUGH = 64  # values in which a pattern shows
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
 _SEARCH = (
-    "The wrong values stand in no pattern known here: take one of them, work it out by hand, and follow the thread that writes it."
+    "The wrong values stand in no pattern known here: take one of them, work it out by "
+    "hand, and follow the thread that writes it."
 )
 
 
@@ -355,7 +448,11 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
     """The first line of a CheckError, its diagnosis, and the wrong places."""
     first, *others = text.splitlines()
     places = [line for line in others if line.startswith("  ")]
-    return first, " ".join(line for line in others if not line.startswith("  ")), places[:3] + places[-1:] * (len(places) > 3)
+    return (
+        first,
+        " ".join(line for line in others if not line.startswith("  ")),
+        places[:3] + places[-1:] * (len(places) > 3),
+    )
 
 
 def _real(a: np.ndarray) -> np.ndarray:
@@ -364,14 +461,17 @@ def _real(a: np.ndarray) -> np.ndarray:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
+    return (
+        f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
+    )
 
 
 def _cell_of(kernel: Any) -> KernelCell:
     missing = [name for name in ("source", "name", "options") if not hasattr(kernel, name)]
     if missing:
         raise TypeError(
-            f"check() takes the function that a %%kernel cell makes, got {type(kernel).__name__}: run that cell, and pass its name"
+            f"check() takes the function that a %%kernel cell makes, got "
+            f"{type(kernel).__name__}: run that cell, and pass its name"
         )
     return KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
 
@@ -399,4 +499,4 @@ def _next_hint(name: str, hints: Sequence[str]) -> str:
     return fold(f"Hint {at + 1} of {len(hints)}: {hints[at]}")
 
 
-__all__ = ["Answer", "Edit", "Exercise", "FindingHint", "Mistake", "NOTEBOOK_SEED"]
+__all__ = ["NOTEBOOK_SEED", "Answer", "Edit", "Exercise", "FindingHint", "Mistake"]

@@ -1,4 +1,6 @@
-"""Convolution layers as cases: drawn arrays of small whole numbers, whose sums are exact in float32, in any order."""
+"""Convolution layers as cases: drawn arrays of small whole numbers, whose sums are exact in
+float32, in any order.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
 def words(shape: ConvShape) -> str:
     """A layer in a few words."""
     channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
-    return f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} map{'s' * (shape.M > 1)}, K = {shape.K}"
+    return (
+        f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
+        f"map{'s' * (shape.M > 1)}, K = {shape.K}"
+    )
 
 
 def layer_case(
@@ -39,11 +44,21 @@ def layer_case(
     y_shape: tuple[int, ...] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Case:
-    """A case of one launch, step(filter). y_shape: of the output, where it is not that of a valid convolution."""
+    """A case of one launch, step(filter). y_shape: of the output, where it is not that of a valid
+    convolution.
+    """
     x, filter = draw(rng, shape)
     arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
     kinds = {"layer": shape, "filter width": shape.K}
-    return Case(words(shape), arrays, ("y",), (step(filter),), kinds, {"shape": shape, **(facts or {})}, budgeted)
+    return Case(
+        words(shape),
+        arrays,
+        ("y",),
+        (step(filter),),
+        kinds,
+        {"shape": shape, **(facts or {})},
+        budgeted,
+    )
 
 
 def convolved(case: Case) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""The half of a judgement that runs a kernel: outputs, findings and counters of each case, and nothing that was expected.
+"""The half of a judgement that runs a kernel: outputs, findings and counters of each case, and
+nothing that was expected.
 
-    outcomes = outcome.run(cell, cases)        # where the kernel runs, in a box if need be
-    outcome.save(outcomes, path)               # NumPy's .npz, without pickle
-    outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compares them
+outcomes = outcome.run(cell, cases)        # where the kernel runs, in a box if need be
+outcome.save(outcomes, path)               # NumPy's .npz, without pickle
+outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compares them
 """
 
 from __future__ import annotations
@@ -25,12 +26,23 @@ from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.toolchain import CompileFailed
 
 LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
-_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+_SUMS = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+)
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a launch did to one array by one kind of access; counters as helpers.simulator.profile names them."""
+    """What a launch did to one array by one kind of access; counters as helpers.simulator.profile
+    names them.
+    """
 
     space: str
     access: str
@@ -47,8 +59,9 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Counts:
-    """The counters of one launch. instructions: warps that executed each operation, by its PTX name; turns: of all loops, as the
-    source has them, where the exercise asks for it."""
+    """The counters of one launch. instructions: warps that executed each operation, by its PTX
+    name; turns: of all loops, as the source has them, where the exercise asks for it.
+    """
 
     traffic: tuple[Traffic, ...]
     barriers: int
@@ -76,14 +89,18 @@ class Counts:
         )
 
     def executed(self, *names: str) -> int:
-        """Warps that executed operations that begin with one of the names: executed("shfl", "div.s32")."""
+        """Warps that executed operations that begin with one of the names: executed("shfl",
+        "div.s32").
+        """
         return sum(n for operation, n in self.instructions.items() if operation.startswith(names))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches ran, by status
-    ("finding", "time", "refused"), else ""; first_block: values that block 0 alone wrote, None where nobody asked."""
+    """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
+    ran, by status ("finding", "time", "refused"), else ""; first_block: values that block 0 alone
+    wrote, None where nobody asked.
+    """
 
     arrays: Mapping[str, np.ndarray]
     counts: tuple[Counts, ...] = ()
@@ -116,11 +133,17 @@ class DoesNotCompile(Exception):
 
 
 def run(
-    cell: KernelCell, cases: Iterable[Case], *, turns: bool = False, spread: bool = False, limit_s: float = LIMIT_S
+    cell: KernelCell,
+    cases: Iterable[Case],
+    *,
+    turns: bool = False,
+    spread: bool = False,
+    limit_s: float = LIMIT_S,
 ) -> tuple[Outcome, ...]:
     """Run a kernel on the cases in the simulator, up to the first that it does not come through.
 
-    turns: count the turns of its loops, too; spread: run block 0 of each budgeted case alone, too. Raises DoesNotCompile.
+    turns: count the turns of its loops, too; spread: run block 0 of each budgeted case alone, too.
+    Raises DoesNotCompile.
     """
     outcomes: list[Outcome] = []
     for case in cases:
@@ -138,18 +161,28 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
     outputs = {name: arrays[name] for name in case.outputs}
     counts: list[Counts] = []
     for step in case.steps:
-        # An output of one launch must be written whole; one that several launches fill is looked at afterwards.
-        where = {"grid": step.grid, "block": step.block, "options": cell.options, "constants": step.constants}
+        # An output of one launch must be written whole; one that several launches fill is
+        # looked at afterwards.
+        where = {
+            "grid": step.grid,
+            "block": step.block,
+            "options": cell.options,
+            "constants": step.constants,
+        }
         given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
         try:
-            seen = simulator.profile(cell.source, cell.kernel, *given, **where, outputs=(), time_limit=limit_s)
+            seen = simulator.profile(
+                cell.source, cell.kernel, *given, **where, outputs=(), time_limit=limit_s
+            )
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
         except (TypeError, ValueError) as error:
             return Outcome(outputs, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:
-            seen_turns = simulator.turns(cell.source, cell.kernel, *given, **where, time_limit=limit_s)
+            seen_turns = simulator.turns(
+                cell.source, cell.kernel, *given, **where, time_limit=limit_s
+            )
         counts.append(Counts.of(seen, seen_turns))
         if seen.findings:
             late = any(finding.kind == "runaway" for finding in seen.findings)
@@ -166,16 +199,32 @@ def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:
         return None
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
-    where = {"grid": step.grid, "block": step.block, "options": cell.options, "constants": step.constants}
-    simulator.profile(cell.source, cell.kernel, *given, **where, outputs=(), time_limit=limit_s, sample_every=blocks)
-    return sum(int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum()) for name in case.outputs)
+    where = {
+        "grid": step.grid,
+        "block": step.block,
+        "options": cell.options,
+        "constants": step.constants,
+    }
+    simulator.profile(
+        cell.source,
+        cell.kernel,
+        *given,
+        **where,
+        outputs=(),
+        time_limit=limit_s,
+        sample_every=blocks,
+    )
+    return sum(
+        int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
+        for name in case.outputs
+    )
 
 
 def _bits(a: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(a.size, -1)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files
 
 
@@ -186,7 +235,9 @@ def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
         arrays |= {f"{k}/{name}": array for name, array in one.arrays.items()}
         counts = [dataclasses.asdict(c) for c in one.counts]
         findings = [f.to_dict() for f in one.findings]
-        notes.append({"counts": counts, "findings": findings} | {n: getattr(one, n) for n in _PLAIN})
+        notes.append(
+            {"counts": counts, "findings": findings} | {n: getattr(one, n) for n in _PLAIN}
+        )
     text = np.frombuffer(json.dumps(notes).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, outcomes=text, **arrays)
@@ -208,8 +259,13 @@ def load(path: Path | str) -> tuple[Outcome, ...]:
 
 
 def _outcome(note: Mapping[str, Any], k: int, stored: Mapping[str, np.ndarray]) -> Outcome:
-    arrays = {name.partition("/")[2]: a for name, a in stored.items() if name.partition("/")[0] == str(k)}
-    counts = [Counts(**{**c, "traffic": tuple(Traffic(**row) for row in c["traffic"])}) for c in note["counts"]]
+    arrays = {
+        name.partition("/")[2]: a for name, a in stored.items() if name.partition("/")[0] == str(k)
+    }
+    counts = [
+        Counts(**{**c, "traffic": tuple(Traffic(**row) for row in c["traffic"])})
+        for c in note["counts"]
+    ]
     findings = [_finding(one) for one in note["findings"]]
     return Outcome(arrays, tuple(counts), tuple(findings), **{name: note[name] for name in _PLAIN})
 
@@ -218,7 +274,14 @@ def _finding(stored: Mapping[str, Any]) -> Finding:
     lines = {int(line): text for line, text in stored["source_lines"].items()}
     three = {name: tuple(stored[name]) for name in ("thread", "block")}
     index = stored["index"]
-    return Finding(**{**stored, **three, "source_lines": lines, "index": tuple(index) if isinstance(index, list) else index})
+    return Finding(
+        **{
+            **stored,
+            **three,
+            "source_lines": lines,
+            "index": tuple(index) if isinstance(index, list) else index,
+        }
+    )
 
 
 def unwritten_values(outcome: Outcome) -> int:

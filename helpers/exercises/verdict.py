@@ -13,8 +13,10 @@ STATUSES = ("pass", "budget", "wrong", "finding", "compile", "refused", "time")
 
 @dataclass(frozen=True)
 class Verdict:
-    """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to it, "" for none known;
-    checked: what all was looked at ("4 sizes, 2 filters, 1,259 values"); counters: amount and limit of each budget."""
+    """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to
+    it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
+    counters: amount and limit of each budget.
+    """
 
     exercise: str
     status: str
@@ -41,7 +43,10 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        plain = {name: getattr(self, name) for name in ("exercise", "status", "message", "hint", "points", "maximum", "checked")}
+        plain = {
+            name: getattr(self, name)
+            for name in ("exercise", "status", "message", "hint", "points", "maximum", "checked")
+        }
         return plain | {"counters": {what: list(pair) for what, pair in self.counters.items()}}
 
 
@@ -57,9 +62,13 @@ class ExerciseError(AssertionError):
 
 
 def fold(text: str) -> str:
-    """The text in lines of at most LINE characters, broken between words; what follows a break keeps the line's indentation."""
+    """The text in lines of at most LINE characters, broken between words; what follows a break
+    keeps the line's indentation.
+    """
     lines = []
     for line in text.splitlines():
         indent = " " * (len(line) - len(line.lstrip()) + (2 if line.startswith(" ") else 0))
-        lines += textwrap.wrap(line, LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+        lines += textwrap.wrap(
+            line, LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [""]
     return "\n".join(lines)

@@ -1,7 +1,9 @@
-"""How often warps execute each instruction of a kernel, by its name in PTX, and the turns of its loops.
+"""How often warps execute each instruction of a kernel, by its name in PTX, and the turns of its
+loops.
 
-`Profile.instructions` has the former. It tells what a kernel does where its memory traffic does not: shuffles, divisions,
-products of tensor cores. `turns` counts how often the loops of a kernel turn as its source has them, before the compiler unrolls.
+`Profile.instructions` has the former. It tells what a kernel does where its memory traffic does
+not: shuffles, divisions, products of tensor cores. `turns` counts how often the loops of a kernel
+turn as its source has them, before the compiler unrolls.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def by_name(program: Program, executed: np.ndarray) -> dict[str, int]:
     if not len(executed):  # a launch that its rehearsal ended counted nothing
         return {}
     names = library.operation_names()
-    for number, count in zip(program.instructions["operation"].tolist(), executed.tolist(), strict=True):
+    for number, count in zip(
+        program.instructions["operation"].tolist(), executed.tolist(), strict=True
+    ):
         if count:
             found[names[number]] += count
     return dict(sorted(found.items()))

@@ -149,7 +149,7 @@ class Profile:
     banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
 
     lines: by source line and array; control: barriers and divergent branches by line; instructions: warps that executed each
-    operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas makes machine code of it; requests: those of the watched warp one by
+    operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
     What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
     rules are known; where they are not, `python -m helpers.tools.counters` says the effect.

@@ -1,4 +1,6 @@
-"""Two elements a thread: y = a x + y with half the blocks, and no more sectors than one element a thread needs."""
+"""Two elements a thread: y = a x + y with half the blocks, and no more sectors than one element a
+thread needs.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +10,46 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
-    Budget, Case, Exercise, FindingHint, Mistake, Outcome, Step, all_of, ceil_div, executed, none_of, per_block, per_output,
-    per_request, right, shuffles, unwritten, warps, whole_numbers, wrong,
-)  # fmt: skip
-from helpers import reference
-
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    whole_numbers,
+    wrong,
+)
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Three widths of a block, two factors, sizes of one element, around a block's share, and ragged ones."""
-    for block, sizes in ((256, (1, 511, 512, 513)), (64, (int(rng.integers(700, 999)),)), (128, (int(rng.integers(1_300, 2_000)),))):
+    """Three widths of a block, two factors, sizes of one element, around a block's share, and
+    ragged ones.
+    """
+    for block, sizes in (
+        (256, (1, 511, 512, 513)),
+        (64, (int(rng.integers(700, 999)),)),
+        (128, (int(rng.integers(1_300, 2_000)),)),
+    ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
                 arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
-                step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a)))
+                step = Step(
+                    (ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
+                )
                 kinds = {"size": n, "block size": block, "factor": a}
-                yield Case(f"n = {n}, a = {a}, blocks of {block}", arrays, ("y",), (step,), kinds, {"a": a, "block": block})
+                yield Case(
+                    f"n = {n}, a = {a}, blocks of {block}",
+                    arrays,
+                    ("y",),
+                    (step,),
+                    kinds,
+                    {"a": a, "block": block},
+                )
 
 
 def axpy(case: Case) -> np.ndarray:
@@ -62,12 +88,23 @@ EXERCISE = Exercise(
     budgets=(
         Budget(
             "sectors",
-            lambda case, one: one.total("sectors", "global", "load") + one.total("sectors", "global", "store"),
-            lambda case: 3 * ceil_div(case.count, 8) + 3,  # as axpy_basic has; the tail may take one sector more of each
-            "Look at the 32 lanes of a warp in one pass of the loop: they should stand on 32 neighbouring elements, not on every "
+            lambda case, one: (
+                one.total("sectors", "global", "load") + one.total("sectors", "global", "store")
+            ),
+            lambda case: (
+                3 * ceil_div(case.count, 8) + 3
+            ),  # as axpy_basic has; the tail may take one sector more of each
+            "Look at the 32 lanes of a warp in one pass of the loop: they should stand on 32 "
+            "neighbouring elements, not on every "
             "second one.",
         ),
-        Budget("loads per element", per_output("global", "load"), 2, "Load x[i] and y[i] once each.", quiet=True),
+        Budget(
+            "loads per element",
+            per_output("global", "load"),
+            2,
+            "Load x[i] and y[i] once each.",
+            quiet=True,
+        ),
         Budget("stores per element", per_output("global", "store"), 1, quiet=True),
         none_of("shared"),
         none_of("global", "atomic", what="atomics"),
@@ -75,13 +112,18 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: 2 * case["block"],
     mistakes=(
-        Mistake("The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out),
         Mistake(
-            "Half of the elements are left out: with half the blocks each thread makes two elements, and the second one of a block "
+            "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
+        ),
+        Mistake(
+            "Half of the elements are left out: with half the blocks each thread makes two "
+            "elements, and the second one of a block "
             "stands blockDim.x behind the first.",
             gives=first_of_two,
         ),
-        Mistake("A factor is written into the kernel: multiply by the argument a.", when=other_factor),
+        Mistake(
+            "A factor is written into the kernel: multiply by the argument a.", when=other_factor
+        ),
         Mistake(
             "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
             when=lambda case, got, want: case.kinds["block size"] != 256,
@@ -89,14 +131,22 @@ EXERCISE = Exercise(
     ),
     findings=(
         FindingHint(
-            "out-of-bounds", "The guard must stop each thread at n, the argument: i < n.", when=lambda found: found.array in ("x", "y")
+            "out-of-bounds",
+            "The guard must stop each thread at n, the argument: i < n.",
+            when=lambda found: found.array in ("x", "y"),
         ),
-        FindingHint("race", "Two threads write the same element: does the index differ for each thread and for each k?"),
+        FindingHint(
+            "race",
+            "Two threads write the same element: does the index differ for each thread and for "
+            "each k?",
+        ),
     ),
     hints=(
         "Write down the index i of lanes 0, 1 and 2 for k = 0. How far apart are they?",
-        "If the first elements of a block's threads are neighbours, where must the second ones stand?",
-        "A block has 2 * blockDim.x elements: the first pass takes the first blockDim.x of them, the second pass the rest.",
+        "If the first elements of a block's threads are neighbours, where must the second ones "
+        "stand?",
+        "A block has 2 * blockDim.x elements: the first pass takes the first blockDim.x of them, "
+        "the second pass the rest.",
     ),
     right=(
         right("a block's two halves"),
@@ -104,16 +154,36 @@ EXERCISE = Exercise(
         right("float2", "right_float2.cu"),
     ),
     wrong=(
-        wrong("n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"),
-        wrong("n written into the kernel, too small", "no thread writes them", ("i < n", "i < 512 && i < n")),
+        wrong(
+            "n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"
+        ),
+        wrong(
+            "n written into the kernel, too small",
+            "no thread writes them",
+            ("i < n", "i < 512 && i < n"),
+        ),
         wrong("a written into the kernel", "argument a", ("a * x[i]", "2.0f * x[i]")),
-        wrong("the block's width written into the kernel", "blockDim.x", ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
-              ("k * blockDim.x", "k * 256")),
+        wrong(
+            "the block's width written into the kernel",
+            "blockDim.x",
+            ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
+            ("k * blockDim.x", "k * 256"),
+        ),
         wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
         wrong("n - 1", "last element", ("i < n", "i < n - 1")),
-        wrong("one element a thread", "half of the elements", ("k < 2", "k < 1"), ("2 * blockIdx.x", "blockIdx.x")),
+        wrong(
+            "one element a thread",
+            "half of the elements",
+            ("k < 2", "k < 1"),
+            ("2 * blockIdx.x", "blockIdx.x"),
+        ),
         wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "continue")),
-        wrong("two threads on one element", "two threads write the same element", ("k * blockDim.x", "k"), status="finding"),
+        wrong(
+            "two threads on one element",
+            "two threads write the same element",
+            ("k * blockDim.x", "k"),
+            status="finding",
+        ),
         wrong("lanes two elements apart, the stub", "sectors", file="stub.cu", status="budget"),
     ),
-)  # fmt: skip
+)

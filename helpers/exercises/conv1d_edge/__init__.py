@@ -25,7 +25,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             N = whole_numbers(rng, n)
             step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
             arrays = {"P": unwritten(n), "N": N, "filter": filter}
-            yield Case(f"n = {n}, filter {name}", arrays, ("P",), (step,), {"size": n, "filter": name})
+            yield Case(
+                f"n = {n}, filter {name}", arrays, ("P",), (step,), {"size": n, "filter": name}
+            )
 
 
 def edge(case: Case, left: str = "edge", right: str = "edge") -> np.ndarray:
@@ -55,8 +57,16 @@ EXERCISE = Exercise(
             3,
             "Each output needs three cells of N: load each of them once.",
         ),
-        Budget("loads of the filter per output", per_output("global", "load", "filter"), 3, quiet=True),
-        Budget("stores per output", per_output("global", "store"), 1, "Store each output once.", quiet=True),
+        Budget(
+            "loads of the filter per output", per_output("global", "load", "filter"), 3, quiet=True
+        ),
+        Budget(
+            "stores per output",
+            per_output("global", "store"),
+            1,
+            "Store each output once.",
+            quiet=True,
+        ),
         none_of("shared", hint="Three cells a thread need no tile."),
         none_of("global", "atomic", what="atomics"),
         shuffles(),
@@ -68,15 +78,18 @@ EXERCISE = Exercise(
             gives=lambda case: edge(case, "constant", "constant"),
         ),
         Mistake(
-            "The left end is right. At the right end cell n still counts as 0, and must count as N[n - 1].",
+            "The left end is right. At the right end cell n still counts as 0, and must count as "
+            "N[n - 1].",
             gives=lambda case: edge(case, "edge", "constant"),
         ),
         Mistake(
-            "The right end is right. At the left end cell -1 still counts as 0, and must count as N[0].",
+            "The right end is right. At the left end cell -1 still counts as 0, and must count "
+            "as N[0].",
             gives=lambda case: edge(case, "constant", "edge"),
         ),
         Mistake(
-            "At each end the second cell is repeated, N[1] and N[n - 2]: the edge cell itself is N[0] and N[n - 1].",
+            "At each end the second cell is repeated, N[1] and N[n - 2]: the edge cell itself is "
+            "N[0] and N[n - 1].",
             gives=repeats_second,
         ),
         Mistake(
@@ -85,16 +98,20 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "The filter is flipped: filter[j] belongs to cell i - 1 + j.",
-            gives=lambda case: conv1d(np.pad(case["N"], 1, mode="edge"), case["filter"][::-1])[1:-1],
+            gives=lambda case: conv1d(np.pad(case["N"], 1, mode="edge"), case["filter"][::-1])[
+                1:-1
+            ],
         ),
         Mistake(
-            "With one filter it is right, with another it is not: read the weights from `filter`, do not write them down.",
+            "With one filter it is right, with another it is not: read the weights from "
+            "`filter`, do not write them down.",
             when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
         ),
     ),
     hints=(
         "Which cell does thread 0 of block 0 read for j = 0? Which one should it read?",
-        "An index below 0 must become 0, and one above n - 1 must become n - 1. Then no test is left to do.",
+        "An index below 0 must become 0, and one above n - 1 must become n - 1. Then no test is "
+        "left to do.",
         "min(max(cell, 0), n - 1) moves an index into the array, without a branch.",
     ),
     right=(
@@ -103,23 +120,50 @@ EXERCISE = Exercise(
         right("the middle first, then both neighbours", "right_unrolled.cu"),
     ),
     wrong=(
-        wrong("only the left end", "at the right end", ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-              ("sum += N", "if (cell < n) sum += N")),
-        wrong("only the right end", "at the left end", ("min(max(i - 1 + j, 0), n - 1)", "min(i - 1 + j, n - 1)"),
-              ("sum += N", "if (cell >= 0) sum += N")),
-        wrong("one end is read outside", "out-of-bounds", ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-              status="finding"),
+        wrong(
+            "only the left end",
+            "at the right end",
+            ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
+            ("sum += N", "if (cell < n) sum += N"),
+        ),
+        wrong(
+            "only the right end",
+            "at the left end",
+            ("min(max(i - 1 + j, 0), n - 1)", "min(i - 1 + j, n - 1)"),
+            ("sum += N", "if (cell >= 0) sum += N"),
+        ),
+        wrong(
+            "one end is read outside",
+            "out-of-bounds",
+            ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
+            status="finding",
+        ),
         wrong("the second cell is repeated", "second cell", file="wrong_reflect.cu"),
         wrong("a ring", "like a ring", ("min(max(i - 1 + j, 0), n - 1)", "(i - 1 + j + n) % n")),
-        wrong("weights written into the kernel", "do not write them down",
-              ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)")),
+        wrong(
+            "weights written into the kernel",
+            "do not write them down",
+            ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)"),
+        ),
         wrong("the filter is flipped", "flipped", ("filter[j]", "filter[2 - j]")),
         wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-        wrong("a NaN is computed", "a nan was computed", ("P[i] = sum", "P[i] = sum / (sum - sum)")),
+        wrong(
+            "a NaN is computed", "a nan was computed", ("P[i] = sum", "P[i] = sum / (sum - sum)")
+        ),
         wrong("the last cell is not written", "never written", ("if (i < n)", "if (i < n - 1)")),
-        wrong("a fourth load", "4 loads of n per output", ("P[i] = sum", "P[i] = sum + 0 * N[n - 1 - i]"), status="budget"),
+        wrong(
+            "a fourth load",
+            "4 loads of n per output",
+            ("P[i] = sum", "P[i] = sum + 0 * N[n - 1 - i]"),
+            status="budget",
+        ),
         wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
         wrong("a loop that never ends", "still running", ("++j) {", "j += 0) {"), status="time"),
-        wrong("it does not compile", "does not compile", ("P[i] = sum;", "P[i] = sum"), status="compile"),
+        wrong(
+            "it does not compile",
+            "does not compile",
+            ("P[i] = sum;", "P[i] = sum"),
+            status="compile",
+        ),
     ),
-)  # fmt: skip
+)

@@ -7,13 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    Budget, Case, Exercise, FindingHint, Mistake, Outcome, Step, all_of, ceil_div, executed, none_of, per_block, per_output,
-    per_request, right, shuffles, unwritten, warps, whole_numbers, wrong,
-)  # fmt: skip
 from helpers import reference
-
-
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    whole_numbers,
+    wrong,
+)
 
 WIDTH, RADIUS, THREADS = 5, 2, 128
 
@@ -22,16 +33,30 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes down to one cell, around a block, and ragged; two symmetric filters."""
     for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1):
         half = whole_numbers(rng, 3)
-        filters = {"drawn": np.concatenate([half, half[1::-1]]), "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32)}
+        filters = {
+            "drawn": np.concatenate([half, half[1::-1]]),
+            "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
+        }
         for name, filter in filters.items():
-            step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
+            step = Step(
+                (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+            )
             arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
-            yield Case(f"n = {n}, filter {name}", arrays, ("P",), (step,), {"size": n, "filter": name}, {"filter": filter})
+            yield Case(
+                f"n = {n}, filter {name}",
+                arrays,
+                ("P",),
+                (step,),
+                {"size": n, "filter": name},
+                {"filter": filter},
+            )
 
 
 def with_weights(*factors: float):
     """A function of a case: what comes out if weight j is multiplied by factors[j]."""
-    return lambda case: reference.conv1d(case["N"], (case["filter"] * np.array(factors)).astype(np.float32))
+    return lambda case: reference.conv1d(
+        case["N"], (case["filter"] * np.array(factors)).astype(np.float32)
+    )
 
 
 EXERCISE = Exercise(
@@ -50,17 +75,27 @@ EXERCISE = Exercise(
             "Load each weight once, and multiply it by the sum of the two cells that share it.",
         ),
         Budget("loads of N per output", per_output("global", "load", "N"), WIDTH, quiet=True),
-        Budget("loads from global memory per output", per_output("global", "load"), WIDTH,
-               "The weights belong in constant memory: `filter` is filled before the launch.", quiet=True),
+        Budget(
+            "loads from global memory per output",
+            per_output("global", "load"),
+            WIDTH,
+            "The weights belong in constant memory: `filter` is filled before the launch.",
+            quiet=True,
+        ),
         Budget("stores per output", per_output("global", "store"), 1, quiet=True),
         none_of("shared", hint="The weights belong in constant memory."),
         none_of("local", what="accesses to local memory"),
         none_of("global", "atomic", what="atomics"),
-        shuffles(hint="A broadcast by shuffles costs more than the constant request that it saves."),
+        shuffles(
+            hint="A broadcast by shuffles costs more than the constant request that it saves."
+        ),
     ),
     most_of_a_block=lambda case: THREADS,
     mistakes=(
-        Mistake("The middle weight is counted twice: it has one cell, all others have two.", gives=with_weights(1, 1, 2, 1, 1)),
+        Mistake(
+            "The middle weight is counted twice: it has one cell, all others have two.",
+            gives=with_weights(1, 1, 2, 1, 1),
+        ),
         Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
         Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),
         Mistake("Only the right cell of each pair is added.", gives=with_weights(0, 0, 1, 1, 1)),
@@ -69,18 +104,27 @@ EXERCISE = Exercise(
             gives=lambda case: reference.conv1d(case["N"], case["filter"][[1, 0, 2, 0, 1]]),
         ),
         Mistake(
-            "With one filter it is right, with another it is not: read the weights from `filter`, do not write them down.",
-            when=lambda case, got, want: case.kinds["filter"] == "drawn" and bool(np.isfinite(got).all()),
+            "With one filter it is right, with another it is not: read the weights from "
+            "`filter`, do not write them down.",
+            when=lambda case, got, want: (
+                case.kinds["filter"] == "drawn" and bool(np.isfinite(got).all())
+            ),
         ),
     ),
     findings=(
-        FindingHint("out-of-bounds", "Cells outside N count as 0: each of the two cells needs its own test.",
-                    when=lambda found: found.array == "N"),
+        FindingHint(
+            "out-of-bounds",
+            "Cells outside N count as 0: each of the two cells needs its own test.",
+            when=lambda found: found.array == "N",
+        ),
     ),
     hints=(
-        "For RADIUS = 2, which two cells are multiplied by filter[0]? Which by filter[1]? Which cell has no partner?",
-        "Add the two cells of a pair first, each only if it lies inside N, then multiply by their weight.",
-        "for j from 0 to RADIUS - 1: left = i - RADIUS + j, right = i + RADIUS - j; the middle cell N[i] stands alone.",
+        "For RADIUS = 2, which two cells are multiplied by filter[0]? Which by filter[1]? Which "
+        "cell has no partner?",
+        "Add the two cells of a pair first, each only if it lies inside N, then multiply by "
+        "their weight.",
+        "for j from 0 to RADIUS - 1: left = i - RADIUS + j, right = i + RADIUS - j; the middle "
+        "cell N[i] stands alone.",
     ),
     right=(
         right("pairs, then the middle"),
@@ -89,14 +133,36 @@ EXERCISE = Exercise(
     ),
     wrong=(
         wrong("the stub", "constant requests per warp", file="stub.cu", status="budget"),
-        wrong("the middle twice", "counted twice", ("N[i] * filter[RADIUS]", "2 * N[i] * filter[RADIUS]")),
+        wrong(
+            "the middle twice",
+            "counted twice",
+            ("N[i] * filter[RADIUS]", "2 * N[i] * filter[RADIUS]"),
+        ),
         wrong("no middle", "left out", ("N[i] * filter[RADIUS]", "0")),
         wrong("only the left cells", "only the left", (" + (right < n ? N[right] : 0.0f)", "")),
-        wrong("weights written down, with a dummy constant read", "do not write them down", file="wrong_weights.cu"),
-        wrong("weights exchanged", "each other's weights", ("pair * filter[j]", "pair * filter[RADIUS - 1 - j]")),
-        wrong("no test at the right end", "needs its own test", ("right < n ? N[right] : 0.0f", "N[right]"), status="finding"),
-        wrong("weights passed by shuffles", "shuffles per output", file="wrong_shuffles.cu", status="budget"),
+        wrong(
+            "weights written down, with a dummy constant read",
+            "do not write them down",
+            file="wrong_weights.cu",
+        ),
+        wrong(
+            "weights exchanged",
+            "each other's weights",
+            ("pair * filter[j]", "pair * filter[RADIUS - 1 - j]"),
+        ),
+        wrong(
+            "no test at the right end",
+            "needs its own test",
+            ("right < n ? N[right] : 0.0f", "N[right]"),
+            status="finding",
+        ),
+        wrong(
+            "weights passed by shuffles",
+            "shuffles per output",
+            file="wrong_shuffles.cu",
+            status="budget",
+        ),
         wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
         wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
     ),
-)  # fmt: skip
+)
