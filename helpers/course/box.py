@@ -35,7 +35,10 @@ from helpers.course import confine
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
 KINDS = ("kernel", "python")
-FIRST_UID, UIDS = 61_000, 4_000  # whom a grader that is root becomes: nobody's, and another one for each bench
+FIRST_UID, UIDS = (
+    61_000,
+    4_000,
+)  # whom a grader that is root becomes: nobody's, and another one for each bench
 
 # What a job needs of this repository. No solution, no reference and no expected output is among it.
 _FILES = {
@@ -88,9 +91,13 @@ class Bench:
 
     _count = itertools.count()
 
-    def __init__(self, kind: str, level: str, limits: Limits | None = None, cache: Path | None = None):
+    def __init__(
+        self, kind: str, level: str, limits: Limits | None = None, cache: Path | None = None
+    ):
         if kind not in KINDS or level not in LEVELS:
-            raise ValueError(f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, {level!r}")
+            raise ValueError(
+                f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, {level!r}"
+            )
         self.kind, self.level, self.limits = kind, level, limits or Limits()
         self._cache = cache
         self._process: subprocess.Popen | None = None
@@ -136,7 +143,13 @@ class Bench:
 
     def _limits_of_a_job(self, most: int) -> dict[str, int]:
         limits = self.limits
-        own = {"as": limits.address, "cpu": limits.cpu_s, "fsize": max(limits.file, most), "nofile": limits.files, "memlock": 0}
+        own = {
+            "as": limits.address,
+            "cpu": limits.cpu_s,
+            "fsize": max(limits.file, most),
+            "nofile": limits.files,
+            "memlock": 0,
+        }
         processes = limits.processes
         if self.level != "bubblewrap" and os.geteuid() != 0:
             processes += _tasks_of_this_user()  # the limit counts what else this user runs
@@ -155,11 +168,19 @@ class Bench:
                 return "time", f"still running after {self.limits.wall_s:g} s, and stopped", peak
             peak = max(peak, _resident(self._process.pid))
             if peak > self.limits.memory:
-                return "memory", f"more than {self.limits.memory >> 20:,} MiB of memory, and stopped", peak
+                return (
+                    "memory",
+                    f"more than {self.limits.memory >> 20:,} MiB of memory, and stopped",
+                    peak,
+                )
             if self._scratch is not None and now - looked > 0.2:
                 looked = now
                 if _bytes_in(Path(self._scratch.name)) > self.limits.scratch:
-                    return "memory", f"more than {self.limits.scratch >> 20:,} MiB of files, and stopped", peak
+                    return (
+                        "memory",
+                        f"more than {self.limits.scratch >> 20:,} MiB of files, and stopped",
+                        peak,
+                    )
             pause = min(pause * 1.5, 0.05)
 
     def _end_of_job(self) -> tuple[str, str]:
@@ -177,7 +198,11 @@ class Bench:
         code = os.WEXITSTATUS(status)
         if code == 77:
             return "memory", "more memory than allowed, and stopped"
-        return ("done", "") if code == 0 else ("crash", f"ended with status {code} before it had answered")
+        return (
+            ("done", "")
+            if code == 0
+            else ("crash", f"ended with status {code} before it had answered")
+        )
 
     # ---- the process ----
 
@@ -190,7 +215,12 @@ class Bench:
                 stdin=there,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+                env={
+                    "PATH": "/usr/bin:/bin",
+                    "LC_ALL": "C",
+                    "OPENBLAS_NUM_THREADS": "1",
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
                 cwd="/",
                 pass_fds=fds,
                 start_new_session=True,
@@ -206,7 +236,9 @@ class Bench:
         here.settimeout(60)
         try:
             here.sendall(json.dumps(place).encode())
-            answer = json.loads(here.recv(1 << 16) or b'{"ready": false, "problem": "it ended at once"}')
+            answer = json.loads(
+                here.recv(1 << 16) or b'{"ready": false, "problem": "it ended at once"}'
+            )
         except (OSError, ValueError) as error:
             answer = {"ready": False, "problem": str(error)}
         here.settimeout(None)
@@ -225,17 +257,39 @@ class Bench:
         if boxed:
             home, scratch = "/halo", "/scratch"
         else:
-            self._scratch = tempfile.TemporaryDirectory(prefix="halo-box-", ignore_cleanup_errors=True)
+            self._scratch = tempfile.TemporaryDirectory(
+                prefix="halo-box-", ignore_cleanup_errors=True
+            )
             home, scratch = str(ROOT), self._scratch.name
             if os.geteuid() == 0:
                 os.chown(scratch, self._uid, self._uid)
         python = [os.path.realpath(sys.executable), "-I", "-S", f"{home}/helpers/course/inside.py"]
-        system = [path for path in ("/usr", "/lib", "/lib64", "/bin", "/etc/alternatives", "/etc/ld.so.cache") if os.path.exists(path)]
-        prefixes = [path for path in dict.fromkeys((sys.base_prefix, sys.base_exec_prefix)) if not path.startswith("/usr/")]
+        system = [
+            path
+            for path in ("/usr", "/lib", "/lib64", "/bin", "/etc/alternatives", "/etc/ld.so.cache")
+            if os.path.exists(path)
+        ]
+        prefixes = [
+            path
+            for path in dict.fromkeys((sys.base_prefix, sys.base_exec_prefix))
+            if not path.startswith("/usr/")
+        ]
         own = [f"{home}/{name}" for name in _FILES[self.kind]]
-        standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), f"{sysconfig.get_path('stdlib')}/lib-dynload"]
+        standard = [
+            sysconfig.get_path("stdlib"),
+            sysconfig.get_path("platstdlib"),
+            f"{sysconfig.get_path('stdlib')}/lib-dynload",
+        ]
         seen = "/halo/cache" if boxed else cache
-        devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/proc/cpuinfo", "/proc/meminfo", "/proc/self"]
+        devices = [
+            "/dev/null",
+            "/dev/zero",
+            "/dev/urandom",
+            "/dev/random",
+            "/proc/cpuinfo",
+            "/proc/meminfo",
+            "/proc/self",
+        ]
         place = {
             "kind": self.kind,
             "uid": self._uid,
@@ -243,7 +297,15 @@ class Bench:
             "cache": seen,
             "scratch": scratch,
             "landlock": self.level == "landlock" or (boxed and confine.landlock_version() > 0),
-            "read": [*system, *prefixes, *own, *modules, *([seen] if seen else []), *devices, scratch],
+            "read": [
+                *system,
+                *prefixes,
+                *own,
+                *modules,
+                *([seen] if seen else []),
+                *devices,
+                scratch,
+            ],
             "alone": boxed or (self.level == "landlock" and os.geteuid() == 0),
         }
         if not boxed:
@@ -252,16 +314,33 @@ class Bench:
         if bwrap is None:
             raise NoBox("bubblewrap is not installed")
         arguments = self._namespaces()
-        bound = {path: path for path in [*system, *prefixes, *modules]} | {str(ROOT / n): f"/halo/{n}" for n in _FILES[self.kind]}
+        bound = {path: path for path in [*system, *prefixes, *modules]} | {
+            str(ROOT / n): f"/halo/{n}" for n in _FILES[self.kind]
+        }
         folders = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
         for folder in sorted(map(str, folders)):
             if folder not in system:  # bwrap itself would make them readable by root only
                 arguments += ["--perms", "0755", "--dir", folder]
         for path, to in bound.items():
-            arguments += ["--symlink", os.readlink(path), to] if os.path.islink(path) else ["--ro-bind", path, to]
+            arguments += (
+                ["--symlink", os.readlink(path), to]
+                if os.path.islink(path)
+                else ["--ro-bind", path, to]
+            )
         arguments += ["--ro-bind", cache, seen] if cache else []
         arguments += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-        arguments += ["--perms", "1777", "--size", str(self.limits.scratch), "--tmpfs", scratch, "--remount-ro", "/", "--chdir", "/"]
+        arguments += [
+            "--perms",
+            "1777",
+            "--size",
+            str(self.limits.scratch),
+            "--tmpfs",
+            scratch,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            "/",
+        ]
         # By a file: a command line can be read by every process of the box.
         fd = os.memfd_create("arguments")
         os.write(fd, b"\0".join(one.encode() for one in arguments) + b"\0")
@@ -270,9 +349,17 @@ class Bench:
         return [bwrap, "--args", str(fd), "--", *python], [fd], place
 
     def _namespaces(self) -> list[str]:
-        arguments = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        arguments = [
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        ]
         arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        if os.geteuid() == 0:  # the server in the box then becomes another user, before it reads anything
+        if (
+            os.geteuid() == 0
+        ):  # the server in the box then becomes another user, before it reads anything
             return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [*arguments, "--unshare-user"]
 
@@ -334,7 +421,9 @@ def machine_folder(to: Path) -> Path:
 def _module_folders() -> list[str]:
     """The folders of installed packages that this Python imports from."""
     found = [os.path.realpath(path) for path in sys.path if path and os.path.isdir(path)]
-    return [path for path in dict.fromkeys(found) if path.endswith(("site-packages", "dist-packages"))]
+    return [
+        path for path in dict.fromkeys(found) if path.endswith(("site-packages", "dist-packages"))
+    ]
 
 
 @contextlib.contextmanager
@@ -408,7 +497,10 @@ def _processes_of(uid: int) -> list[int]:
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/status", encoding="utf-8") as file:
+            with (
+                contextlib.suppress(OSError, ValueError, IndexError),
+                open(f"/proc/{name}/status", encoding="utf-8") as file,
+            ):
                 uids = next(line for line in file if line.startswith("Uid:")).split()[1:]
                 if str(uid) in uids:
                     found.append(int(name))

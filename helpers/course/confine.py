@@ -27,7 +27,9 @@ class CannotConfine(OSError):
 def _prctl(*values: int) -> None:
     arguments = [ctypes.c_ulong(v) for v in values] + [ctypes.c_ulong(0)] * (5 - len(values))
     if _libc.prctl(*arguments) != 0:
-        raise CannotConfine(ctypes.get_errno(), f"prctl({values[0]}): {os.strerror(ctypes.get_errno())}")
+        raise CannotConfine(
+            ctypes.get_errno(), f"prctl({values[0]}): {os.strerror(ctypes.get_errno())}"
+        )
 
 
 def no_new_rights() -> None:
@@ -63,7 +65,9 @@ def limit(limits: Mapping[str, int]) -> None:
         _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
             most = min(most, hard)
-        last = most + 1 if name == "cpu" and hard == resource.RLIM_INFINITY else most  # the first second too much is a signal
+        last = (
+            most + 1 if name == "cpu" and hard == resource.RLIM_INFINITY else most
+        )  # the first second too much is a signal
         resource.setrlimit(kind, (most, last))
 
 
@@ -91,7 +95,9 @@ def landlock(read: Iterable[str], write: Iterable[str]) -> None:
     if version < 1:
         raise CannotConfine(errno.ENOSYS, "this Linux kernel has no Landlock (5.13 or newer has)")
     every = _ALL_BY_VERSION.get(version, (1 << 16) - 1)
-    attributes = struct.pack("<QQQ", every, _NET_ALL if version >= 4 else 0, _SCOPE_ALL if version >= 6 else 0)
+    attributes = struct.pack(
+        "<QQQ", every, _NET_ALL if version >= 4 else 0, _SCOPE_ALL if version >= 6 else 0
+    )
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0)
     if ruleset < 0:
@@ -156,11 +162,16 @@ def seccomp() -> None:
     try:
         column, audit = _MACHINES[platform.machine()]
     except KeyError:
-        raise CannotConfine(errno.ENOSYS, f"no table of system calls for {platform.machine()}") from None
+        raise CannotConfine(
+            errno.ENOSYS, f"no table of system calls for {platform.machine()}"
+        ) from None
     program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     # The other numbering of x86_64 (x32) would go round the table.
     program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL)]
-    program += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]  # the C library then uses clone
+    program += [
+        (_EQUAL, 0, 1, _CLONE3),
+        (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
+    ]  # the C library then uses clone
     for numbers in _REFUSED.values():
         program += [(_EQUAL, 0, 1, numbers[column]), (_RETURN, 0, 0, _ERROR | errno.EPERM)]
     program += [(_EQUAL, 0, 3, _CLONE[column]), (_LOAD, 0, 0, 16), (_ANY_OF, 0, 1, _NEW_NAMESPACES)]

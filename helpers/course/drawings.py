@@ -30,9 +30,16 @@ def shares(counts: Mapping[str, int], width: int = 180) -> str:
         w = width * count / total
         if count:
             colour = _GREYS.get(status, _BAD)
-            parts.append(f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" fill="{colour}"><title>{count} {status}</title></rect>')
+            parts.append(
+                f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" fill="{colour}"><title>{count} {status}</title></rect>'
+            )
         x += w
-    return _svg(width, 16, parts, ", ".join(f"{count} {status}" for status, count in counts.items() if count))
+    return _svg(
+        width,
+        16,
+        parts,
+        ", ".join(f"{count} {status}" for status, count in counts.items() if count),
+    )
 
 
 def gauge(amount: float, limit: float, width: int = 160) -> str:
@@ -71,7 +78,12 @@ def histogram(values: Sequence[float], most: float, what: str, of: str, bins: in
     return _svg(WIDTH, height + 16, parts, f"{of} by {what}")
 
 
-def distribution(dots: Sequence[tuple[float, str, str]], ladder: Sequence[tuple[float, str]], unit: str, mine: str = "") -> str:
+def distribution(
+    dots: Sequence[tuple[float, str, str]],
+    ladder: Sequence[tuple[float, str]],
+    unit: str,
+    mine: str = "",
+) -> str:
     """Every kernel as a dot on a line of costs, the course's own as labelled lines; `mine` is drawn larger."""
     values = [d[0] for d in dots] + [c for c, _ in ladder]
     low, high = min(values), max(values)
@@ -91,9 +103,13 @@ def distribution(dots: Sequence[tuple[float, str, str]], ladder: Sequence[tuple[
     parts, stacks = [], {}
     for row, (x, words) in enumerate(rungs):
         y = 12 + 14 * row
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 8}" y2="{{bottom}}" stroke="#888" stroke-dasharray="3 3"/>')
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 8}" y2="{{bottom}}" stroke="#888" stroke-dasharray="3 3"/>'
+        )
         end = x > WIDTH / 2
-        parts.append(_text(x - 5 if end else x + 5, y, words[:90], "end" if end else "start", "#555"))
+        parts.append(
+            _text(x - 5 if end else x + 5, y, words[:90], "end" if end else "start", "#555")
+        )
     highest = 0
     for value, status, student in sorted(dots):
         x = place(value)
@@ -114,11 +130,21 @@ def distribution(dots: Sequence[tuple[float, str, str]], ladder: Sequence[tuple[
         edge = ' stroke="#000" stroke-width="2"' if own else ""
         tip = html.escape(f"{student}: {value:.3g}")
         y = bottom - 6 - 7 * min(level, 12)
-        parts.append(f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"{edge}><title>{tip}</title></circle>')
+        parts.append(
+            f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"{edge}><title>{tip}</title></circle>'
+        )
     parts.append(f'<line x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
     for value in _ticks(low, high, logarithmic):
         parts.append(_text(place(value), bottom + 15, f"{value:.3g}", "middle"))
-    parts.append(_text(right, bottom + 30, unit + (", a logarithmic axis" if logarithmic else ""), "end", "#555"))
+    parts.append(
+        _text(
+            right,
+            bottom + 30,
+            unit + (", a logarithmic axis" if logarithmic else ""),
+            "end",
+            "#555",
+        )
+    )
     drawn = [part.replace("{bottom}", f"{bottom}") for part in parts]
     return _svg(WIDTH, bottom + 36, drawn, f"{len(dots)} kernels by {unit}")
 
@@ -143,7 +169,9 @@ def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
     return [low + (high - low) * k / 4 for k in range(5)]
 
 
-def pairs(rows: Sequence[tuple[str, float, float | None]], first: str, second: str, unit: str) -> str:
+def pairs(
+    rows: Sequence[tuple[str, float, float | None]], first: str, second: str, unit: str
+) -> str:
     """Two values of each row, as an open and a filled dot on one logarithmic line of its own."""
     values = [v for _, a, b in rows for v in (a, b) if v]
     low, high = min(values) / 1.2, max(values) * 1.2
@@ -158,7 +186,9 @@ def pairs(rows: Sequence[tuple[str, float, float | None]], first: str, second: s
         parts.append(_text(left - 10, y + 4, label[:46], "end"))
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#eee"/>')
         if again:
-            parts.append(f'<circle cx="{place(again):.1f}" cy="{y}" r="5" fill="#333"><title>{again:.4g} {unit}</title></circle>')
+            parts.append(
+                f'<circle cx="{place(again):.1f}" cy="{y}" r="5" fill="#333"><title>{again:.4g} {unit}</title></circle>'
+            )
         parts.append(
             f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
         )
@@ -167,6 +197,11 @@ def pairs(rows: Sequence[tuple[str, float, float | None]], first: str, second: s
         value = low * (high / low) ** (k / 4)
         parts.append(_text(place(value), bottom + 10, f"{value:.3g}", "middle"))
     parts.append(_text(right, bottom + 24, f"{unit}, a logarithmic axis", "end", "#555"))
-    parts.append(f'<circle cx="{left + 6}" cy="12" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"/>' + _text(left + 16, 16, first))
-    parts.append(f'<circle cx="{left + 106}" cy="12" r="5" fill="#333"/>' + _text(left + 116, 16, second))
+    parts.append(
+        f'<circle cx="{left + 6}" cy="12" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"/>'
+        + _text(left + 16, 16, first)
+    )
+    parts.append(
+        f'<circle cx="{left + 106}" cy="12" r="5" fill="#333"/>' + _text(left + 116, 16, second)
+    )
     return _svg(WIDTH, bottom + 30, parts, f"{first} beside {second}")

@@ -25,7 +25,9 @@ def csv(folder: Path) -> str:
     table.writerow(COLUMNS)
     for result in grades.results(folder):
         row = {**result, "message": " ".join(result["messages"])[:500]}
-        row["figures"] = "; ".join(p for claim in result.get("figures", []) for p in claim["problems"])[:500]
+        row["figures"] = "; ".join(
+            p for claim in result.get("figures", []) for p in claim["problems"]
+        )[:500]
         table.writerow([_cell(row.get(column)) for column in COLUMNS])
     return out.getvalue()
 
@@ -50,7 +52,9 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Results in the form that Gradescope documents: a test for each exercise."""
     tests = []
     for result in results:
-        text = "\n".join([*result["messages"], *([f"Hint: {result['hint']}"] if result.get("hint") else [])])
+        text = "\n".join(
+            [*result["messages"], *([f"Hint: {result['hint']}"] if result.get("hint") else [])]
+        )
         graded = result["status"] != "not_graded"
         tests.append(
             {
@@ -58,10 +62,16 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "max_score": float(result["maximum"]),
                 "status": "passed" if result["status"] == "pass" else "failed",
                 "name": f"{result['lab'][:2]} {result['exercise']}",
-                "output": text[:20_000] if graded else f"This exercise could not be graded: {text[:2_000]}",
+                "output": text[:20_000]
+                if graded
+                else f"This exercise could not be graded: {text[:2_000]}",
                 "output_format": "text",
                 "visibility": "visible",
-                "extra_data": {"status": result["status"], "counters": result["counters"], "box": result["box"]},
+                "extra_data": {
+                    "status": result["status"],
+                    "counters": result["counters"],
+                    "box": result["box"],
+                },
             }
         )
     return {
@@ -82,10 +92,14 @@ def nbgrader(folder: Path, database: str) -> int:
     try:
         from nbgrader.api import Gradebook, MissingEntry
     except ImportError:
-        raise grades.GradesError('nbgrader is not installed: pip install -e ".[nbgrader]"') from None
+        raise grades.GradesError(
+            'nbgrader is not installed: pip install -e ".[nbgrader]"'
+        ) from None
     address = database if "://" in database else f"sqlite:///{Path(database).absolute()}"
     if "://" not in database and not Path(database).exists():
-        raise grades.GradesError(f"there is no gradebook {database}: run nbgrader generate_assignment and autograde first")
+        raise grades.GradesError(
+            f"there is no gradebook {database}: run nbgrader generate_assignment and autograde first"
+        )
     written = 0
     with Gradebook(address) as book:
         for result in grades.results(folder):
@@ -93,15 +107,25 @@ def nbgrader(folder: Path, database: str) -> int:
                 continue
             lab, name = result["lab"], result["exercise"]
             try:
-                grade = book.find_grade(name, result.get("notebook_name") or lab, lab, result["student"])
+                grade = book.find_grade(
+                    name, result.get("notebook_name") or lab, lab, result["student"]
+                )
             except MissingEntry:
                 raise grades.GradesError(
                     f"the gradebook has no cell {name!r} of {result['student']} in {lab}: run nbgrader generate_assignment {lab} "
                     f"and nbgrader autograde {lab} first"
                 ) from None
-            grade.auto_score, grade.manual_score, grade.needs_manual_grade = None, float(result["points"]), False
-            comment = book.find_comment(name, result.get("notebook_name") or lab, lab, result["student"])
-            comment.manual_comment = "\n".join([*result["messages"], *([result["hint"]] if result.get("hint") else [])])[:10_000]
+            grade.auto_score, grade.manual_score, grade.needs_manual_grade = (
+                None,
+                float(result["points"]),
+                False,
+            )
+            comment = book.find_comment(
+                name, result.get("notebook_name") or lab, lab, result["student"]
+            )
+            comment.manual_comment = "\n".join(
+                [*result["messages"], *([result["hint"]] if result.get("hint") else [])]
+            )[:10_000]
             written += 1
         book.db.commit()
     return written

@@ -34,7 +34,9 @@ def claimed(path: Path) -> dict[str, Any]:
         raise ClaimError(f"{path.name} cannot be read ({error.strerror})") from None
     text = _text(data, results.PNG_KEY)
     if text is None:
-        raise ClaimError(f"{path.name} holds no record: figures are saved by results.save_figure(fig, name, record)")
+        raise ClaimError(
+            f"{path.name} holds no record: figures are saved by results.save_figure(fig, name, record)"
+        )
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -97,17 +99,24 @@ def check(record: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]]) ->
         "name": str(record.get("name", ""))[:100],
         "lab": str(record.get("lab", ""))[:100],
         "created": str(record.get("created", ""))[:40],
-        "device": str((record.get("device") or {}).get("name", ""))[:100] if isinstance(record.get("device"), dict) else "",
+        "device": str((record.get("device") or {}).get("name", ""))[:100]
+        if isinstance(record.get("device"), dict)
+        else "",
         "rows": rows,
         "problems": problems[:50],
     }
 
 
-def _row(one: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]], problems: list[str]) -> dict[str, Any]:
+def _row(
+    one: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]], problems: list[str]
+) -> dict[str, Any]:
     series = str(one.get("series", ""))[:100]
     parameters = one.get("parameters") if isinstance(one.get("parameters"), dict) else {}
     timing = one.get("timing") if isinstance(one.get("timing"), dict) else None
-    row: dict[str, Any] = {"series": series, "parameters": {str(k)[:60]: v for k, v in list(parameters.items())[:30] if _plain(v)}}
+    row: dict[str, Any] = {
+        "series": series,
+        "parameters": {str(k)[:60]: v for k, v in list(parameters.items())[:30] if _plain(v)},
+    }
     row["claimed_ms"] = _timing(series, timing, problems) if timing else None
     again = totals.get(series)
     if again is not None:
@@ -116,18 +125,28 @@ def _row(one: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]], proble
             if name in again and isinstance(value, int | float):
                 row["counters"][name] = [value, again[name]]
                 if value != again[name]:
-                    problems.append(f"{series}: the figure claims {value:,} {name}, counted again it is {again[name]:,}")
+                    problems.append(
+                        f"{series}: the figure claims {value:,} {name}, counted again it is {again[name]:,}"
+                    )
     return row
 
 
 def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return (
+        value is None
+        or isinstance(value, str | bool | int)
+        or (isinstance(value, float) and math.isfinite(value))
+    )
 
 
 def _timing(series: str, timing: Mapping[str, Any], problems: list[str]) -> float | None:
     """The median that a claim's samples have; what the claim says otherwise is a problem."""
     samples = timing.get("samples")
-    good = isinstance(samples, list) and samples and all(isinstance(s, int | float) and 0 < s < 1e9 for s in samples)
+    good = (
+        isinstance(samples, list)
+        and samples
+        and all(isinstance(s, int | float) and 0 < s < 1e9 for s in samples)
+    )
     if not good:
         problems.append(f"{series}: the times are no list of positive numbers")
         return None
@@ -135,9 +154,13 @@ def _timing(series: str, timing: Mapping[str, Any], problems: list[str]) -> floa
     found = float(median(samples))
     said = timing.get("median")
     if isinstance(said, int | float) and not math.isclose(said, found, rel_tol=1e-6):
-        problems.append(f"{series}: the claim's median is {said:g} ms, its samples have {found:g} ms")
+        problems.append(
+            f"{series}: the claim's median is {said:g} ms, its samples have {found:g} ms"
+        )
     if len(samples) > 4 and len(set(samples)) == 1:
-        problems.append(f"{series}: all {len(samples)} samples are equal, which no measurement gives")
+        problems.append(
+            f"{series}: all {len(samples)} samples are equal, which no measurement gives"
+        )
     return found
 
 
@@ -153,7 +176,9 @@ def _sources(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _beside_ours(record: Mapping[str, Any], rows: list[dict[str, Any]], problems: list[str]) -> None:
+def _beside_ours(
+    record: Mapping[str, Any], rows: list[dict[str, Any]], problems: list[str]
+) -> None:
     """Put the course's own recorded times beside those claimed, where series and parameters are the same."""
     ours = _ours(record)
     known = {_key(one): one["timing"]["median"] for one in ours if one.get("timing")}

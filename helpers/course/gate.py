@@ -25,13 +25,17 @@ class Refused(Exception):
 def check(text: str, what: str = "the cell") -> None:
     """Raise Refused for a text that is too long, is no text, or includes other files than CUDA's headers."""
     if len(text.encode(errors="replace")) > MOST_BYTES:
-        raise Refused(f"{what} has {len(text):,} characters; at most {MOST_BYTES:,} bytes are graded")
+        raise Refused(
+            f"{what} has {len(text):,} characters; at most {MOST_BYTES:,} bytes are graded"
+        )
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
         raise Refused(f"{what} has {len(lines):,} lines; at most {MOST_LINES:,} are graded")
     longest = max(range(len(lines)), key=lambda k: len(lines[k]))
     if len(lines[longest]) > MOST_COLUMNS:
-        raise Refused(f"line {longest + 1} has {len(lines[longest]):,} characters; at most {MOST_COLUMNS:,} are graded")
+        raise Refused(
+            f"line {longest + 1} has {len(lines[longest]):,} characters; at most {MOST_COLUMNS:,} are graded"
+        )
     if any(ord(c) < 32 and c not in "\n\r\t\f\v" for c in text):
         raise Refused(f"{what} holds control characters; a text is graded")
 
@@ -51,7 +55,9 @@ def _check_header(operand: str, words: str) -> None:
     named = _HEADER.match(operand)
     name = (named[1] or named[2]) if named else None
     if name is None or name.startswith(("/", "~")) or ".." in name.split("/"):
-        raise Refused(f"{words.strip()[:80]}: include CUDA's headers only, by name, as in #include <cuda_fp16.h>")
+        raise Refused(
+            f"{words.strip()[:80]}: include CUDA's headers only, by name, as in #include <cuda_fp16.h>"
+        )
 
 
 def _without_comments(text: str) -> str:

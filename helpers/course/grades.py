@@ -34,12 +34,22 @@ class GradesError(ValueError):
 def grader_version() -> str:
     """16 hexadecimal digits over all that a verdict depends on in this repository."""
     digest = hashlib.sha256()
-    parts = ("exercises", "simulator", "problems", "course", "kernel_cells.py", "reference.py", "checking.py")
+    parts = (
+        "exercises",
+        "simulator",
+        "problems",
+        "course",
+        "kernel_cells.py",
+        "reference.py",
+        "checking.py",
+    )
     for part in parts:
         place = _HELPERS / part
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             if path.suffix in (".py", ".cu", ".cuh", ".cpp", ".h") and path.is_file():
-                digest.update(str(path.relative_to(_HELPERS)).encode() + b"\0" + path.read_bytes() + b"\0")
+                digest.update(
+                    str(path.relative_to(_HELPERS)).encode() + b"\0" + path.read_bytes() + b"\0"
+                )
     return digest.hexdigest()[:16]
 
 
@@ -60,12 +70,16 @@ def seed_of(folder: Path, given: int | None = None) -> int:
     if path.exists():
         kept = int(path.read_text(encoding="ascii"))
         if given is not None and given != kept:
-            raise GradesError(f"{folder} was graded with another seed; give another folder by --to, or leave --seed out")
+            raise GradesError(
+                f"{folder} was graded with another seed; give another folder by --to, or leave --seed out"
+            )
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     seed = secrets.randbits(48) if given is None else given
     part = folder / f".seed.{os.getpid()}"
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+    with os.fdopen(
+        os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+    ) as file:
         file.write(str(seed))
     try:
         os.link(part, path)  # of two graders that begin together one is first
@@ -84,7 +98,9 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
         part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise GradesError(f"{path} cannot be written ({error.strerror}); give a folder that can be by --to") from None
+        raise GradesError(
+            f"{path} cannot be written ({error.strerror}); give a folder that can be by --to"
+        ) from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -95,16 +111,25 @@ def load(path: Path) -> dict[str, Any] | None:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    whole = isinstance(result, dict) and result.get("schema") == SCHEMA and result.get("status") in STATUSES
+    whole = (
+        isinstance(result, dict)
+        and result.get("schema") == SCHEMA
+        and result.get("status") in STATUSES
+    )
     return result if whole else None
 
 
 def results(folder: Path) -> Iterator[dict[str, Any]]:
     """All results of a folder of grades, by student, lab and exercise. Raises GradesError where there is none."""
     if not (folder / "run.json").exists():
-        raise GradesError(f"{folder} holds no grades: run `python -m helpers.course grade submitted/ --to {folder}` first")
+        raise GradesError(
+            f"{folder} holds no grades: run `python -m helpers.course grade submitted/ --to {folder}` first"
+        )
     for path in sorted(folder.glob("*/*/*.json")):
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts) and (found := load(path)) is not None:
+        if (
+            not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and (found := load(path)) is not None
+        ):
             yield found
 
 

@@ -40,7 +40,24 @@ cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
 """
 _PACKAGES = ("numpy", "platformdirs", "pooch", "tqdm", "matplotlib", "pillow")
 _FOLDERS = ("helpers", "kernels", "data")
-_KEPT = (".py", ".cu", ".cuh", ".cpp", ".h", ".hpp", ".json", ".csv", ".npz", ".npy", ".gz", ".md", ".txt", ".bin", ".idx", ".png")
+_KEPT = (
+    ".py",
+    ".cu",
+    ".cuh",
+    ".cpp",
+    ".h",
+    ".hpp",
+    ".json",
+    ".csv",
+    ".npz",
+    ".npy",
+    ".gz",
+    ".md",
+    ".txt",
+    ".bin",
+    ".idx",
+    ".png",
+)
 
 
 def write(lab: str, to: Path) -> int:
@@ -49,8 +66,17 @@ def write(lab: str, to: Path) -> int:
     if not places:
         raise ReleaseError(f"lab {lab} has no exercise to grade")
     name = places[0].lab
-    files = {path: path.relative_to(ROOT).as_posix() for part in _FOLDERS for path in sorted((ROOT / part).rglob("*")) if _is_kept(path)}
-    files |= {ROOT / one: one for one in ("pyproject.toml", "README.md", "LICENSE") if (ROOT / one).exists()}
+    files = {
+        path: path.relative_to(ROOT).as_posix()
+        for part in _FOLDERS
+        for path in sorted((ROOT / part).rglob("*"))
+        if _is_kept(path)
+    }
+    files |= {
+        ROOT / one: one
+        for one in ("pyproject.toml", "README.md", "LICENSE")
+        if (ROOT / one).exists()
+    }
     files[submissions.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
         for script, text in (("setup.sh", _SETUP), ("run_autograder", _RUN.replace("@LAB@", name))):
@@ -67,7 +93,11 @@ def requirements() -> list[str]:
     """What grading needs of the packages in pyproject.toml: neither Jupyter nor tuners."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         every = tomllib.load(file)["project"]["dependencies"]
-    return [one for one in every if re.match(r"[\w-]+", one)[0] in _PACKAGES or one.startswith("nvidia-")]
+    return [
+        one
+        for one in every
+        if re.match(r"[\w-]+", one)[0] in _PACKAGES or one.startswith("nvidia-")
+    ]
 
 
 def _is_kept(path: Path) -> bool:

@@ -18,7 +18,10 @@ def main(lab: str, submission: Path, results: Path) -> int:
         made = _graded(lab, submission)
     except (box.NoBox, grades.GradesError, submissions.SubmissionError) as error:
         # No score: Gradescope then says that the autograder failed, and nobody loses points.
-        results.write_text(json.dumps({"output": f"This submission could not be graded: {error}"}) + "\n", encoding="utf-8")
+        results.write_text(
+            json.dumps({"output": f"This submission could not be graded: {error}"}) + "\n",
+            encoding="utf-8",
+        )
         return 1
     results.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return 0
@@ -34,7 +37,12 @@ def _graded(lab: str, submission: Path) -> dict:
         answers = list(submissions.answers(Path(name) / "submitted", submissions.places()))
         try:
             to = Path(name) / "grades"
-            grading.grade(answers, to, grading.Plan(secrets.randbits(48), box.find_level("python")), ladders=False)
+            grading.grade(
+                answers,
+                to,
+                grading.Plan(secrets.randbits(48), box.find_level("python")),
+                ladders=False,
+            )
             return export.gradescope_results(list(grades.results(to)))
         finally:
             grading.close()

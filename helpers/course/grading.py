@@ -58,17 +58,29 @@ class Task:
 
 
 def grade(
-    answers: Sequence[Answer], to: Path, plan: Plan, progress: Progress | None = None, ladders: bool = True
+    answers: Sequence[Answer],
+    to: Path,
+    plan: Plan,
+    progress: Progress | None = None,
+    ladders: bool = True,
 ) -> dict[str, int]:
     """Grade answers, and write a result for each; how many have which status. ladders: cost the course's own kernels, too."""
     began = time.monotonic()
     tasks, by_key = _tasks(answers, plan)
     store = to / ".results"
-    known = {task.key: found for task in tasks if (found := grades.load(store / f"{task.key}.json")) is not None}
+    known = {
+        task.key: found
+        for task in tasks
+        if (found := grades.load(store / f"{task.key}.json")) is not None
+    }
     waiting = [task for task in tasks if task.key not in known]
     waiting = waiting[plan.shard[0] - 1 :: plan.shard[1]]
     say = progress or (lambda done, total, what: None)
-    say(0, len(waiting), f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already")
+    say(
+        0,
+        len(waiting),
+        f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
+    )
     done = 0
     for task, found in _graded(waiting, plan):
         known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
@@ -86,11 +98,15 @@ def grade(
         grades.save(grades.place(to, answer.student, answer.lab, answer.exercise), result)
     _claims(answers, to)
     own = _ladders(answers, to, plan) if ladders else {}
-    grades.save(to / "run.json", _about(plan, counts, len(tasks), done, time.monotonic() - began, own))
+    grades.save(
+        to / "run.json", _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
+    )
     return counts
 
 
-def _about(plan: Plan, counts: dict[str, int], tasks: int, graded: int, seconds: float, ladders: Any) -> dict[str, Any]:
+def _about(
+    plan: Plan, counts: dict[str, int], tasks: int, graded: int, seconds: float, ladders: Any
+) -> dict[str, Any]:
     return {
         "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level, "workers": plan.workers,
         "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded, "seconds": round(seconds, 1),
@@ -132,11 +148,15 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
             labs.setdefault((answer.student, answer.lab), []).append(answer)
     for (student, lab), mine in labs.items():
         found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
-        totals = {name: result.get("totals", {}) for name, result in found.items() if result is not None}
+        totals = {
+            name: result.get("totals", {}) for name, result in found.items() if result is not None
+        }
         claims = []
         for path in mine[0].figures:
             try:
-                claims.append({"file": Path(path).name, **figures.check(figures.claimed(Path(path)), totals)})
+                claims.append(
+                    {"file": Path(path).name, **figures.check(figures.claimed(Path(path)), totals)}
+                )
             except figures.ClaimError as error:
                 claims.append({"file": Path(path).name, "rows": [], "problems": [str(error)]})
         for name, result in found.items():
@@ -151,17 +171,31 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     for name in dict.fromkeys(answer.exercise for answer in answers):
         if name not in python_answers.TASKS:
             exercise = exercises.find(name)
-            texts += [(name, "the course's solution" if a.file == "solution.cu" else a.what, exercise.text_of(a)) for a in exercise.right]
+            texts += [
+                (
+                    name,
+                    "the course's solution" if a.file == "solution.cu" else a.what,
+                    exercise.text_of(a),
+                )
+                for a in exercise.right
+            ]
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
     store = to / ".results"
     missing = [task for task in tasks.values() if grades.load(store / f"{task.key}.json") is None]
-    for task, found in _graded(missing, replace(plan, shard=(1, 1))) if missing and plan.shard[0] == 1 else ():
+    for task, found in (
+        _graded(missing, replace(plan, shard=(1, 1))) if missing and plan.shard[0] == 1 else ()
+    ):
         if found["status"] != "not_graded":
-            grades.save(store / f"{task.key}.json", {"schema": grades.SCHEMA, "exercise": task.exercise, **found})
+            grades.save(
+                store / f"{task.key}.json",
+                {"schema": grades.SCHEMA, "exercise": task.exercise, **found},
+            )
     for (name, what), task in tasks.items():
         found = grades.load(store / f"{task.key}.json")
         if found is not None and found.get("cost") is not None:
-            ladders.setdefault(name, []).append({"what": what, "cost": found["cost"], "status": found["status"]})
+            ladders.setdefault(name, []).append(
+                {"what": what, "cost": found["cost"], "status": found["status"]}
+            )
     return ladders
 
 
@@ -201,8 +235,12 @@ def _benches(plan: Plan) -> judge.Benches:
     if kept is None or kept.level != plan.level or kept.limits != (plan.limits or box.Limits()):
         if kept is not None:
             kept.close()
-        _local.folder = tempfile.TemporaryDirectory(prefix="halo-machine-", ignore_cleanup_errors=True)
-        _local.benches = kept = judge.Benches(plan.level, box.machine_folder(Path(_local.folder.name)), plan.limits)
+        _local.folder = tempfile.TemporaryDirectory(
+            prefix="halo-machine-", ignore_cleanup_errors=True
+        )
+        _local.benches = kept = judge.Benches(
+            plan.level, box.machine_folder(Path(_local.folder.name)), plan.limits
+        )
     return kept
 
 
@@ -215,8 +253,14 @@ def close() -> None:
 
 
 def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
-    maximum = python_answers.TASKS[exercise].points if exercise in python_answers.TASKS else exercises.find(exercise).points
-    more = {"seconds": 0.0, "memory": 0, "limits": {}, "box": plan.level, "versions": judge.versions()}
+    maximum = exercises.find(exercise).points
+    more = {
+        "seconds": 0.0,
+        "memory": 0,
+        "limits": {},
+        "box": plan.level,
+        "versions": judge.versions(),
+    }
     return {**judge.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
 
 
@@ -227,7 +271,16 @@ def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str
         by_key = {f"grade-{task.key}": task for task in tasks}
         resources = {"GPU": 1} if plan.gpu else {}
         futures = [
-            client.submit(grade_one, task.exercise, task.text, plan, key=key, pure=True, retries=0, resources=resources)
+            client.submit(
+                grade_one,
+                task.exercise,
+                task.text,
+                plan,
+                key=key,
+                pure=True,
+                retries=0,
+                resources=resources,
+            )
             for key, task in by_key.items()
         ]
         for future in as_completed(futures):
@@ -235,7 +288,12 @@ def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str
             try:
                 yield task, future.result()
             except Exception as error:  # several workers were lost with this one
-                yield task, _not_graded(task.exercise, f"not graded: {type(error).__name__}: {error}", plan)
+                yield (
+                    task,
+                    _not_graded(
+                        task.exercise, f"not graded: {type(error).__name__}: {error}", plan
+                    ),
+                )
             future.release()
 
 
@@ -249,13 +307,25 @@ def _client(plan: Plan) -> Iterator[Any]:
             'Several workers need Dask, which is not installed: pip install -e ".[course]", or grade with --workers 1'
         ) from None
     # A submission's crash ends its box, never a worker; one that is lost was ended by something else.
-    dask.config.set({"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False})
+    dask.config.set(
+        {"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False}
+    )
     if plan.cluster:
         with Client(plan.cluster, timeout="30s") as client:
             yield client
         return
-    local = {"n_workers": plan.workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(**local, resources={"GPU": 1} if plan.gpu else None, silence_logs=50) as cluster, Client(cluster) as client:
+    local = {
+        "n_workers": plan.workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+    }
+    with (
+        LocalCluster(
+            **local, resources={"GPU": 1} if plan.gpu else None, silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 

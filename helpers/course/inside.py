@@ -58,7 +58,9 @@ def main() -> None:
         message, files, _, _ = socket.recv_fds(channel, MOST_HEADER, 2)
         if not message or len(files) != 2:
             break
-        channel.sendall(json.dumps(_serve(channel, json.loads(message), files, first, confine)).encode())
+        channel.sendall(
+            json.dumps(_serve(channel, json.loads(message), files, first, confine)).encode()
+        )
 
 
 def _confine_module() -> Any:
@@ -88,7 +90,13 @@ def _load_simulator() -> None:
     toolkit.host_compiler()
 
 
-def _serve(channel: socket.socket, header: dict[str, Any], files: list[int], first: dict[str, Any], confine: Any) -> dict[str, Any]:
+def _serve(
+    channel: socket.socket,
+    header: dict[str, Any],
+    files: list[int],
+    first: dict[str, Any],
+    confine: Any,
+) -> dict[str, Any]:
     """Run one job, and say how it ended."""
     job, answer = files
     scratch = tempfile.mkdtemp(dir=first["scratch"])
@@ -104,12 +112,20 @@ def _serve(channel: socket.socket, header: dict[str, Any], files: list[int], fir
 
 
 def _child(
-    channel: socket.socket, job: int, answer: int, scratch: str, header: dict[str, Any], first: dict[str, Any], confine: Any
+    channel: socket.socket,
+    job: int,
+    answer: int,
+    scratch: str,
+    header: dict[str, Any],
+    first: dict[str, Any],
+    confine: Any,
 ) -> None:
     status = BROKEN
     try:
         os.setsid()
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write that goes too far then fails as an error
+        signal.signal(
+            signal.SIGXFSZ, signal.SIG_IGN
+        )  # a write that goes too far then fails as an error
         channel.detach()
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):

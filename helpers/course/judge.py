@@ -9,19 +9,22 @@ an expected output, or the seed.
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import exercises
+from helpers import exercises, kernel_cells
 from helpers.course import gate, python_answers, wire
 from helpers.course.box import Bench, Ended, Limits
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Counts, Outcome, Traffic
 from helpers.experiments.cost import cycles
+from helpers.kernel_cells import CellError, KernelCell
 from helpers.simulator import Finding, toolkit
 
 SENTENCES = {
@@ -42,7 +45,10 @@ class Benches:
     def of(self, kind: str) -> Bench:
         """A bench for "kernel" or "python"."""
         if kind == "python":
-            return Bench("python", self.level, self.limits)
+            short = replace(
+                self.limits, cpu_s=min(self.limits.cpu_s, 10), wall_s=min(self.limits.wall_s, 30.0)
+            )
+            return Bench("python", self.level, short)
         if self._kernel is None:
             self._kernel = Bench("kernel", self.level, self.limits, self._cache)
         return self._kernel
@@ -70,10 +76,16 @@ def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """What a verdict may depend on."""
-    return {"python": platform.python_version(), "numpy": np.__version__, "nvrtc": toolkit.version()}
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "nvrtc": toolkit.version(),
+    }
 
 
-def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[dict[str, Any], Ended | None]:
+def _judged(
+    name: str, text: str, seed: int, benches: Benches
+) -> tuple[dict[str, Any], Ended | None]:
     if name in python_answers.TASKS:
         return python_answers.judged(python_answers.TASKS[name], text, seed, benches)
     exercise = exercises.find(name)
@@ -82,32 +94,80 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[dict[str
         gate.check_includes(text)
     except gate.Refused as refusal:
         return plain(exercise.points, "refused", str(refusal)), None
-    cases = exercise.all_cases(seed)
-    expected = [(case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs]
-    how = {"turns": exercise.turns, "spread": exercise.most_of_a_block is not None, "limit_s": exercise.limit_s}
+    try:
+        cases = (
+            exercise.all_cases(seed) if exercise.fit is None else exercise.fitted(_head(text), seed)
+        )
+    except (CellError, ValueError, ArithmeticError, TypeError) as error:
+        return plain(exercise.points, "refused", f"the %%kernel line: {error}"[:2_000]), None
+    expected = [
+        (case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs
+    ]
+    how = {
+        "turns": exercise.turns,
+        "spread": exercise.most_of_a_block is not None,
+        "limit_s": exercise.limit_s,
+    }
     with_counts = benches.of("kernel").run(job(text, cases, how), wire.size(expected))
     if with_counts.status != "done":
         sentence = SENTENCES[with_counts.status].format(with_counts.said)
         return plain(exercise.points, with_counts.status, sentence), with_counts
     try:
         found = _of_answer(exercise, cases, with_counts.answer, seed)
-    except (wire.MessageError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        found = plain(exercise.points, "crash", f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500])
+    except (
+        wire.MessageError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        found = plain(
+            exercise.points,
+            "crash",
+            f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500],
+        )
     return found, with_counts
 
 
-def plain(maximum: float, status: str, message: str, points: float = 0.0, **more: Any) -> dict[str, Any]:
+def _head(text: str) -> KernelCell:
+    """The %%kernel line of a cell alone: its name and its options. What follows is read in the box."""
+    found = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", text.partition("\n")[0])
+    if not found:
+        raise CellError(f"the first line does not begin with %%kernel\n{kernel_cells.USAGE}")
+    line = found[1].strip()
+    name = kernel_cells.name_of(line)
+    return KernelCell(name, name, tuple(kernel_cells._options(line)), "")
+
+
+def plain(
+    maximum: float, status: str, message: str, points: float = 0.0, **more: Any
+) -> dict[str, Any]:
     """A verdict without outcomes."""
     empty: dict[str, Any] = {"hint": "", "counters": {}, "findings": [], "cost": None}
-    return {"status": status, "points": points, "maximum": maximum, "messages": [message], **empty, **more}
+    return {
+        "status": status,
+        "points": points,
+        "maximum": maximum,
+        "messages": [message],
+        **empty,
+        **more,
+    }
 
 
 def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -> dict[str, Any]:
     notes, start = wire.content(answer)
     if stopped := notes.get("stopped"):
         said = str(notes.get("said", ""))[:20_000]
-        status = {"compile": "compile", "compiler": "crash", "broken": "not_graded"}.get(stopped, "refused")
-        message = f"{exercise.name} does not compile (line 1 is the %%kernel line):\n{said}" if status == "compile" else said
+        status = {"compile": "compile", "compiler": "crash", "broken": "not_graded"}.get(
+            stopped, "refused"
+        )
+        message = (
+            f"{exercise.name} does not compile (line 1 is the %%kernel line):\n{said}"
+            if status == "compile"
+            else said
+        )
         return plain(exercise.points, status, message)
     outcomes = _outcomes(notes["outcomes"], cases, answer, start)
     verdict = exercise.verdict(outcomes, seed)
@@ -120,29 +180,46 @@ def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -
         "hint": verdict.hint,
         "counters": {what: [float(v) for v in pair] for what, pair in verdict.counters.items()},
         "findings": [_plain_finding(f) for f in findings[:5]],
-        "cost": cost(cases, outcomes) if len(outcomes) == len(cases) and verdict.status in ("pass", "budget") else None,
+        "cost": cost(cases, outcomes)
+        if len(outcomes) == len(cases) and verdict.status in ("pass", "budget")
+        else None,
         "totals": totals(outcomes),
     }
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
     source = finding.source_lines.get(finding.line, "")
-    return {"kind": finding.kind, "line": finding.line, "message": finding.message, "source": source, "cause": finding.cause}
+    return {
+        "kind": finding.kind,
+        "line": finding.line,
+        "message": finding.message,
+        "source": source,
+        "cause": finding.cause,
+    }
 
 
 def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
     """Cycles for each value in the budgeted cases, an estimate of helpers.experiments.cost."""
     ran = [(case, one) for case, one in zip(cases, outcomes, strict=True) if case.budgeted]
-    work = sum(cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts)
+    work = sum(
+        cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts
+    )
     return work / max(sum(case.count for case, _ in ran), 1)
 
 
 def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """The sums of all launches, by the names of helpers.simulator.Profile."""
     found = {}
-    for space, access in (("global", "load"), ("global", "store"), ("shared", "load"), ("shared", "store")):
+    for space, access in (
+        ("global", "load"),
+        ("global", "store"),
+        ("shared", "load"),
+        ("shared", "store"),
+    ):
         for counter in ("requests", "sectors" if space == "global" else "wavefronts"):
-            found[f"{space}_{access}_{counter}"] = sum(one.total(counter, space, access) for one in outcomes)
+            found[f"{space}_{access}_{counter}"] = sum(
+                one.total(counter, space, access) for one in outcomes
+            )
     return found
 
 
@@ -158,18 +235,33 @@ def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
         arrays += case.arrays.values()
         steps = []
         for step in case.steps:
-            arguments = [a if isinstance(a, str) else [np.asarray(a).dtype.str, np.asarray(a).item()] for a in step.arguments]
+            arguments = [
+                a if isinstance(a, str) else [np.asarray(a).dtype.str, np.asarray(a).item()]
+                for a in step.arguments
+            ]
             constants = {name: np.asarray(value) for name, value in step.constants.items()}
             arrays += constants.values()
-            plain_step = {"grid": [int(n) for n in step.grid], "block": [int(n) for n in step.block]}
+            plain_step = {
+                "grid": [int(n) for n in step.grid],
+                "block": [int(n) for n in step.block],
+            }
             steps.append({**plain_step, "arguments": arguments, "constants": list(constants)})
-        about = {"title": case.title, "arrays": list(case.arrays), "outputs": list(case.outputs), "budgeted": case.budgeted}
+        about = {
+            "title": case.title,
+            "arrays": list(case.arrays),
+            "outputs": list(case.outputs),
+            "budgeted": case.budgeted,
+        }
         plain_cases.append({**about, "steps": steps})
     shapes = [[a.dtype.str, list(a.shape)] for a in arrays]
-    return wire.pack({"text": text, "cases": plain_cases, "arrays": shapes, "how": dict(how)}, arrays)
+    return wire.pack(
+        {"text": text, "cases": plain_cases, "arrays": shapes, "how": dict(how)}, arrays
+    )
 
 
-def _outcomes(notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer: bytes, start: int) -> tuple[Outcome, ...]:
+def _outcomes(
+    notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer: bytes, start: int
+) -> tuple[Outcome, ...]:
     if not isinstance(notes, list) or len(notes) > len(cases):
         raise wire.MessageError("there are more outcomes than cases")
     ran = cases[: len(notes)]
@@ -180,7 +272,9 @@ def _outcomes(notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer:
         arrays = {name: next(stored) for name in case.outputs}
         counts = tuple(_counts(c) for c in note["counts"])
         findings = tuple(_finding(f) for f in note["findings"][:100])
-        stopped = note["stopped"] if note["stopped"] in ("", "finding", "time", "refused") else "refused"
+        stopped = (
+            note["stopped"] if note["stopped"] in ("", "finding", "time", "refused") else "refused"
+        )
         first = None if note["first_block"] is None else int(note["first_block"])
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
@@ -190,16 +284,36 @@ def _outcomes(notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer:
     return tuple(made)
 
 
-_NUMBERS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+_NUMBERS = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+)
 
 
 def _counts(note: Mapping[str, Any]) -> Counts:
     traffic = tuple(
-        Traffic(str(row["space"]), str(row["access"]), str(row["array"]), *(_count(row[name]) for name in _NUMBERS))
+        Traffic(
+            str(row["space"]),
+            str(row["access"]),
+            str(row["array"]),
+            *(_count(row[name]) for name in _NUMBERS),
+        )
         for row in note["traffic"][:10_000]
     )
     instructions = {str(name): _count(n) for name, n in note["instructions"].items()}
-    return Counts(traffic, _count(note["barriers"]), _count(note["blocks"]), instructions, _count(note["turns"]))
+    return Counts(
+        traffic,
+        _count(note["barriers"]),
+        _count(note["blocks"]),
+        instructions,
+        _count(note["turns"]),
+    )
 
 
 def _count(value: Any) -> int:
@@ -219,12 +333,18 @@ def _finding(note: Mapping[str, Any]) -> Finding:
         "thread": _three(note["thread"]),
         "block": _three(note["block"]),
         "array": None if note["array"] is None else str(note["array"])[:200],
-        "index": tuple(int(k) for k in index) if isinstance(index, list) else None if index is None else int(index),
+        "index": tuple(int(k) for k in index)
+        if isinstance(index, list)
+        else None
+        if index is None
+        else int(index),
         "severity": str(note["severity"])[:20],
         "cause": str(note["cause"])[:2_000],
         "other_line": None if note["other_line"] is None else int(note["other_line"]),
         "count": int(note["count"]),
-        "source_lines": {int(line): str(text)[:2_000] for line, text in list(note["source_lines"].items())[:50]},
+        "source_lines": {
+            int(line): str(text)[:2_000] for line, text in list(note["source_lines"].items())[:50]
+        },
     }
     return Finding(**known)
 

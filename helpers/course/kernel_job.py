@@ -32,10 +32,20 @@ def run(message: bytes, answer: int) -> None:
     except MemoryError:
         raise
     except Exception as error:  # a fault of the simulator's is none of the student's
-        place = "; ".join(f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[-3:])
-        return _write(answer, wire.pack({"stopped": "broken", "said": f"{type(error).__name__}: {error} ({place})"[:2_000]}))
+        place = "; ".join(
+            f"{Path(f.filename).name}:{f.lineno}"
+            for f in traceback.extract_tb(error.__traceback__)[-3:]
+        )
+        return _write(
+            answer,
+            wire.pack(
+                {"stopped": "broken", "said": f"{type(error).__name__}: {error} ({place})"[:2_000]}
+            ),
+        )
     notes = [_note(one) for one in seen]
-    arrays = [one.arrays[name] for case, one in zip(cases, seen, strict=False) for name in case.outputs]
+    arrays = [
+        one.arrays[name] for case, one in zip(cases, seen, strict=False) for name in case.outputs
+    ]
     return _write(answer, wire.pack({"outcomes": notes}, arrays))
 
 
@@ -56,10 +66,16 @@ def _cases(job: dict[str, Any], message: bytes, start: int) -> list[Case]:
         arrays = {name: next(stored) for name in one["arrays"]}
         steps = []
         for step in one["steps"]:
-            arguments = tuple(a if isinstance(a, str) else np.dtype(a[0]).type(a[1]) for a in step["arguments"])
+            arguments = tuple(
+                a if isinstance(a, str) else np.dtype(a[0]).type(a[1]) for a in step["arguments"]
+            )
             constants = {name: next(stored) for name in step["constants"]}
             steps.append(Step(tuple(step["grid"]), tuple(step["block"]), arguments, constants))
-        cases.append(Case(one["title"], arrays, tuple(one["outputs"]), tuple(steps), budgeted=one["budgeted"]))
+        cases.append(
+            Case(
+                one["title"], arrays, tuple(one["outputs"]), tuple(steps), budgeted=one["budgeted"]
+            )
+        )
     return cases
 
 

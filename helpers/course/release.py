@@ -21,7 +21,9 @@ from typing import Any
 from helpers.course import grades, submissions
 from helpers.course.submissions import Place
 
-_SOLUTION = re.compile(r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?")
+_SOLUTION = re.compile(
+    r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"
+)
 _CALL = re.compile(r"\b\w+_solution\b")
 
 
@@ -67,7 +69,9 @@ def _chosen(labs: Sequence[str]) -> list[Path]:
     for lab in labs:
         fitting = [path for path in every if path.stem == lab or path.stem[:2] == lab]
         if not fitting:
-            raise ReleaseError(f"there is no lab {lab!r}; there are: {', '.join(path.stem[:2] for path in every)}")
+            raise ReleaseError(
+                f"there is no lab {lab!r}; there are: {', '.join(path.stem[:2] for path in every)}"
+            )
         chosen += fitting
     return chosen
 
@@ -90,7 +94,9 @@ def student_copy(path: Path) -> dict[str, Any]:
             text = "\n".join(line for line in text.split("\n") if not _CALL.search(line))
         text = _SOLUTION.sub("", text)
         if "SOLUTION" in text:
-            raise ReleaseError(f"{path.name}: the cell {cell.get('id')} has a BEGIN SOLUTION without its END SOLUTION")
+            raise ReleaseError(
+                f"{path.name}: the cell {cell.get('id')} has a BEGIN SOLUTION without its END SOLUTION"
+            )
         if text.strip():
             cell["source"] = text.splitlines(keepends=True)
             cells.append(cell)
@@ -107,8 +113,18 @@ def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
     for cell in book["cells"]:
         place = next((p for p in places if p.cell == cell.get("id")), None)
         if place is not None:
-            about = {"grade": True, "solution": True, "locked": False, "task": False, "schema_version": 3}
-            cell["metadata"]["nbgrader"] = {**about, "grade_id": place.exercise, "points": place.points}
+            about = {
+                "grade": True,
+                "solution": True,
+                "locked": False,
+                "task": False,
+                "schema_version": 3,
+            }
+            cell["metadata"]["nbgrader"] = {
+                **about,
+                "grade_id": place.exercise,
+                "points": place.points,
+            }
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.course import drawings, export, grades, python_answers
+from helpers.course import drawings, export, grades
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget", "wrong": "wrong values", "finding": "a fault was found",
@@ -46,7 +46,9 @@ def write(folder: Path, to: Path) -> int:
         students.setdefault(result["student"], []).append(result)
     (to / "students").mkdir(parents=True, exist_ok=True)
     for name, mine in students.items():
-        (to / "students" / f"{name}.html").write_text(_student(name, mine, run, results), encoding="utf-8")
+        (to / "students" / f"{name}.html").write_text(
+            _student(name, mine, run, results), encoding="utf-8"
+        )
     (to / "index.html").write_text(_class(students, run, results), encoding="utf-8")
     (to / "grades.csv").write_text(export.csv(folder), encoding="utf-8")
     return len(students) + 1
@@ -80,10 +82,21 @@ def _number(value: float) -> str:
 # The class
 
 
-def _class(students: Mapping[str, list[dict[str, Any]]], run: Mapping[str, Any], results: Sequence[dict[str, Any]]) -> str:
-    exercises = list(dict.fromkeys((r["lab"], r["exercise"]) for r in sorted(results, key=lambda r: (r["lab"], r["exercise"]))))
+def _class(
+    students: Mapping[str, list[dict[str, Any]]],
+    run: Mapping[str, Any],
+    results: Sequence[dict[str, Any]],
+) -> str:
+    exercises = list(
+        dict.fromkeys(
+            (r["lab"], r["exercise"])
+            for r in sorted(results, key=lambda r: (r["lab"], r["exercise"]))
+        )
+    )
     right = sum(r["status"] == "pass" for r in results)
-    body = [f"<h1>{len(students):,} students, {len(exercises)} exercises: {right:,} of {len(results):,} answers are right</h1>"]
+    body = [
+        f"<h1>{len(students):,} students, {len(exercises)} exercises: {right:,} of {len(results):,} answers are right</h1>"
+    ]
     body += _about(run)
     body.append("<h2>Exercises</h2>" + _exercises(exercises, results))
     body.append("<h2>Points</h2>")
@@ -94,7 +107,9 @@ def _class(students: Mapping[str, list[dict[str, Any]]], run: Mapping[str, Any],
     for lab, name in exercises:
         drawing = _costs(name, results, run)
         if drawing:
-            body.append(f"<h3>{html.escape(name)} <span class=note>({html.escape(lab)})</span></h3>{drawing}")
+            body.append(
+                f"<h3>{html.escape(name)} <span class=note>({html.escape(lab)})</span></h3>{drawing}"
+            )
     body.append("<h2>Students</h2>" + _grid(students, exercises))
     return _page("The class", body)
 
@@ -103,10 +118,12 @@ def _about(run: Mapping[str, Any]) -> list[str]:
     box = run["box"]
     lines = []
     if box == "none":
-        lines.append('<p class="warning">These submissions ran <b>without a box</b> (--no-box).</p>')
+        lines.append(
+            '<p class="warning">These submissions ran <b>without a box</b> (--no-box).</p>'
+        )
     lines.append(
         f'<p class="note">Graded {html.escape(run["finished"])} on {html.escape(run["machine"])}: {run["texts"]:,} different texts, '
-        f'{run["seconds"]:,.0f} s with {run["workers"]} worker{"s" if run["workers"] != 1 else ""}; box: {html.escape(box)}; '
+        f"{run['seconds']:,.0f} s with {run['workers']} worker{'s' if run['workers'] != 1 else ''}; box: {html.escape(box)}; "
         f'grader {html.escape(run["grader"])}. The table as a file: <a href="grades.csv">grades.csv</a></p>'
     )
     return lines
@@ -117,27 +134,49 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
     for lab, name in exercises:
         mine = [r for r in results if r["exercise"] == name and r["lab"] == lab]
         counts = {status: sum(r["status"] == status for r in mine) for status in grades.STATUSES}
-        shown = " ".join(_badge(status, f"{count} {WORDS[status]}") for status, count in counts.items() if count)
-        rows.append(f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td><td>{drawings.shares(counts)}</td><td>{shown}</td></tr>")
-    return "<table><tr><th>lab</th><th>exercise</th><th>answers</th><th></th></tr>" + "".join(rows) + "</table>"
+        shown = " ".join(
+            _badge(status, f"{count} {WORDS[status]}") for status, count in counts.items() if count
+        )
+        rows.append(
+            f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td><td>{drawings.shares(counts)}</td><td>{shown}</td></tr>"
+        )
+    return (
+        "<table><tr><th>lab</th><th>exercise</th><th>answers</th><th></th></tr>"
+        + "".join(rows)
+        + "</table>"
+    )
 
 
 def _costs_words(run: Mapping[str, Any]) -> str:
     return (
-        '<p class="note">One dot is a student\'s kernel that gives the right result. Lines with a label are the course\'s own. Without a '
+        "<p class=\"note\">One dot is a student's kernel that gives the right result. Lines with a label are the course's own. Without a "
         "GPU the cost is an estimate: cycles of a multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
     )
 
 
-def _costs(name: str, results: Sequence[Mapping[str, Any]], run: Mapping[str, Any], mine: str = "") -> str:
+def _costs(
+    name: str, results: Sequence[Mapping[str, Any]], run: Mapping[str, Any], mine: str = ""
+) -> str:
     timed = [r for r in results if r["exercise"] == name and r.get("time_ms")]
-    key, unit = ("time_ms", "ms on this machine's GPU") if timed else ("cost", "estimated cycles for each value")
-    dots = [(r[key], r["status"], r["student"]) for r in results if r["exercise"] == name and r.get(key)]
-    ladder = [(one["cost"], one["what"]) for one in run.get("ladders", {}).get(name, [])] if key == "cost" else []
+    key, unit = (
+        ("time_ms", "ms on this machine's GPU")
+        if timed
+        else ("cost", "estimated cycles for each value")
+    )
+    dots = [
+        (r[key], r["status"], r["student"]) for r in results if r["exercise"] == name and r.get(key)
+    ]
+    ladder = (
+        [(one["cost"], one["what"]) for one in run.get("ladders", {}).get(name, [])]
+        if key == "cost"
+        else []
+    )
     return drawings.distribution(dots, ladder, unit, mine) if dots else ""
 
 
-def _grid(students: Mapping[str, list[dict[str, Any]]], exercises: Sequence[tuple[str, str]]) -> str:
+def _grid(
+    students: Mapping[str, list[dict[str, Any]]], exercises: Sequence[tuple[str, str]]
+) -> str:
     head = "".join(f"<th><div>{html.escape(name)}</div></th>" for _, name in exercises)
     rows = []
     for student, mine in sorted(students.items()):
@@ -146,11 +185,17 @@ def _grid(students: Mapping[str, list[dict[str, Any]]], exercises: Sequence[tupl
         for key in exercises:
             r = by.get(key)
             mark = MARKS.get(r["status"], "✗") if r else ""
-            cells.append(f'<td title="{WORDS[r["status"]]}"><span class="s {r["status"]}">{mark}</span></td>' if r else "<td></td>")
+            cells.append(
+                f'<td title="{WORDS[r["status"]]}"><span class="s {r["status"]}">{mark}</span></td>'
+                if r
+                else "<td></td>"
+            )
         got, most, missing = points(mine)
         more = f" + {missing} not graded" if missing else ""
         link = f'<a href="students/{html.escape(student)}.html">{html.escape(student)}</a>'
-        rows.append(f'<tr><td>{link}</td>{"".join(cells)}<td class="n">{_number(got)} of {_number(most)}{more}</td></tr>')
+        rows.append(
+            f'<tr><td>{link}</td>{"".join(cells)}<td class="n">{_number(got)} of {_number(most)}{more}</td></tr>'
+        )
     return f'<div class="scroll"><table class="grid"><tr><th></th>{head}<th>points</th></tr>{"".join(rows)}</table></div>'
 
 
@@ -158,11 +203,20 @@ def _grid(students: Mapping[str, list[dict[str, Any]]], exercises: Sequence[tupl
 # A student
 
 
-def _student(name: str, mine: Sequence[dict[str, Any]], run: Mapping[str, Any], results: Sequence[dict[str, Any]]) -> str:
+def _student(
+    name: str,
+    mine: Sequence[dict[str, Any]],
+    run: Mapping[str, Any],
+    results: Sequence[dict[str, Any]],
+) -> str:
     got, most, missing = points(mine)
-    body = [f"<p><a href='../index.html'>The class</a></p><h1>{html.escape(name)}: {_number(got)} of {_number(most)} points</h1>"]
+    body = [
+        f"<p><a href='../index.html'>The class</a></p><h1>{html.escape(name)}: {_number(got)} of {_number(most)} points</h1>"
+    ]
     if missing:
-        body.append(f'<p class="warning">{missing} exercises could not be graded; they are not in the points.</p>')
+        body.append(
+            f'<p class="warning">{missing} exercises could not be graded; they are not in the points.</p>'
+        )
     body += [line.replace('href="grades.csv"', 'href="../grades.csv"') for line in _about(run)]
     for result in sorted(mine, key=lambda r: (r["lab"], r["exercise"])):
         body += _result(result, run, results)
@@ -175,10 +229,18 @@ def _student(name: str, mine: Sequence[dict[str, Any]], run: Mapping[str, Any], 
     return _page(name, body)
 
 
-def _result(result: Mapping[str, Any], run: Mapping[str, Any], results: Sequence[dict[str, Any]]) -> list[str]:
-    title = python_answers.TASKS[result["exercise"]].title if result["exercise"] in python_answers.TASKS else _title(result["exercise"])
-    score = "not graded" if result["points"] is None else f"{_number(result['points'])} of {_number(result['maximum'])} points"
-    parts = [f"<h2>{html.escape(result['lab'][:2])} · {html.escape(title)} {_badge(result['status'])}</h2><p>{score}"]
+def _result(
+    result: Mapping[str, Any], run: Mapping[str, Any], results: Sequence[dict[str, Any]]
+) -> list[str]:
+    title = _title(result["exercise"])
+    score = (
+        "not graded"
+        if result["points"] is None
+        else f"{_number(result['points'])} of {_number(result['maximum'])} points"
+    )
+    parts = [
+        f"<h2>{html.escape(result['lab'][:2])} · {html.escape(title)} {_badge(result['status'])}</h2><p>{score}"
+    ]
     parts.append(f' <span class="note">({html.escape(result["exercise"])})</span></p>')
     parts.append(f"<pre>{html.escape(chr(10).join(result['messages']))}</pre>")
     if result.get("hint"):
@@ -189,13 +251,17 @@ def _result(result: Mapping[str, Any], run: Mapping[str, Any], results: Sequence
             f"<td>{drawings.gauge(amount, limit)}</td></tr>"
             for what, (amount, limit) in result["counters"].items()
         )
-        parts.append(f"<table><tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>{rows}</table>")
+        parts.append(
+            f"<table><tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>{rows}</table>"
+        )
     if result.get("cost") is not None:
         parts.append(_costs(result["exercise"], results, run, result["student"]))
     if result.get("text"):
         lines = {f["line"]: f for f in result.get("findings", [])}
         opened = " open" if lines else ""
-        parts.append(f"<details{opened}><summary>The text</summary><pre>{_listing(result['text'], lines)}</pre></details>")
+        parts.append(
+            f"<details{opened}><summary>The text</summary><pre>{_listing(result['text'], lines)}</pre></details>"
+        )
     return parts
 
 
@@ -217,17 +283,27 @@ def _listing(text: str, findings: Mapping[int, Mapping[str, Any]]) -> str:
 
 
 def _claim(lab: str, claim: Mapping[str, Any]) -> str:
-    parts = [f"<h2>{html.escape(lab[:2])} · a figure that was handed in: {html.escape(claim['file'])}</h2>"]
+    parts = [
+        f"<h2>{html.escape(lab[:2])} · a figure that was handed in: {html.escape(claim['file'])}</h2>"
+    ]
     if claim["problems"]:
         items = [f"<li>{html.escape(p)}</li>" for p in claim["problems"]]
         parts.append("<ul>" + "".join(items[:6]) + "</ul>")
         if len(items) > 6:
-            parts.append(f"<details><summary>{len(items) - 6} more</summary><ul>{''.join(items[6:])}</ul></details>")
+            parts.append(
+                f"<details><summary>{len(items) - 6} more</summary><ul>{''.join(items[6:])}</ul></details>"
+            )
     else:
         parts.append('<p class="note">Its record is consistent.</p>')
     if claim.get("device"):
-        parts.append(f'<p class="note">It claims to be measured on {html.escape(claim["device"])}, {html.escape(claim["created"][:10])}.</p>')
-    counted = [(r["series"], name, pair) for r in claim["rows"] for name, pair in r.get("counters", {}).items()]
+        parts.append(
+            f'<p class="note">It claims to be measured on {html.escape(claim["device"])}, {html.escape(claim["created"][:10])}.</p>'
+        )
+    counted = [
+        (r["series"], name, pair)
+        for r in claim["rows"]
+        for name, pair in r.get("counters", {}).items()
+    ]
     if counted:
         rows = "".join(
             f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td class=n>{_number(pair[0])}</td><td class=n>{_number(pair[1])}"
@@ -236,14 +312,26 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> str:
         )
         head = "<tr><th>kernel</th><th>counter</th><th class=n>claimed</th><th class=n>counted again</th><th></th></tr>"
         parts.append(f"<table>{head}{rows}</table>")
-    times = [(r["series"], r["parameters"], r["claimed_ms"], r.get("measured_ms")) for r in claim["rows"] if r.get("claimed_ms")]
+    times = [
+        (r["series"], r["parameters"], r["claimed_ms"], r.get("measured_ms"))
+        for r in claim["rows"]
+        if r.get("claimed_ms")
+    ]
     if times:
-        pairs = [(_label(series, parameters), claimed, again) for series, parameters, claimed, again in times[:40]]
-        parts.append(drawings.pairs(pairs, "claimed", "measured again or recorded by the course", "ms"))
+        pairs = [
+            (_label(series, parameters), claimed, again)
+            for series, parameters, claimed, again in times[:40]
+        ]
+        parts.append(
+            drawings.pairs(pairs, "claimed", "measured again or recorded by the course", "ms")
+        )
     return "".join(parts)
 
 
 def _label(series: str, parameters: Mapping[str, Any]) -> str:
-    more = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in parameters.items() if isinstance(v, int | str))
+    more = ", ".join(
+        f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}"
+        for k, v in parameters.items()
+        if isinstance(v, int | str)
+    )
     return f"{series} ({more})"[:60] if more else series
-

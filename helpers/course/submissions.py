@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import python_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "labs"
@@ -59,14 +58,18 @@ def notebook(path: Path) -> list[dict[str, Any]]:
         if path.is_symlink() or not path.is_file():
             raise SubmissionError(f"{path.name} is not a plain file")
         if path.stat().st_size > MOST_NOTEBOOK:
-            raise SubmissionError(f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most {MOST_NOTEBOOK >> 20} are read")
+            raise SubmissionError(
+                f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most {MOST_NOTEBOOK >> 20} are read"
+            )
         cells = json.loads(path.read_bytes().decode("utf-8"))["cells"]
         assert isinstance(cells, list)
         return [cell for cell in cells if isinstance(cell, dict)]
     except SubmissionError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
-        raise SubmissionError(f"{path.name} cannot be read as a notebook ({type(error).__name__})") from None
+        raise SubmissionError(
+            f"{path.name} cannot be read as a notebook ({type(error).__name__})"
+        ) from None
 
 
 def source(cell: Mapping[str, Any]) -> str:
@@ -93,11 +96,9 @@ def places() -> tuple[Place, ...]:
 def _answers_of(lab: str) -> Iterator[tuple[str, str, float]]:
     for name in exercises.names():
         exercise = exercises.find(name)
-        if exercise.lab == lab and name not in python_answers.TASKS:
+        if exercise.lab == lab:
+            # A student may change the -D options of a %%kernel line; the rest of the first line stays.
             yield name, exercise.stub.partition("\n")[0].split(" -D")[0].rstrip(), exercise.points
-    for task in python_answers.TASKS.values():
-        if task.lab == lab:
-            yield task.name, task.begins, task.points
 
 
 def manifest(path: Path) -> tuple[Place, ...]:
@@ -113,11 +114,19 @@ def manifest(path: Path) -> tuple[Place, ...]:
 def answers(folder: Path, where: tuple[Place, ...]) -> Iterator[Answer]:
     """The answers in submitted/: for each student and each lab handed in, one for each exercise of that lab."""
     if not folder.is_dir():
-        raise SubmissionError(f"there is no folder {folder}; submissions lie in {folder}/STUDENT/LAB/*.ipynb")
-    for student in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        raise SubmissionError(
+            f"there is no folder {folder}; submissions lie in {folder}/STUDENT/LAB/*.ipynb"
+        )
+    for student in sorted(
+        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
+    ):
         if not _NAME.fullmatch(student.name):
-            raise SubmissionError(f"{student.name!r} cannot be a student's folder: use letters, digits, . @ + - and _")
-        for lab in sorted(path for path in student.iterdir() if path.is_dir() and not path.is_symlink()):
+            raise SubmissionError(
+                f"{student.name!r} cannot be a student's folder: use letters, digits, . @ + - and _"
+            )
+        for lab in sorted(
+            path for path in student.iterdir() if path.is_dir() and not path.is_symlink()
+        ):
             mine = [place for place in where if lab.name in (place.lab, place.lab[:2])]
             if mine:
                 yield from _of_lab(student.name, lab, mine)
@@ -137,10 +146,18 @@ def _of_lab(student: str, folder: Path, where: list[Place]) -> Iterator[Answer]:
             cells = notebook(folder / name)
         except SubmissionError as error:
             missing = str(error)
-    figures = tuple(str(path) for path in sorted(folder.rglob("*.png"))[:50] if path.is_file() and not path.is_symlink())
+    figures = tuple(
+        str(path)
+        for path in sorted(folder.rglob("*.png"))[:50]
+        if path.is_file() and not path.is_symlink()
+    )
     for place in where:
         text, by = _text(cells, place)
-        why = missing or ("" if text else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}")
+        why = missing or (
+            ""
+            if text
+            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
+        )
         yield Answer(student, place.lab, place.exercise, text, place.points, why, by, name, figures)
 
 
@@ -165,6 +182,12 @@ def of_notebook(path: Path) -> list[Answer]:
     found = []
     for place in mine:
         text, by = _text(cells, place)
-        missing = "" if text else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
-        found.append(Answer("", place.lab, place.exercise, text, place.points, missing, by, path.name))
+        missing = (
+            ""
+            if text
+            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
+        )
+        found.append(
+            Answer("", place.lab, place.exercise, text, place.points, missing, by, path.name)
+        )
     return found

@@ -24,7 +24,13 @@ class MessageError(ValueError):
 def pack(content: Mapping[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
     """A message of plain values and arrays, one after another."""
     text = json.dumps(content).encode()
-    return b"".join([len(text).to_bytes(8, "little"), text, *(np.ascontiguousarray(a).tobytes() for a in arrays)])
+    return b"".join(
+        [
+            len(text).to_bytes(8, "little"),
+            text,
+            *(np.ascontiguousarray(a).tobytes() for a in arrays),
+        ]
+    )
 
 
 def size(expected: Expected) -> int:
@@ -54,7 +60,9 @@ def arrays(message: bytes, start: int, expected: Expected) -> list[np.ndarray]:
     made = []
     for dtype, shape in expected:
         count = _bytes(dtype, shape)
-        made.append(np.frombuffer(message, np.uint8, count, start).view(dtype).reshape(shape).copy())
+        made.append(
+            np.frombuffer(message, np.uint8, count, start).view(dtype).reshape(shape).copy()
+        )
         start += count
     return made
 

@@ -26,7 +26,10 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
     rng = random.Random(seed)
     places = [p for p in submissions.places() if p.exercise not in python_answers.TASKS][:count]
     answers = {p.exercise: _answers(p.exercise) for p in places}
-    books = {p.lab: json.loads((submissions.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8")) for p in places}
+    books = {
+        p.lab: json.loads((submissions.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
+        for p in places
+    }
     expected: dict[str, str] = {}
     for number in range(students):
         student = f"student{number:03}"
@@ -61,7 +64,9 @@ def compare(folder: Path, graded: Path) -> list[str]:
         found = grades.load(graded / f"{place}.json")
         got = found["status"] if found else "no result"
         if got != status:
-            wrong.append(f"{place}: {got}, expected {status}: {found['messages'][0][:200] if found else ''}")
+            wrong.append(
+                f"{place}: {got}, expected {status}: {found['messages'][0][:200] if found else ''}"
+            )
     return wrong
 
 
@@ -75,7 +80,9 @@ def main() -> int:
     parser.add_argument("--compare", type=Path, metavar="GRADES")
     given = parser.parse_args()
     if given.compare is None:
-        print(f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in {given.folder}")
+        print(
+            f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in {given.folder}"
+        )
         return 0
     wrong = compare(given.folder, given.compare)
     print("\n".join([*wrong, f"{len(wrong):,} verdicts differ from those expected"]))

@@ -16,11 +16,15 @@ import pytest
 from helpers import exercises
 from helpers.course import box, figures, gate, judge, wire
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
+)
 
 MIB = 1 << 20
 SECRET = "the-instructors-token-5e1d"
-LIMITS = box.Limits(wall_s=20, cpu_s=6, memory=700 * MIB, scratch=32 * MIB, file=16 * MIB, processes=40)
+LIMITS = box.Limits(
+    wall_s=20, cpu_s=6, memory=700 * MIB, scratch=32 * MIB, file=16 * MIB, processes=40
+)
 
 
 def levels() -> list[str]:
@@ -47,14 +51,23 @@ def level(request) -> str:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:  # pytest's own is closed to other users
+    with tempfile.TemporaryDirectory(
+        prefix="halo-machine-"
+    ) as folder:  # pytest's own is closed to other users
         yield box.machine_folder(Path(folder))
 
 
 def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.Ended, dict]:
     """What a student's Python gives, as a function `cost` that is called once."""
     shape, seen = {"M": 1}, {"blocks": 1}
-    call = wire.pack({"text": text, "function": "cost", "driver": "numbers", "calls": [[shape, 8, seen]]})
+    call = wire.pack(
+        {
+            "text": text,
+            "function": "cost",
+            "driver": "costs",
+            "calls": {"known": [[shape, 8, seen]], "larger": []},
+        }
+    )
     with box.Bench("python", level, limits) as bench:
         ended = bench.run(call, 1 << 20)
     made = {}
@@ -63,7 +76,9 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
     return ended, made
 
 
-def grade_kernel(text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS) -> dict:
+def grade_kernel(
+    text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS
+) -> dict:
     benches = judge.Benches(LEVELS[0], machine, limits)
     try:
         return judge.grade(exercise, text, 11, benches)
@@ -90,14 +105,18 @@ def processes_with(word: str) -> list[int]:
 def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
     before = len(os.listdir("/proc"))
     text = "import os\ndef cost(*a):\n    while True:\n        try: os.fork()\n        except OSError: pass\n"
-    ended, _ = run_python(text, level, box.Limits(wall_s=4, cpu_s=3, memory=700 * MIB, processes=40))
+    ended, _ = run_python(
+        text, level, box.Limits(wall_s=4, cpu_s=3, memory=700 * MIB, processes=40)
+    )
     assert ended.status in ("time", "memory", "crash")
     time.sleep(0.3)
     assert len(os.listdir("/proc")) < before + 20
 
 
 def test_a_memory_bomb_of_one_process(level):
-    ended, made = run_python("def cost(*a):\n    b = []\n    while True: b.append(bytearray(50_000_000))\n", level)
+    ended, made = run_python(
+        "def cost(*a):\n    b = []\n    while True: b.append(bytearray(50_000_000))\n", level
+    )
     assert ended.status == "memory"
     assert ended.peak < 2 * LIMITS.memory
 
@@ -120,13 +139,17 @@ def test_the_disk_is_not_filled(level):
     )
     ended, made = run_python(text, level)
     assert ended.status in ("done", "memory")
-    assert not made or made["made"][0] <= LIMITS.scratch + 2 * MIB
+    assert not made or made["made"]["known"][0] <= LIMITS.scratch + 2 * MIB
 
 
 def test_an_endless_loop_in_python(level):
-    ended, _ = run_python("def cost(*a):\n    while True: pass\n", level, box.Limits(wall_s=30, cpu_s=1))
+    ended, _ = run_python(
+        "def cost(*a):\n    while True: pass\n", level, box.Limits(wall_s=30, cpu_s=1)
+    )
     assert ended.status == "time"
-    ended, _ = run_python("import time\ndef cost(*a): time.sleep(100)\n", level, box.Limits(wall_s=1))
+    ended, _ = run_python(
+        "import time\ndef cost(*a): time.sleep(100)\n", level, box.Limits(wall_s=1)
+    )
     assert ended.status == "time"
 
 
@@ -163,7 +186,11 @@ def cost(*a):
 
 def look(level: str, words: list[str], places: list[str]) -> str:
     """Where a student's Python in the box finds one of the words."""
-    text = LOOK.replace("PLACES", repr(places)).replace("WORDS", repr(words)).replace("PYTHON", repr(box.sys.base_prefix))
+    text = (
+        LOOK.replace("PLACES", repr(places))
+        .replace("WORDS", repr(words))
+        .replace("PYTHON", repr(box.sys.base_prefix))
+    )
     # The words stand in the student's own text, which lies in no file: what is found was somebody else's.
     ended, made = run_python(text, level)
     assert ended.status == "done", ended
@@ -176,14 +203,28 @@ def test_the_keys_the_hidden_tests_and_other_students_cannot_be_read(level, tmp_
     key.write_text(SECRET)
     tmp_path.chmod(0o755)
     key.chmod(0o644)
-    places = [str(key), "/etc/shadow", "/etc/passwd", str(box.ROOT / "helpers/exercises/conv1d_edge/solution.cu")]
-    places += [str(box.ROOT / "tests/course/test_attacks.py"), "/halo/helpers/exercises/conv1d_edge/solution.cu"]
+    places = [
+        str(key),
+        "/etc/shadow",
+        "/etc/passwd",
+        str(box.ROOT / "helpers/exercises/conv1d_edge/solution.cu"),
+    ]
+    places += [
+        str(box.ROOT / "tests/course/test_attacks.py"),
+        "/halo/helpers/exercises/conv1d_edge/solution.cu",
+    ]
     assert look(level, [SECRET, "root:", "extern"], places) == "[]"
 
 
 def test_the_instructors_environment_is_invisible(level, monkeypatch):
     monkeypatch.setenv("GRADER_TOKEN", SECRET)
-    places = ["/proc/1/environ", "/proc/1/cmdline", "/proc/self/environ", f"/proc/{os.getpid()}/environ", "/proc/self/mounts"]
+    places = [
+        "/proc/1/environ",
+        "/proc/1/cmdline",
+        "/proc/self/environ",
+        f"/proc/{os.getpid()}/environ",
+        "/proc/self/mounts",
+    ]
     assert look(level, [SECRET, "pytest", str(Path.home()) + "/.bash"], places) == "[]"
 
 
@@ -221,20 +262,20 @@ def test_ending_the_process_is_no_pass(level):
 
 def test_a_patched_checker_patches_itself_only(level, machine):
     text = (
-        "import json, sys, builtins\njson.dumps = lambda *a, **k: '{\"made\": [\"pass\"], \"status\": \"pass\", \"points\": 10}'\n"
+        'import json, sys, builtins\njson.dumps = lambda *a, **k: \'{"made": ["pass"], "status": "pass", "points": 10}\'\n'
         "for m in list(sys.modules.values()):\n    for n in ('check', 'judge', 'verdict'):\n"
         "        try: setattr(m, n, lambda *a, **k: True)\n        except Exception: pass\n"
         "def cost(*a): return 0\n"
     )
     benches = judge.Benches(level, machine, LIMITS)
-    result = judge.grade("tile_cost", text, 11, benches)
+    result = judge.grade("tile_width_cost", text, 11, benches)
     assert (result["status"], result["points"]) in (("crash", 0.0), ("wrong", 0.0))
 
 
 def test_an_answer_of_numbers_that_are_none(level, machine):
     benches = judge.Benches(level, machine, LIMITS)
     for value in ("float('nan')", "float('inf')", "a[1] * float('nan')"):
-        result = judge.grade("tile_cost", f"def cost(*a): return {value}", 11, benches)
+        result = judge.grade("tile_width_cost", f"def cost(*a): return {value}", 11, benches)
         assert result["status"] == "wrong", value
 
 
@@ -246,9 +287,7 @@ def test_there_is_no_network(level):
     port, met = server.getsockname()[1], []
     thread = threading.Thread(target=lambda: met.append(server.accept()), daemon=True)
     thread.start()
-    text = (
-        f"import socket\ndef cost(*a):\n    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
-    )
+    text = f"import socket\ndef cost(*a):\n    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
     _, made = run_python(text, level)
     assert "said" in made and not met
     server.close()
@@ -282,7 +321,9 @@ def cost(*a):
 """
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are x86_64's")
+@pytest.mark.skipif(
+    os.uname().machine != "x86_64", reason="the numbers of system calls are x86_64's"
+)
 def test_no_ptrace_no_namespaces_no_mounts(level):
     _, made = run_python(SYSTEM, level)
     assert made["said"].endswith("ValueError: []")
@@ -309,7 +350,7 @@ def test_a_daemon_does_not_stay(level):
 def test_a_flood_of_output_goes_nowhere(level, capfd):
     text = "import sys\ndef cost(*a):\n    for _ in range(200): sys.stdout.write('x' * 1_000_000)\n    return 1\n"
     ended, made = run_python(text, level)
-    assert made == {"made": [1.0]}
+    assert made["made"]["known"] == [1.0]
     assert "xxx" not in "".join(capfd.readouterr())
 
 
@@ -374,7 +415,13 @@ def test_a_forged_record_in_a_figure(tmp_path):
 
     timing = {"samples": [0.5, 0.5, 0.5, 0.5, 0.5], "median": 0.001}
     rows = [{"series": "conv1d_edge", "parameters": {"global_load_sectors": 3}, "timing": timing}]
-    forged = {"schema": 1, "name": "x", "lab": "02", "measurements": rows, "sources": {"conv1d_basic": "0" * 64}}
+    forged = {
+        "schema": 1,
+        "name": "x",
+        "lab": "02",
+        "measurements": rows,
+        "sources": {"conv1d_basic": "0" * 64},
+    }
     path = tmp_path / "figure.png"
     path.write_bytes(png(json.dumps(forged).encode()))
     found = figures.check(figures.claimed(path), {"conv1d_edge": {"global_load_sectors": 700}})
@@ -404,14 +451,20 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
     ],
 )  # fmt: skip
 def test_other_files_are_not_included(line, machine):
-    name = Path("/etc/hostname").read_text().strip() if Path("/etc/hostname").exists() else "no such name"
+    name = (
+        Path("/etc/hostname").read_text().strip()
+        if Path("/etc/hostname").exists()
+        else "no such name"
+    )
     result = grade_kernel(f"{HEAD}{line}\n{KERNEL}{{ y[0] = a; }}", machine)
     assert result["status"] == "refused", result["messages"]
     assert name not in " ".join(result["messages"]) or name in line
 
 
 def test_headers_of_cuda_are_included():
-    gate.check_includes("#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include \"cuda_fp16.h\"\n")
+    gate.check_includes(
+        '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include "cuda_fp16.h"\n'
+    )
 
 
 def test_a_text_that_is_too_large_is_refused_before_it_is_read(machine):
@@ -422,14 +475,18 @@ def test_a_text_that_is_too_large_is_refused_before_it_is_read(machine):
 def test_a_wild_function_pointer(machine):
     body = "{ typedef void (*F)(); F f = (F)(unsigned long long)(0x41414141 + n); f(); y[0] = a; }"
     result = grade_kernel(HEAD + KERNEL + body, machine)
-    assert result["status"] in ("finding", "refused", "compile", "wrong", "crash"), result["messages"]
+    assert result["status"] in ("finding", "refused", "compile", "wrong", "crash"), result[
+        "messages"
+    ]
     assert result["points"] == 0
 
 
 def test_an_allocation_of_everything(machine):
     body = "{ for (int k = 0; k < 100000; ++k) { char* p = (char*)malloc(1 << 30); if (p) p[0] = 1; } y[0] = a; }"
     result = grade_kernel(HEAD + KERNEL + body, machine)
-    assert result["points"] == 0 and result["memory"] < LIMITS.memory + 200 * MIB, result["messages"]
+    assert result["points"] == 0 and result["memory"] < LIMITS.memory + 200 * MIB, result[
+        "messages"
+    ]
     body = "{ __shared__ float t[1 << 28]; t[threadIdx.x] = a; y[0] = t[0]; }"
     assert grade_kernel(HEAD + KERNEL + body, machine)["points"] == 0
 

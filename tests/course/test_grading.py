@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers import exercises
-from helpers.course import box, export, gradescope, grades, grading, release, report, submissions
+from helpers.course import box, export, grades, gradescope, grading, release, report, submissions
 from helpers.exercises.exercise import NOTEBOOK_SEED
 
 NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
@@ -20,7 +20,11 @@ PLACE = next(place for place in submissions.places() if place.exercise == NAME)
 def hand_in(folder: Path, student: str, text: str, cell: str = PLACE.cell) -> Path:
     path = folder / student / LAB / f"{LAB}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
-    book = {"cells": [{"cell_type": "code", "id": cell, "source": text.splitlines(True)}], "nbformat": 4, "nbformat_minor": 5}
+    book = {
+        "cells": [{"cell_type": "code", "id": cell, "source": text.splitlines(True)}],
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     path.write_text(json.dumps(book))
     return path
 
@@ -48,7 +52,13 @@ def graded(tmp_path_factory, level) -> Path:
     seen = []
     plan = grading.Plan(grades.seed_of(folder / "grades"), level)
     try:
-        grading.grade(answers, folder / "grades", plan, lambda done, total, what: seen.append((done, total)), ladders=False)
+        grading.grade(
+            answers,
+            folder / "grades",
+            plan,
+            lambda done, total, what: seen.append((done, total)),
+            ladders=False,
+        )
     finally:
         grading.close()
     assert seen[-1] == (2, 2), "two different texts"
@@ -75,7 +85,13 @@ def test_a_second_run_grades_nothing_again(graded, level):
     seen = []
     plan = grading.Plan(grades.seed_of(graded / "grades"), level)
     before = {name: r["points"] for name, r in results(graded).items()}
-    grading.grade(answers, graded / "grades", plan, lambda done, total, what: seen.append(total), ladders=False)
+    grading.grade(
+        answers,
+        graded / "grades",
+        plan,
+        lambda done, total, what: seen.append(total),
+        ladders=False,
+    )
     assert seen == [0]
     assert {name: r["points"] for name, r in results(graded).items()} == before
 
@@ -141,7 +157,9 @@ def test_gradescope_fields(graded):
     of_tests = {"score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags", "visibility",
                 "extra_data"}  # fmt: skip
     assert set(made) <= known
-    assert all(set(test) <= of_tests and test["status"] in ("passed", "failed") for test in made["tests"])
+    assert all(
+        set(test) <= of_tests and test["status"] in ("passed", "failed") for test in made["tests"]
+    )
     assert made["tests"][0]["score"] == made["tests"][0]["max_score"]
     with pytest.raises(grades.GradesError, match="no results"):
         export.gradescope(graded / "grades", "nobody")
@@ -155,7 +173,10 @@ def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
         names = archive.namelist()
         assert {"setup.sh", "run_autograder", "pyproject.toml", f"labs/{LAB}.ipynb"} <= set(names)
         assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
-        assert all(archive.getinfo(name).external_attr >> 16 & 0o111 for name in ("setup.sh", "run_autograder"))
+        assert all(
+            archive.getinfo(name).external_attr >> 16 & 0o111
+            for name in ("setup.sh", "run_autograder")
+        )
 
 
 def test_pages_need_no_other_file(graded, tmp_path):
@@ -185,7 +206,9 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     solution = exercises.find(NAME).solution
     line = next(line for line in solution.splitlines() if "min(max" in line).strip()
     assert line not in (tmp_path / "release" / LAB / f"{LAB}.ipynb").read_text()
-    (place,) = (p for p in submissions.manifest(tmp_path / "release/manifest.json") if p.exercise == NAME)
+    (place,) = (
+        p for p in submissions.manifest(tmp_path / "release/manifest.json") if p.exercise == NAME
+    )
     assert place == PLACE
     with pytest.raises(release.ReleaseError, match="no lab '77'"):
         release.release(["77"], tmp_path)
@@ -202,7 +225,14 @@ def test_a_students_copy_is_never_overwritten(tmp_path, monkeypatch):
     labs, mine = tmp_path / "labs", tmp_path / "my_labs"
     labs.mkdir()
     lab = labs / "02_x.ipynb"
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": 1, "source": ["x = 1"]}
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": 1,
+        "source": ["x = 1"],
+    }
     book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     lab.write_text(json.dumps(book))
     monkeypatch.setattr(submissions, "LABS", labs)
