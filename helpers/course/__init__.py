@@ -4,6 +4,7 @@
     python -m helpers.course grade submitted/ --to grades/
     python -m helpers.course report grades/ --to report/
 
-README.md in this folder says step by step what a course does. A submission passes the gate (gate.py), its kernels run
-in a box (box.py, inside.py), and what comes out is compared outside of it (judge.py).
+README.md in this folder says step by step what a course does. A submission passes the gate
+(gate.py), its kernels run in a box (box.py, inside.py), and what comes out is compared outside of
+it (judge.py).
 """

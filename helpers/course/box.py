@@ -1,12 +1,14 @@
-"""The box that a submission runs in: no network, no files but a few to read, little memory, little time, no trace.
+"""The box that a submission runs in: no network, no files but a few to read, little memory,
+little time, no trace.
 
     with box.Bench("kernel") as bench:
         ended = bench.run(job, most=wire.size(expected))     # ended.status "done", "time", "memory" or "crash"
 
-Level "bubblewrap": bwrap gives the processes namespaces of their own. Where it cannot run, level "landlock": Landlock,
-seccomp, limits of resources, and another user where the grader is root. On both the processes give up their rights
-themselves, too (confine.py). Level "none" must be asked for by name. In every case a bench is one process that waits
-for jobs (inside.py), with a clean environment and a socket as its only link, and each job is a process of its own.
+Level "bubblewrap": bwrap gives the processes namespaces of their own. Where it cannot run, level
+"landlock": Landlock, seccomp, limits of resources, and another user where the grader is root. On
+both the processes give up their rights themselves, too (confine.py). Level "none" must be asked
+for by name. In every case a bench is one process that waits for jobs (inside.py), with a clean
+environment and a socket as its only link, and each job is a process of its own.
 """
 
 from __future__ import annotations
@@ -57,8 +59,10 @@ class NoBox(RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one job. wall_s: as a clock shows it; cpu_s: of one process; memory: of all its processes together, in bytes; address:
-    of one process, in bytes of addresses; processes: threads included; file: bytes of one file; scratch: bytes of all files."""
+    """Of one job. wall_s: as a clock shows it; cpu_s: of one process; memory: of all its
+    processes together, in bytes; address: of one process, in bytes of addresses; processes:
+    threads included; file: bytes of one file; scratch: bytes of all files.
+    """
 
     wall_s: float = 60.0
     cpu_s: int = 30
@@ -72,8 +76,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a job ended: status "done", "time", "memory" or "crash"; said: one sentence about it; answer: the bytes that it wrote;
-    seconds: by the clock; peak: of its memory, in bytes, as far as it was seen."""
+    """How a job ended: status "done", "time", "memory" or "crash"; said: one sentence about it;
+    answer: the bytes that it wrote; seconds: by the clock; peak: of its memory, in bytes, as
+    far as it was seen.
+    """
 
     status: str
     said: str = ""
@@ -83,10 +89,11 @@ class Ended:
 
 
 class Bench:
-    """A process in a box that runs one job after another. Starts with the first job; not for several threads at once.
+    """A process in a box that runs one job after another. Starts with the first job; not for
+    several threads at once.
 
-    kind: "kernel" or "python"; level: one of LEVELS; cache: a folder with the built machine (`machine_folder`), for kernels.
-    A bench for Python serves one job, and is thrown away.
+    kind: "kernel" or "python"; level: one of LEVELS; cache: a folder with the built machine
+    (`machine_folder`), for kernels. A bench for Python serves one job, and is thrown away.
     """
 
     _count = itertools.count()
@@ -393,13 +400,14 @@ def find_level(kind: str = "kernel", cache: Path | None = None) -> str:
     raise NoBox(
         "No submission was run, because no box can be had here:\n  "
         + "\n  ".join(said)
-        + "\nInstall bubblewrap (Debian: apt install bubblewrap), or use Linux 5.13 or newer. To run submissions without a box, on a "
-        "machine that may be lost, add --no-box."
+        + "\nInstall bubblewrap (Debian: apt install bubblewrap), or use Linux 5.13 or newer. "
+        "To run submissions without a box, on a machine that may be lost, add --no-box."
     )
 
 
 def machine_folder(to: Path) -> Path:
-    """Build the simulator's machine where it is not built, and copy it into a folder of its own, for the box.
+    """Build the simulator's machine where it is not built, and copy it into a folder of its own,
+    for the box.
 
     The user's cache holds what everybody compiled, and stays outside.
     """
@@ -448,7 +456,8 @@ def _read(fd: int, most: int) -> bytes:
         return view[:size]
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # What runs below a process, by /proc
 
 _PAGE = resource.getpagesize()

@@ -1,8 +1,9 @@
-"""What a process gives up before it touches anything of a student: rights, files, network, processes.
+"""What a process gives up before it touches anything of a student: rights, files, network,
+processes.
 
-The process does this to itself, with the kernel's own means (rlimits, Landlock, seccomp), through ctypes. It cannot be
-undone, and holds for every process that it starts. This module is used inside the box: it imports the standard
-library only.
+The process does this to itself, with the kernel's own means (rlimits, Landlock, seccomp), through
+ctypes. It cannot be undone, and holds for every process that it starts. This module is used
+inside the box: it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def drop_root(uid: int) -> None:
 
 
 def limit(limits: Mapping[str, int]) -> None:
-    """Set limits of resources by their names in `resource`, in lower case without RLIMIT_: {"as": bytes}."""
+    """Set limits of resources by their names in `resource`, in lower case without RLIMIT_: {"as":
+    bytes}.
+    """
     for name, most in limits.items():
         kind = getattr(resource, f"RLIMIT_{name.upper()}")
         _, hard = resource.getrlimit(kind)
@@ -71,7 +74,8 @@ def limit(limits: Mapping[str, int]) -> None:
         resource.setrlimit(kind, (most, last))
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # Files, network and signals: Landlock
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -90,7 +94,9 @@ def landlock_version() -> int:
 
 
 def landlock(read: Iterable[str], write: Iterable[str]) -> None:
-    """Only files below `read` can be read or run, only those below `write` changed; no TCP, no signals to others."""
+    """Only files below `read` can be read or run, only those below `write` changed; no TCP, no
+    signals to others.
+    """
     version = landlock_version()
     if version < 1:
         raise CannotConfine(errno.ENOSYS, "this Linux kernel has no Landlock (5.13 or newer has)")
@@ -128,7 +134,8 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         os.close(fd)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # System calls: seccomp
 
 # Numbers on x86_64 and aarch64; both refuse them with "operation not permitted".
@@ -158,7 +165,9 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 
 
 def seccomp() -> None:
-    """Refuse the system calls by which a process looks at others, gets a network, or makes namespaces and mounts."""
+    """Refuse the system calls by which a process looks at others, gets a network, or makes
+    namespaces and mounts.
+    """
     try:
         column, audit = _MACHINES[platform.machine()]
     except KeyError:

@@ -31,7 +31,8 @@ def shares(counts: Mapping[str, int], width: int = 180) -> str:
         if count:
             colour = _GREYS.get(status, _BAD)
             parts.append(
-                f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" fill="{colour}"><title>{count} {status}</title></rect>'
+                f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" '
+                f'fill="{colour}"><title>{count} {status}</title></rect>'
             )
         x += w
     return _svg(
@@ -67,7 +68,8 @@ def histogram(values: Sequence[float], most: float, what: str, of: str, bins: in
         h = 90 * count / high
         tip = f"{count} {of}: {most * k / bins:g} to {most * (k + 1) / bins:g} {what}"
         parts.append(
-            f'<rect x="{left + k * wide + 1:.1f}" y="{bottom - h:.1f}" width="{wide - 2:.1f}" height="{h:.1f}" fill="#5b7fa6"><title>{tip}</title></rect>'
+            f'<rect x="{left + k * wide + 1:.1f}" y="{bottom - h:.1f}" width="{wide - 2:.1f}" '
+            f'height="{h:.1f}" fill="#5b7fa6"><title>{tip}</title></rect>'
         )
         if count:
             parts.append(_text(left + (k + 0.5) * wide, bottom - h - 3, str(count), "middle"))
@@ -84,7 +86,9 @@ def distribution(
     unit: str,
     mine: str = "",
 ) -> str:
-    """Every kernel as a dot on a line of costs, the course's own as labelled lines; `mine` is drawn larger."""
+    """Every kernel as a dot on a line of costs, the course's own as labelled lines; `mine` is
+    drawn larger.
+    """
     values = [d[0] for d in dots] + [c for c, _ in ladder]
     low, high = min(values), max(values)
     logarithmic = low > 0 and high / low > 20
@@ -111,7 +115,7 @@ def distribution(
             _text(x - 5 if end else x + 5, y, words[:90], "end" if end else "start", "#555")
         )
     highest = 0
-    for value, status, student in sorted(dots):
+    for value, _, _ in sorted(dots):
         x = place(value)
         slot = round(x / 7)
         level = stacks.get(slot, 0)
@@ -190,7 +194,8 @@ def pairs(
                 f'<circle cx="{place(again):.1f}" cy="{y}" r="5" fill="#333"><title>{again:.4g} {unit}</title></circle>'
             )
         parts.append(
-            f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
+            f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" '
+            f'stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
         )
     bottom = 34 + 18 * len(rows)
     for k in range(5):

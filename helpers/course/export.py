@@ -41,7 +41,9 @@ def _cell(value: Any) -> Any:
 
 
 def gradescope(folder: Path, student: str) -> str:
-    """results.json for one student. Raises grades.GradesError where nothing of that student is there."""
+    """results.json for one student. Raises grades.GradesError where nothing of that student is
+    there.
+    """
     mine = [r for r in grades.results(folder) if r["student"] == student]
     if not mine:
         raise grades.GradesError(f"{folder} holds no results of {student!r}")
@@ -84,10 +86,12 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def nbgrader(folder: Path, database: str) -> int:
-    """Put the points into nbgrader's gradebook, as the score of the cell that has the exercise's name; how many.
+    """Put the points into nbgrader's gradebook, as the score of the cell that has the exercise's
+    name; how many.
 
-    The assignment is the lab. Its cells come from `release --nbgrader` and nbgrader's own generate_assignment.
-    Raises grades.GradesError where nbgrader is missing, or does not know an assignment.
+    The assignment is the lab. Its cells come from `release --nbgrader` and nbgrader's own
+    generate_assignment. Raises grades.GradesError where nbgrader is missing, or does not know an
+    assignment.
     """
     try:
         from nbgrader.api import Gradebook, MissingEntry

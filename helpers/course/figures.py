@@ -1,4 +1,5 @@
-"""Figures that were handed in: the record in a PNG is a claim. It is read, checked, and set beside what was measured again.
+"""Figures that were handed in: the record in a PNG is a claim. It is read, checked, and set
+beside what was measured again.
 
 Only the text in the file is read, by this module and with limits; no picture is decoded.
 """
@@ -79,7 +80,8 @@ def _unpacked(data: bytes) -> bytes:
 def check(record: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """A claim beside what is known here: its rows, and what does not hold.
 
-    totals: for each exercise of the lab, what was measured again: "text_sha256", and counters by name.
+    totals: for each exercise of the lab, what was measured again: "text_sha256", and counters by
+    name.
     """
     problems: list[str] = []
     rows = []
@@ -179,7 +181,9 @@ def _sources(record: Mapping[str, Any]) -> list[str]:
 def _beside_ours(
     record: Mapping[str, Any], rows: list[dict[str, Any]], problems: list[str]
 ) -> None:
-    """Put the course's own recorded times beside those claimed, where series and parameters are the same."""
+    """Put the course's own recorded times beside those claimed, where series and parameters are
+    the same.
+    """
     ours = _ours(record)
     known = {_key(one): one["timing"]["median"] for one in ours if one.get("timing")}
     for row in rows:
@@ -189,7 +193,8 @@ def _beside_ours(
         row["measured_ms"] = found
         if row["claimed_ms"] < found / MOST_FASTER:
             problems.append(
-                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than a {MOST_FASTER}th of what the course recorded, {found:.3g} ms"
+                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than a {MOST_FASTER}th "
+                f"of what the course recorded, {found:.3g} ms"
             )
 
 

@@ -1,7 +1,8 @@
-"""What the text of an answer must hold to before anything reads it further: its size, and what it includes.
+"""What the text of an answer must hold to before anything reads it further: its size, and what it
+includes.
 
-The compiler's own check of includes (helpers.simulator.includes) comes later, in the box. This one takes time that grows
-with the length of the text only, whatever the text is.
+The compiler's own check of includes (helpers.simulator.includes) comes later, in the box. This
+one takes time that grows with the length of the text only, whatever the text is.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ class Refused(Exception):
 
 
 def check(text: str, what: str = "the cell") -> None:
-    """Raise Refused for a text that is too long, is no text, or includes other files than CUDA's headers."""
+    """Raise Refused for a text that is too long, is no text, or includes other files than CUDA's
+    headers.
+    """
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise Refused(
             f"{what} has {len(text):,} characters; at most {MOST_BYTES:,} bytes are graded"
@@ -41,9 +44,12 @@ def check(text: str, what: str = "the cell") -> None:
 
 
 def check_includes(text: str) -> None:
-    """Raise Refused for an #include of anything that is not a header by its plain name, such as <cuda_fp16.h>."""
+    """Raise Refused for an #include of anything that is not a header by its plain name, such as
+    <cuda_fp16.h>.
+    """
     joined = re.sub(r"\\[ \t]*\r?\n", "", text.replace("??/", "\\"))
-    # In the text as it is, too: what one reader takes for a literal, another may take for a directive.
+    # In the text as it is, too: what one reader takes for a literal, another may take for a
+    # directive.
     for view in (_without_comments(joined), joined):
         for found in _DIRECTIVE.finditer(view):
             _check_header(found[2], f"#{found[1]}{found[2]}")

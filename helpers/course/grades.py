@@ -1,7 +1,9 @@
-"""Results on disk: grades/STUDENT/LAB/EXERCISE.json for people, grades/.results/KEY.json for answers that are equal.
+"""Results on disk: grades/STUDENT/LAB/EXERCISE.json for people, grades/.results/KEY.json for
+answers that are equal.
 
-A key is made of the text, the exercise, the grader's version and the seed. Files are written beside their place and
-renamed, so that a task may run twice, on two machines, and a reader never sees half a file.
+A key is made of the text, the exercise, the grader's version and the seed. Files are written
+beside their place and renamed, so that a task may run twice, on two machines, and a reader never
+sees half a file.
 """
 
 from __future__ import annotations
@@ -59,13 +61,17 @@ def sha256(text: str) -> str:
 
 
 def key(text: str, exercise: str, seed: int, how: str = "") -> str:
-    """Which answers get the same result. how: what else a verdict depends on, such as the level of the box."""
+    """Which answers get the same result. how: what else a verdict depends on, such as the level
+    of the box.
+    """
     parts = json.dumps([sha256(text), exercise, grader_version(), seed, how])
     return hashlib.sha256(parts.encode()).hexdigest()[:40]
 
 
 def seed_of(folder: Path, given: int | None = None) -> int:
-    """The secret seed of a folder of grades: drawn at the first run, and kept in a file that others cannot read."""
+    """The secret seed of a folder of grades: drawn at the first run, and kept in a file that
+    others cannot read.
+    """
     path = folder / ".seed"
     if path.exists():
         kept = int(path.read_text(encoding="ascii"))
@@ -120,7 +126,9 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 def results(folder: Path) -> Iterator[dict[str, Any]]:
-    """All results of a folder of grades, by student, lab and exercise. Raises GradesError where there is none."""
+    """All results of a folder of grades, by student, lab and exercise. Raises GradesError where
+    there is none.
+    """
     if not (folder / "run.json").exists():
         raise GradesError(
             f"{folder} holds no grades: run `python -m helpers.course grade submitted/ --to {folder}` first"

@@ -1,7 +1,9 @@
-"""autograder.zip for Gradescope: setup.sh installs what grading needs, run_autograder grades one submission.
+"""autograder.zip for Gradescope: setup.sh installs what grading needs, run_autograder grades one
+submission.
 
-The zip holds this repository's helpers and the labs asked for. Gradescope unpacks it into /autograder/source, puts a
-submission into /autograder/submission, and reads /autograder/results/results.json.
+The zip holds this repository's helpers and the labs asked for. Gradescope unpacks it into
+/autograder/source, puts a submission into /autograder/submission, and reads
+/autograder/results/results.json.
 """
 
 from __future__ import annotations

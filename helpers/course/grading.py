@@ -1,8 +1,9 @@
-"""Grade all answers of a class: each text once, on one process, on several, or on a cluster (Dask).
+"""Grade all answers of a class: each text once, on one process, on several, or on a cluster
+(Dask).
 
-A crash, a time-out or too much memory of a submission is its verdict, and never tried again. A worker that is lost takes no
-verdict with it: its answers are graded by another one. What could not be graded says not_graded, with the reason, and
-has no points taken away from it.
+A crash, a time-out or too much memory of a submission is its verdict, and never tried again. A
+worker that is lost takes no verdict with it: its answers are graded by another one. What could
+not be graded says not_graded, with the reason, and has no points taken away from it.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ class NoCluster(RuntimeError):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to grade. workers: processes on this machine, 1 for this one alone; cluster: the address of a Dask scheduler;
-    shard: (i, n), only every n-th text from the i-th on, counted from 1; gpu: time what passes, on a GPU."""
+    """How to grade. workers: processes on this machine, 1 for this one alone; cluster: the
+    address of a Dask scheduler; shard: (i, n), only every n-th text from the i-th on, counted
+    from 1; gpu: time what passes, on a GPU.
+    """
 
     seed: int
     level: str
@@ -64,7 +67,9 @@ def grade(
     progress: Progress | None = None,
     ladders: bool = True,
 ) -> dict[str, int]:
-    """Grade answers, and write a result for each; how many have which status. ladders: cost the course's own kernels, too."""
+    """Grade answers, and write a result for each; how many have which status. ladders: cost the
+    course's own kernels, too.
+    """
     began = time.monotonic()
     tasks, by_key = _tasks(answers, plan)
     store = to / ".results"
@@ -134,14 +139,16 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab, "exercise": answer.exercise,
-        "text_sha256": grades.sha256(answer.text), "seed": plan.seed, "grader": grades.grader_version(), "text": answer.text[:65_536],
-        "cell": answer.by, "notebook": answer.notebook, "figures": [],
+        "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
+        "grader": grades.grader_version(), "text": answer.text[:65_536], "cell": answer.by, "notebook": answer.notebook, "figures": [],
     }  # fmt: skip
     return {**found, **own}
 
 
 def _claims(answers: Sequence[Answer], to: Path) -> None:
-    """Check the figures of each lab that was handed in, against what was counted again; into every result of the lab."""
+    """Check the figures of each lab that was handed in, against what was counted again; into
+    every result of the lab.
+    """
     labs: dict[tuple[str, str], list[Answer]] = {}
     for answer in answers:
         if answer.figures:
@@ -199,7 +206,8 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     return ladders
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # Where the work is done
 
 
@@ -306,7 +314,8 @@ def _client(plan: Plan) -> Iterator[Any]:
         raise NoCluster(
             'Several workers need Dask, which is not installed: pip install -e ".[course]", or grade with --workers 1'
         ) from None
-    # A submission's crash ends its box, never a worker; one that is lost was ended by something else.
+    # A submission's crash ends its box, never a worker; one that is lost was ended by something
+    # else.
     dask.config.set(
         {"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False}
     )

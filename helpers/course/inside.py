@@ -1,8 +1,9 @@
 """What runs in the box: a server that takes one job at a time, each in a process of its own.
 
-It is run as a script, with a Unix socket as standard input. The first message says which folders hold Python modules
-and what to load; each later one brings two files: a job to read, and an empty one for the answer. Whatever a job does,
-the server says how its process ended, and ends what the job has started.
+It is run as a script, with a Unix socket as standard input. The first message says which folders
+hold Python modules and what to load; each later one brings two files: a job to read, and an empty
+one for the answer. Whatever a job does, the server says how its process ended, and ends what the
+job has started.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def _confine_module() -> Any:
 def _load_simulator() -> None:
     """Do once what each job would do first: import, load the machine, look up compilers.
 
-    Nothing is compiled or launched: that would leave threads behind, and a process with threads cannot be forked safely.
+    Nothing is compiled or launched: that would leave threads behind, and a process with threads
+    cannot be forked safely.
     """
     from helpers.course import kernel_job  # noqa: F401
     from helpers.simulator import encoded, front_ends, library, standard_headers, toolkit

@@ -2,8 +2,8 @@
 
     result = judge.grade("conv1d_edge", text, seed, benches)       # plain values, see grades.py
 
-The inputs come from a secret seed. The box gets inputs, and gives outputs and counters back; it never has a reference,
-an expected output, or the seed.
+The inputs come from a secret seed. The box gets inputs, and gives outputs and counters back; it
+never has a reference, an expected output, or the seed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ SENTENCES = {
 
 
 class Benches:
-    """The benches of one grader: one for kernels that stays, and a new one for each answer in Python."""
+    """The benches of one grader: one for kernels that stays, and a new one for each answer in
+    Python.
+    """
 
     def __init__(self, level: str, cache: Path, limits: Limits | None = None):
         self.level, self.limits = level, limits or Limits()
@@ -61,7 +63,9 @@ class Benches:
 
 
 def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
-    """Grade the text of an answer to an exercise: status, points, messages, counters ... as plain values."""
+    """Grade the text of an answer to an exercise: status, points, messages, counters ... as plain
+    values.
+    """
     began = time.monotonic()
     found, ended = _judged(name, text, seed, benches)
     return {
@@ -132,7 +136,9 @@ def _judged(
 
 
 def _head(text: str) -> KernelCell:
-    """The %%kernel line of a cell alone: its name and its options. What follows is read in the box."""
+    """The %%kernel line of a cell alone: its name and its options. What follows is read in the
+    box.
+    """
     found = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", text.partition("\n")[0])
     if not found:
         raise CellError(f"the first line does not begin with %%kernel\n{kernel_cells.USAGE}")
@@ -223,12 +229,15 @@ def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
     return found
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # Jobs and answers
 
 
 def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
-    """What the box gets: the text, and the cases' inputs and launches. No reference, no facts, no seed."""
+    """What the box gets: the text, and the cases' inputs and launches. No reference, no facts, no
+    seed.
+    """
     arrays: list[np.ndarray] = []
     plain_cases = []
     for case in cases:

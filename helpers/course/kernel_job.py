@@ -1,4 +1,6 @@
-"""In the box: run a %%kernel cell on cases whose inputs came with the job. What should come out is not known here."""
+"""In the box: run a %%kernel cell on cases whose inputs came with the job. What should come out
+is not known here.
+"""
 
 from __future__ import annotations
 

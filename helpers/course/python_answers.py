@@ -1,7 +1,9 @@
-"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs) and 17 (an order of streams).
+"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs) and 17 (an
+order of streams).
 
-The box gets the student's text and inputs, and gives plain values back: numbers, or a list of what was enqueued. What
-they are worth is found out here, by the exercise, with what the box never had.
+The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
+what was enqueued. What they are worth is found out here, by the exercise, with what the box never
+had.
 """
 
 from __future__ import annotations
@@ -29,8 +31,10 @@ _MOST = 2 << 20  # bytes of an answer: numbers and names
 
 @dataclass(frozen=True)
 class Task:
-    """How an exercise is asked in the box. driver: of python_job.py; calls: what the text is called with, of a seed; made: what
-    came back, as the exercise's `judged` takes it; text: the part of a cell that counts; crashed: what a crash gives."""
+    """How an exercise is asked in the box. driver: of python_job.py; calls: what the text is
+    called with, of a seed; made: what came back, as the exercise's `judged` takes it; text:
+    the part of a cell that counts; crashed: what a crash gives.
+    """
 
     exercise: PythonExercise
     driver: str
@@ -201,7 +205,9 @@ def _stream_order() -> Task:
         return [[pieces, buffers] for buffers in module.BUFFERS]
 
     def made(back: Any, seed: int) -> Any:
-        """What comes of the calls that the student's function made, replayed on the simulator's driver."""
+        """What comes of the calls that the student's function made, replayed on the simulator's
+        driver.
+        """
         logs = dict(zip(module.BUFFERS, back, strict=True))
         return module.made(lambda pipe: _issue(pipe, logs[pipe.buffers]), seed)
 
@@ -243,7 +249,9 @@ TASKS = _tasks()
 
 
 def gpu_time(exercise: str, text: str, seed: int) -> float | None:
-    """Time of a kernel that has passed, on this machine's GPU, in ms; None where it cannot be timed."""
+    """Time of a kernel that has passed, on this machine's GPU, in ms; None where it cannot be
+    timed.
+    """
     found = exercises.find(exercise)
     if isinstance(found, PythonExercise):
         return None

@@ -1,6 +1,8 @@
-"""In the box: run a student's Python, and write down what it made as plain values. It imports the standard library and NumPy.
+"""In the box: run a student's Python, and write down what it made as plain values. It imports the
+standard library and NumPy.
 
-The job names a function of the student's and the calls to make; DRIVERS says how each kind of exercise calls it.
+The job names a function of the student's and the calls to make; DRIVERS says how each kind of
+exercise calls it.
 """
 
 from __future__ import annotations
@@ -111,7 +113,9 @@ def _where(error: BaseException) -> str:
 
 
 def _costs(function: Any, calls: Any) -> dict[str, Any]:
-    """What function(shape, width, seen) gives, with `shape` and `seen` as objects that have the attributes given."""
+    """What function(shape, width, seen) gives, with `shape` and `seen` as objects that have the
+    attributes given.
+    """
     known = [
         float(function(_Attributes(shape), width, _Attributes(seen)))
         for shape, width, seen in calls["known"]
@@ -139,7 +143,9 @@ class _Attributes(SimpleNamespace):
 
 
 class _Pipe:
-    """A pipeline that writes down what is enqueued: helpers.experiments.streams.Pipeline runs it, elsewhere."""
+    """A pipeline that writes down what is enqueued: helpers.experiments.streams.Pipeline runs it,
+    elsewhere.
+    """
 
     MOST = 10_000
 

@@ -1,10 +1,11 @@
-"""Notebooks for students, from the labs of this repository: without outputs, without a line of a solution.
+"""Notebooks for students, from the labs of this repository: without outputs, without a line of a
+solution.
 
     release(["02", "05"], Path("release"))        release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
     update(Path("my_labs"))                       a student's own copies; changed ones are left alone
 
-The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have nbgrader's metadata, and the
-folder is what `nbgrader generate_assignment` reads.
+The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
+nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _CONFIG = """c = get_config()
 c.CourseDirectory.course_id = "halo-labs"
 # The notebooks have no solutions: a cell of an answer keeps its stub.
 c.ClearSolutions.enabled = False
-# Points come from `python -m helpers.course export grades/ --nbgrader gradebook.db`: no Python of a student's is run.
+# Points come from `python -m helpers.course export grades/ --nbgrader gradebook.db`: no Python of
+# a student's is run.
 c.Execute.enabled = False
 """
 
@@ -41,7 +43,9 @@ class ReleaseError(ValueError):
 
 
 def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Path]:
-    """Write student notebooks of labs (all where none is named) and manifest.json. Raises ReleaseError."""
+    """Write student notebooks of labs (all where none is named) and manifest.json. Raises
+    ReleaseError.
+    """
     chosen, written = _chosen(labs), []
     for path in chosen:
         made = student_copy(path)
@@ -77,7 +81,8 @@ def _chosen(labs: Sequence[str]) -> list[Path]:
 
 
 def student_copy(path: Path) -> dict[str, Any]:
-    """A lab's notebook without outputs, without cells tagged "solution", and without what needs them.
+    """A lab's notebook without outputs, without cells tagged "solution", and without what needs
+    them.
 
     Raises ReleaseError where a line of a solution would stay.
     """
@@ -109,7 +114,9 @@ def _text(book: dict[str, Any]) -> str:
 
 
 def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
-    """nbgrader's metadata: the answer's cell is a solution to be graded by hand or by us, and has the points."""
+    """nbgrader's metadata: the answer's cell is a solution to be graded by hand or by us, and has
+    the points.
+    """
     for cell in book["cells"]:
         place = next((p for p in places if p.cell == cell.get("id")), None)
         if place is not None:
@@ -127,16 +134,19 @@ def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
             }
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # A student's own copies
 
 _STATE = ".copies.json"
 
 
 def update(to: Path) -> dict[str, str]:
-    """Copy the labs to a student's folder, my_labs/; what was done with each: "new", "same", "updated" or "beside".
+    """Copy the labs to a student's folder, my_labs/; what was done with each: "new", "same",
+    "updated" or "beside".
 
-    A copy that the student has changed is never overwritten: a newer version is put beside it, as NAME.new.ipynb.
+    A copy that the student has changed is never overwritten: a newer version is put beside it, as
+    NAME.new.ipynb.
     """
     to.mkdir(parents=True, exist_ok=True)
     path = to / _STATE

@@ -1,8 +1,10 @@
-"""Pages for the instructors: one for the class, one for each student, and a table; each is one file that needs no other.
+"""Pages for the instructors: one for the class, one for each student, and a table; each is one
+file that needs no other.
 
     report.write(Path("grades"), Path("report"))       index.html, students/NAME.html, grades.csv
 
-A figure that was handed in is a claim. It is drawn anew from its numbers, beside what was measured or counted again.
+A figure that was handed in is a claim. It is drawn anew from its numbers, beside what was
+measured or counted again.
 """
 
 from __future__ import annotations
@@ -78,7 +80,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # The class
 
 
@@ -122,7 +125,8 @@ def _about(run: Mapping[str, Any]) -> list[str]:
             '<p class="warning">These submissions ran <b>without a box</b> (--no-box).</p>'
         )
     lines.append(
-        f'<p class="note">Graded {html.escape(run["finished"])} on {html.escape(run["machine"])}: {run["texts"]:,} different texts, '
+        f'<p class="note">Graded {html.escape(run["finished"])} on {html.escape(run["machine"])}: '
+        f'{run["texts"]:,} different texts, '
         f"{run['seconds']:,.0f} s with {run['workers']} worker{'s' if run['workers'] != 1 else ''}; box: {html.escape(box)}; "
         f'grader {html.escape(run["grader"])}. The table as a file: <a href="grades.csv">grades.csv</a></p>'
     )
@@ -149,8 +153,9 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
 
 def _costs_words(run: Mapping[str, Any]) -> str:
     return (
-        "<p class=\"note\">One dot is a student's kernel that gives the right result. Lines with a label are the course's own. Without a "
-        "GPU the cost is an estimate: cycles of a multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
+        "<p class=\"note\">One dot is a student's kernel that gives the right result. Lines with a "
+        "label are the course's own. Without a GPU the cost is an estimate: cycles of a "
+        "multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
     )
 
 
@@ -199,7 +204,8 @@ def _grid(
     return f'<div class="scroll"><table class="grid"><tr><th></th>{head}<th>points</th></tr>{"".join(rows)}</table></div>'
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
+# --------------------
 # A student
 
 
@@ -306,7 +312,8 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> str:
     ]
     if counted:
         rows = "".join(
-            f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td class=n>{_number(pair[0])}</td><td class=n>{_number(pair[1])}"
+            f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td class=n>{_number(pair[0])}</td>"
+            f"<td class=n>{_number(pair[1])}"
             f"</td><td>{'equal' if pair[0] == pair[1] else _badge('wrong', 'differs')}</td></tr>"
             for series, name, pair in counted
         )

@@ -1,7 +1,8 @@
-"""What students handed in: submitted/STUDENT/LAB/*.ipynb, and pictures beside the notebook. Only texts are read.
+"""What students handed in: submitted/STUDENT/LAB/*.ipynb, and pictures beside the notebook. Only
+texts are read.
 
-An answer is the text of one cell, found by the cell's id, as `release` wrote it; where a student made the cell anew, by
-its first line. Nothing of a notebook is run, and no output of it counts.
+An answer is the text of one cell, found by the cell's id, as `release` wrote it; where a student
+made the cell anew, by its first line. Nothing of a notebook is run, and no output of it counts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class SubmissionError(ValueError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where the answer to an exercise stands: the lab (the notebook's name), the cell's id, and how its first line begins."""
+    """Where the answer to an exercise stands: the lab (the notebook's name), the cell's id, and
+    how its first line begins.
+    """
 
     exercise: str
     lab: str
@@ -39,7 +42,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a student: text is "" where there is none, and `missing` says why then; by: "id" or "first line"."""
+    """An answer of a student: text is "" where there is none, and `missing` says why then; by:
+    "id" or "first line".
+    """
 
     student: str
     lab: str
@@ -97,7 +102,8 @@ def _answers_of(lab: str) -> Iterator[tuple[str, str, float]]:
     for name in exercises.names():
         exercise = exercises.find(name)
         if exercise.lab == lab:
-            # A student may change the -D options of a %%kernel line; the rest of the first line stays.
+            # A student may change the -D options of a %%kernel line; the rest of the first line
+            # stays.
             yield name, exercise.stub.partition("\n")[0].split(" -D")[0].rstrip(), exercise.points
 
 
@@ -112,7 +118,9 @@ def manifest(path: Path) -> tuple[Place, ...]:
 
 
 def answers(folder: Path, where: tuple[Place, ...]) -> Iterator[Answer]:
-    """The answers in submitted/: for each student and each lab handed in, one for each exercise of that lab."""
+    """The answers in submitted/: for each student and each lab handed in, one for each exercise
+    of that lab.
+    """
     if not folder.is_dir():
         raise SubmissionError(
             f"there is no folder {folder}; submissions lie in {folder}/STUDENT/LAB/*.ipynb"
@@ -173,7 +181,9 @@ def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str]:
 
 
 def of_notebook(path: Path) -> list[Answer]:
-    """The answers in one notebook, whatever its name: of the labs whose exercise cells it has. Raises SubmissionError."""
+    """The answers in one notebook, whatever its name: of the labs whose exercise cells it has.
+    Raises SubmissionError.
+    """
     cells = notebook(path)
     ids = {cell.get("id") for cell in cells}
     mine = [place for place in places() if place.cell in ids or place.lab == path.stem]

@@ -1,7 +1,8 @@
-"""Messages into the box and out of it: JSON, and behind it the bytes of arrays. No pickle, nothing compressed.
+"""Messages into the box and out of it: JSON, and behind it the bytes of arrays. No pickle,
+nothing compressed.
 
-8 bytes hold the length of the JSON. The reader of an answer says which arrays it expects: their types and shapes come
-from the exercise, never from the message.
+8 bytes hold the length of the JSON. The reader of an answer says which arrays it expects: their
+types and shapes come from the exercise, never from the message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A class that never was: submissions made of the exercises' own right and wrong answers, so that each verdict is known.
+"""A class that never was: submissions made of the exercises' own right and wrong answers, so that
+each verdict is known.
 
     python -m helpers.tools.synthetic_submissions submitted/ --students 500 --exercises 10 [--distinct]
     python -m helpers.tools.synthetic_submissions submitted/ --compare grades/
 
---distinct puts a comment with the student's name behind each answer, so that no two texts are equal.
+--distinct puts a comment with the student's name behind each answer, so that no two texts are
+equal.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ EXPECTED = "expected.json"
 
 
 def write(folder: Path, students: int, count: int, distinct: bool = False, seed: int = 1) -> int:
-    """Write submitted/STUDENT/LAB/LAB.ipynb for `count` exercises, and expected.json; how many answers."""
+    """Write submitted/STUDENT/LAB/LAB.ipynb for `count` exercises, and expected.json; how many
+    answers.
+    """
     rng = random.Random(seed)
     places = [p for p in submissions.places() if p.exercise not in python_answers.TASKS][:count]
     answers = {p.exercise: _answers(p.exercise) for p in places}
@@ -37,7 +41,8 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
             answer, text = rng.choice(answers[place.exercise])
             if distinct:
                 text += f"// {student}\n"
-            # Only the answer's cell: as a notebook that is handed in, with the other cells dropped, for the disk's sake.
+            # Only the answer's cell: as a notebook that is handed in, with the other cells
+            # dropped, for the disk's sake.
             book = {**books[place.lab], "cells": [dict(_cell(place.cell), source=text)]}
             path = folder / student / place.lab / f"{place.lab}.ipynb"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Attacks on the grader: each one is run in the box, and must end as the table says, with nothing won and nothing left behind."""
+"""Attacks on the grader: each one is run in the box, and must end as the table says, with nothing
+won and nothing left behind.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
 
 
 def test_a_memory_bomb_of_one_process(level):
-    ended, made = run_python(
+    ended, _ = run_python(
         "def cost(*a):\n    b = []\n    while True: b.append(bytearray(50_000_000))\n", level
     )
     assert ended.status == "memory"
@@ -124,7 +126,8 @@ def test_a_memory_bomb_of_one_process(level):
 def test_a_memory_bomb_of_twenty_processes(level):
     text = (
         "import os, time\ndef cost(*a):\n    for _ in range(20):\n        if os.fork() == 0:\n            b = []\n"
-        "            for _ in range(8): b.append(bytearray(10_000_000)); time.sleep(0.05)\n            time.sleep(60)\n    time.sleep(60)\n"
+        "            for _ in range(8): b.append(bytearray(10_000_000)); time.sleep(0.05)\n"
+        "            time.sleep(60)\n    time.sleep(60)\n"
     )
     ended, _ = run_python(text, level)
     assert ended.status == "memory"
@@ -191,7 +194,8 @@ def look(level: str, words: list[str], places: list[str]) -> str:
         .replace("WORDS", repr(words))
         .replace("PYTHON", repr(box.sys.base_prefix))
     )
-    # The words stand in the student's own text, which lies in no file: what is found was somebody else's.
+    # The words stand in the student's own text, which lies in no file: what is found was somebody
+    # else's.
     ended, made = run_python(text, level)
     assert ended.status == "done", ended
     assert "ValueError" in made["said"]
@@ -287,7 +291,10 @@ def test_there_is_no_network(level):
     port, met = server.getsockname()[1], []
     thread = threading.Thread(target=lambda: met.append(server.accept()), daemon=True)
     thread.start()
-    text = f"import socket\ndef cost(*a):\n    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
+    text = (
+        "import socket\ndef cost(*a):\n"
+        f"    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
+    )
     _, made = run_python(text, level)
     assert "said" in made and not met
     server.close()
@@ -314,7 +321,7 @@ def cost(*a):
     call("chroot", 161, b"/")
     try: os.setuid(0); done.append("setuid")
     except OSError: pass
-    try: os.kill(1, 0) if os.getpid() != 1 else None; os.kill(1, 9) 
+    try: os.kill(1, 0) if os.getpid() != 1 else None; os.kill(1, 9)
     except OSError: pass
     if os.getuid() == 0: done.append("root")
     raise ValueError(repr(done))
@@ -349,7 +356,7 @@ def test_a_daemon_does_not_stay(level):
 
 def test_a_flood_of_output_goes_nowhere(level, capfd):
     text = "import sys\ndef cost(*a):\n    for _ in range(200): sys.stdout.write('x' * 1_000_000)\n    return 1\n"
-    ended, made = run_python(text, level)
+    _, made = run_python(text, level)
     assert made["made"]["known"] == [1.0]
     assert "xxx" not in "".join(capfd.readouterr())
 
@@ -373,7 +380,7 @@ def test_an_answer_that_unpacks_to_8_gb():
     expected = [(np.dtype(np.float32), (4,))]
     head = b'{"arrays": [["<f4", [2000000000]]]}'
     message = len(head).to_bytes(8, "little") + head + b"\0" * 16
-    values, start = wire.content(message)
+    _, start = wire.content(message)
     assert wire.arrays(message, start, expected)[0].shape == (4,)
     with pytest.raises(wire.MessageError, match="bytes of arrays"):
         wire.arrays(message, start, [(np.dtype(np.float32), (2_000_000_000,))])
@@ -444,7 +451,8 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
 @pytest.mark.parametrize(
     "line",
     [
-        '#include "/etc/hostname"', "#include </etc/hostname>", '#include "../../../../etc/hostname"', "# /**/ include \"/etc/hostname\"",
+        '#include "/etc/hostname"', "#include </etc/hostname>",
+        '#include "../../../../etc/hostname"', "# /**/ include \"/etc/hostname\"",
         "#\\\ninclude \"/etc/hostname\"", '%:include "/etc/hostname"', '??=include "/etc/hostname"', "#embed </etc/hostname>",
         '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif', '#include "~/x"',
         "#include_next </etc/hostname>", '#import "/etc/hostname"',
@@ -513,7 +521,9 @@ HIDDEN_LOADS = {
 
 @pytest.mark.parametrize("what", HIDDEN_LOADS)
 def test_loads_are_counted_however_they_are_written(what, machine):
-    """A fourth load of N in each thread, written in ways that a reader of the text would miss, goes over the budget."""
+    """A fourth load of N in each thread, written in ways that a reader of the text would miss,
+    goes over the budget.
+    """
     exercise = exercises.find("conv1d_edge")
     head, _, rest = exercise.solution.partition("\n")
     helper = '__device__ __attribute__((noinline, pure, section("hidden"))) float hidden(const float* p) { return *p; }\n'

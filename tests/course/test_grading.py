@@ -1,4 +1,6 @@
-"""From folders of submissions to results, tables and pages; two exercises and a few answers, so that it stays quick."""
+"""From folders of submissions to results, tables and pages; two exercises and a few answers, so
+that it stays quick.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,7 @@ def test_the_seed_is_secret_and_kept(graded):
 def test_shards_share_the_texts_and_miss_none():
     tasks = [f"task{k}" for k in range(11)]
     shares = [tasks[i - 1 :: 3] for i in (1, 2, 3)]
-    assert sorted(sum(shares, [])) == sorted(tasks)
+    assert sorted(task for share in shares for task in share) == sorted(tasks)
 
 
 def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatch, level):
