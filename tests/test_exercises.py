@@ -67,7 +67,9 @@ def test_a_solution_passes_with_the_seeds_of_a_grader(one):
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
     assert len(one.right) >= 2 and len(one.wrong) >= 5
-    assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(one.wrong)
+    assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(
+        one.wrong
+    )
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
@@ -153,7 +155,9 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
     from helpers.experiments import ladder
 
     for layer in ("layer 1", "layer 2"):
-        tiled, maps = (ladder.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps"))
+        tiled, maps = (
+            ladder.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
+        )
         assert rung.SECTORS[layer] == pytest.approx(tiled.load_sectors, abs=0.001)
         assert entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
 
@@ -165,7 +169,9 @@ def test_the_estimate_orders_the_board_as_the_record_of_times_does():
     rows = results.load(LABS.parent / "data/measured/22_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
-        assert sorted(ms, key=ms.get) == sorted(ms, key=lambda name, layer=layer: ladder.counted(name, layer).cost)
+        assert sorted(ms, key=ms.get) == sorted(
+            ms, key=lambda name, layer=layer: ladder.counted(name, layer).cost
+        )
 
 
 def test_the_counters_of_the_sweep_are_those_of_the_simulator():
@@ -174,7 +180,9 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
     for layer, width in (("layer 1", 17), ("layer 2", 20)):
         stored = vars(tile_width_cost.counted()[layer, width])
         counted = tile_width_cost.count(layer, width)
-        assert {name: n for name, n in counted.items() if n} == {name: n for name, n in stored.items() if n}
+        assert {name: n for name, n in counted.items() if n} == {
+            name: n for name, n in stored.items() if n
+        }
 
 
 def test_python_exercises_are_the_three_that_grade_what_python_makes():

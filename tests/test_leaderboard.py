@@ -127,7 +127,7 @@ def test_a_board_ranks_and_replaces(board):
     assert [one.name for one in board.entries].count("slow") == 1
     assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]  # slow has no time here
     assert board.ranked()[0].name == "conv2d_register_tiled"
-    assert board.place("conv2d_basic").endswith("place 2 of 2 by time")
+    assert board.place("conv2d_basic").startswith("place 2 of 2 by time, ")
     with pytest.raises(KeyError, match="nobody is not on the board"):
         board.place("nobody")
 
@@ -151,7 +151,7 @@ def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
     ]
     assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}  # within 2 % of the first of the place, not of the last
     assert set(board.places("cost").values()) == {1}
-    assert board.place("b") == "place 1= of 5 by time, place 1= of 5 by estimated cost" and board.place("e").endswith(
+    assert board.place("b") == "place 1= of 5 by time, place 1= of 5 by estimated cost" and board.place("e").startswith(
         "place 5 of 5 by time"
     )
     assert [line.split()[2] for line in board.table().splitlines()[2:]] == list(times)  # all have times: these rank

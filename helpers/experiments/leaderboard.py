@@ -300,7 +300,8 @@ class Board:
         ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
-        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
+        estimate = "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
+        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else estimate
         ax.set_xlabel(f"{wide}; shorter is better")
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)
