@@ -356,7 +356,7 @@ def _assemble(
 
     _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
-    certain = ptxas.mark(found, ptxas.model(context, code, rows, graph, machine_code))
+    certain = ptxas.mark(found, context, code, rows, graph, machine_code)
     return found, frame_bytes, certain
 
 
