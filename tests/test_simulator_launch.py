@@ -45,6 +45,30 @@ def test_an_array_that_was_freed_is_named_with_the_line_that_allocated_it():
     assert "x, an array of 64 bytes that has been freed (allocated at test_simulator_launch.py:" in finding.message
 
 
+def test_arrays_of_others_do_not_hide_which_pointer_was_wrong():
+    others = [memory.allocate(64) for _ in range(200)]
+    host = np.zeros(1 << 20, np.float32)
+    finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))
+    assert f"at address {host.ctypes.data:#x}, x points to no array of the device" in finding.message
+    for other in others:
+        memory.free(other)
+
+
+def test_the_address_of_a_freed_array_goes_to_no_other():
+    freed = memory.allocate(64)
+    memory.free(freed)
+    assert freed not in [memory.allocate(64) for _ in range(200)]
+
+
+def test_host_memory_in_the_place_of_an_array_freed_long_ago_is_a_host_pointer():
+    for _ in range(3):
+        memory.free(memory.allocate(128 << 20))  # the third one drives the first from what is remembered
+    hosts = [np.zeros(32 << 20, np.float32) for _ in range(4)]
+    for host in hosts:
+        finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))
+        assert "x points to no array of the device" in finding.message
+
+
 def test_a_pointer_to_host_memory_is_outside_every_array():
     host = np.zeros(1 << 20, np.float32)
     finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))

@@ -100,6 +100,8 @@ _RESULTS_AND_ARGUMENTS = {
     # memory
     "halo_allocate": (c_size_t, [c_size_t]),
     "halo_free": (c_int, [c_size_t]),
+    "halo_region_start": (c_size_t, [c_uint32]),
+    "halo_is_freed": (c_int, [c_size_t]),
     "halo_used": (c_size_t, []),
     "halo_region": (c_int, [c_size_t, c_void_p, c_void_p, c_void_p]),
     "halo_region_id": (c_uint32, [c_size_t]),
