@@ -74,7 +74,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     Raises CompileFailed, with file and line, for what the machine cannot run.
     """
     accesses = assembly.accesses(compiled, mangled) if counted else None
-    parts = [compiled.ptx, mangled, _encoder()]
+    parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract)]
     parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
     parts += [repr(toolkit.versions())] if accesses is not None else []
     path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
@@ -82,7 +82,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
         return _read(path)
     try:
         program = _of_careful(compiled, mangled) if compiled.is_careful else encode(
-            parsed(compiled.ptx), mangled, library.operation_ids(), accesses
+            parsed(compiled.ptx), mangled, library.operation_ids(), accesses, compiled.contract
         )  # fmt: skip
     except Unsupported as error:
         name = next((f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name), error.name)
@@ -99,7 +99,7 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
-    program = encode(Inlined(module), mangled, library.operation_ids())
+    program = encode(Inlined(module), mangled, library.operation_ids(), contract=compiled.contract)
     return dataclasses.replace(program, axes=module.axes)
 
 
