@@ -300,6 +300,17 @@ def test_an_instance_of_a_template_runs():
     np.testing.assert_array_equal(y, [1 + 6, 100 + 6])
 
 
+def test_an_instance_is_found_with_and_without_the_letter_of_an_unsigned_number():
+    source = "template <unsigned N, int M> __global__ void k(float* y) { y[0] = N + M; }\n"
+    module = load(source + "template __global__ void k<64, -1>(float*);")
+    (only,) = module.kernels.values()
+    for name in ("k<64, -1>", "k<64u,-1>", "k<64U, -1>"):
+        assert module.kernels[name] is only
+    with pytest.raises(KeyError, match="no kernel 'k<6, -1>'"):
+        module.kernels["k<6, -1>"]
+    module.close()
+
+
 @pytest.mark.parametrize(
     ("name", "match"),
     [
