@@ -471,6 +471,13 @@ def test_what_cannot_run_is_refused_by_line(line, what):
         load(f"\n{line}\n").kernels["k"].require_supported()
 
 
+def test_a_kernel_in_a_header_is_refused_by_its_own_line(tmp_path):
+    kernel = "__global__ void k(float* y, cudaTextureObject_t t)\n{\n    y[0] = tex1D<float>(t, 0.f);\n}\n"
+    (tmp_path / "sampled.cuh").write_text("#pragma once\n" + kernel)
+    with pytest.raises(CompileFailed, match=r"^sampled\.cuh:4: .*cannot run .*tex\."):
+        load('#include "sampled.cuh"\n', [f"-I{tmp_path}"]).kernels["k"].require_supported()
+
+
 TWO_FORMS = """
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HALO_SIMULATOR)
 __device__ int lane() { int n; asm("mov.u32 %0, %laneid;" : "=r"(n)); return n; }
