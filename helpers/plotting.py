@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
@@ -38,9 +37,6 @@ INK = "#222222"
 
 MOST_REQUESTS = 6  # of a warp that an access map tells apart; the others are drawn alike
 MOST_CELLS = 64  # of an array that a picture of single cells can show
-MOST_CELLS_2D = 24  # along one axis of a two-dimensional one that is shown whole
-MOST_STAGED_2D = 40  # along one axis of a tile with its halo
-MOST_SOURCE = 80  # characters of a source line above its traffic
 MOST_BLOCKS, MOST_THREADS = 8, 64  # along one axis of a picture of a grid, of a block
 ROOFLINE = "roofline"
 LOG_FROM = 30  # largest over smallest speedup from which on the axis is logarithmic
@@ -289,62 +285,9 @@ def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
     ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)  # above the legend
 
 
-def share(
-    ax: Axes,
-    data: Data,
-    *,
-    yardstick: str | Callable[[Mapping[str, Any]], float],
-    where: Mapping[str, Any] | None = None,
-    by: str | Sequence[str] = "series",
-    group: str = "",
-    xlabel: str = "",
-    title: str = "",
-) -> Axes:
-    """Horizontal bars: the speed of each row in percent of a yardstick's, 100 yardstick time / row time.
-
-    yardstick: the name of a bar (its row is not drawn), or a function that gives the yardstick's time in ms for a row:
-    `lambda row: copy_ms[row["n"]]`; group: a column whose values stand side by side for each name, told apart by shade
-    and hatch. data, where, by: as for speedup(). Whiskers are the intervals of the row's time alone.
-
-    Raises ValueError for no rows, rows without times, several rows for one bar, or an unknown yardstick.
-    """
-    columns = [by] if isinstance(by, str) else list(by)
-    rows = _one_row_each(_timed(data, where), [*columns, group] if group else columns)
-    if isinstance(yardstick, str):
-        if yardstick not in rows:
-            raise ValueError(f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}")
-        measure, name = rows.pop(yardstick)["median_ms"], yardstick
-        time_of = lambda _: measure  # noqa: E731
-    else:
-        time_of, name = yardstick, "the yardstick"
-    names = list(dict.fromkeys(_name(row, by) for row in rows.values()))
-    groups = list(dict.fromkeys(row.get(group) for row in rows.values())) if group else [None]
-    style(ax, title)
-    for row in rows.values():
-        place, number = names.index(_name(row, by)), groups.index(row.get(group) if group else None)
-        _draw_share(ax, row, time_of(row), place, number, len(groups))
-    ax.axvline(100, color=INK, linewidth=0.9, linestyle=":")
-    _name_bars(ax, names)
-    ax.set_xlim(left=0)
-    ax.set_xlabel(xlabel or f"percent of the speed of {name} (dotted: 100 %)")
-    if group:
-        handles = [Patch(label=f"{group} = {value}", **_group_look(k)) for k, value in enumerate(groups)]
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
-    return ax
-
-
 def _group_look(number: int) -> dict[str, Any]:
     hatches = ("", "////", "....", "xxxx")
     return {"facecolor": (COLOURS[5], "white", PALE, "white")[number % 4], "hatch": hatches[number % 4], "edgecolor": INK}
-
-
-def _draw_share(ax: Axes, row: Mapping[str, Any], measure: float, place: int, group: int, groups: int) -> None:
-    percent, low, high = (100 * measure / row[key] for key in ("median_ms", "high_ms", "low_ms"))
-    height = 0.7 / groups
-    y = place + (group - (groups - 1) / 2) * height
-    ax.barh(y, percent, height=0.92 * height, linewidth=0.8, **_group_look(group))
-    ax.errorbar(percent, y, xerr=[[percent - low], [high - percent]], color=INK, capsize=3, linewidth=1.2)
-    _beside(ax, high, y, f"{percent:.3g} %")
 
 
 def scaling(
@@ -827,75 +770,6 @@ def _words_in_banks(request) -> dict[int, int]:
     return most
 
 
-_COUNTED = {"sectors": "global", "wavefronts": "shared", "conflicts": "shared", "requests": "", "lanes": ""}
-
-
-def traffic(ax: Axes, profile: Profile, *, counter: str = "sectors", title: str = "") -> Axes:
-    """The source lines that touch memory, and below each one a bar for each array that it touches: how much of what.
-
-    counter: "sectors" of global memory (the bar is filled as far as lanes asked for the bytes that were moved, and
-    hatched where they were moved in vain), "wavefronts" or "conflicts" of shared memory, "requests" or "lanes" of both
-    and of constant memory. The text says the count, its share of all bars, and of sectors the part that lanes asked for:
-    above 100 % where several lanes ask for the same bytes.
-
-    Raises ValueError for another counter, or where the launch made none.
-    """
-    if counter not in _COUNTED:
-        raise ValueError(f"no counter {counter!r}: choose among {', '.join(_COUNTED)}")
-    space = _COUNTED[counter]
-    # Lines without an array, such as barriers, make no traffic.
-    rows = [row for row in profile.lines if row.array and space in ("", row.space) and getattr(row, counter)]
-    if not rows:
-        raise ValueError(f"{profile.kernel} made no {counter}{f' in {space} memory' if space else ''}")
-    rows.sort(key=lambda row: row.line)
-    style(ax, title)
-    places = _draw_lines(ax, rows, counter)
-    ax.set_yticks(list(places), places.values(), fontsize="small")
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(max(places) + 0.6, -0.6)
-    ax.set_xlim(0, 1.5 * max(getattr(row, counter) for row in rows))  # the text stands to the right of the bars
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.xaxis.set_major_formatter(FuncFormatter(_tick))
-    unit = f" of {SECTOR_BYTES} bytes (filled: asked for; hatched: moved in vain)" if counter == "sectors" else ""
-    part = "" if profile.blocks_run == profile.blocks else f", in {profile.blocks_run:,} of {profile.blocks:,} blocks"
-    ax.set_xlabel(f"{counter}{unit}{part}")
-    return ax
-
-
-def _draw_lines(ax: Axes, rows: Sequence, counter: str) -> dict[float, str]:
-    """Draws a heading for each source line and a bar for each row; returns the names of the bars by their place."""
-    total = sum(getattr(row, counter) for row in rows)
-    places: dict[float, str] = {}
-    y = 0.0
-    for number, row in enumerate(rows):
-        if number == 0 or rows[number - 1].line != row.line:
-            y += 0.25 * (number > 0)
-            code = {"family": "monospace", "fontsize": "small", "va": "center", "color": INK, "in_layout": False}
-            ax.annotate(_source_label(row), (0, y), (4, 0), ("axes fraction", "data"), "offset points", **code)
-            y += 0.85
-        _draw_traffic(ax, y, row, counter, total)
-        places[y] = f"{row.access} of {row.array}"
-        y += 0.95
-    return places
-
-
-def _draw_traffic(ax: Axes, y: float, row, counter: str, total: int) -> None:
-    value = getattr(row, counter)
-    text = f"{value:,} ({value / total:.0%})"
-    used = value
-    if counter == "sectors":
-        part = row.bytes_used / (value * SECTOR_BYTES)
-        used, text = value * min(1.0, part), f"{text}, {part:.0%} asked for"
-    ax.barh(y, used, height=0.72, color=COLOURS[5], edgecolor=INK, linewidth=0.8)
-    if used < value:
-        ax.barh(y, value - used, left=used, height=0.72, color="white", hatch="////", edgecolor=INK, linewidth=0.8)
-    _beside(ax, value, y, text)
-
-
-def _source_label(row) -> str:
-    """The line's number and text: "31  sum += N[i];"."""
-    text = row.source if len(row.source) <= MOST_SOURCE else f"{row.source[: MOST_SOURCE - 1]}…"
-    return f"{row.line}  {text}".replace("$", r"\$")
 
 
 def compare(
@@ -1041,132 +915,6 @@ def _legend_below(ax: Axes, looks: Mapping[str, str]) -> None:
     handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
     ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize="small", **below)
-
-
-def halo2d(
-    ax: Axes,
-    shape: Sequence[int],
-    tile: Sequence[int],
-    radius: int,
-    *,
-    block: Sequence[int] = (0, 0),
-    title: str = "",
-) -> Axes:
-    """The cells of a two-dimensional array, and those that one block stages: its tile, its halo, and ghosts outside.
-
-    shape, tile: (rows, columns); block: (x, y) as blockIdx counts, so x is the tile's column. Shaded cells are the tile's
-    own, hatched cells its halo (neighbours' cells), dashed cells are ghosts, which count as 0. The thick frame goes round
-    what the block stages, thinner lines part the tiles. Above and on the right: the radius, the tile and the radius, in
-    cells. Of an array of more than 24 cells along an axis, ghosts too, the picture shows the block and 2 cells around.
-
-    Raises ValueError for sizes below 1 (radius: 0), a block of more than 40 cells with its halo, or one without a tile.
-    """
-    shape, tile = (tuple(map(int, pair)) for pair in (shape, tile))
-    _require_halo2d(shape, tile, radius, block)
-    style(ax, title)
-    corner = block[1] * tile[0], block[0] * tile[1]
-    (top, bottom), (left, right) = (_shown(*axis, radius) for axis in zip(shape, corner, tile, strict=True))
-    counts: dict[str, int] = {}  # of the looks that are drawn: how many cells the block stages
-    for row in range(top, bottom):
-        for column in range(left, right):
-            look, staged = _look_2d((row, column), shape, corner, tile, radius)
-            counts[look] = counts.get(look, 0) + staged
-            _draw_cell(ax, column, row, "", look, linewidth=0.9 if right - left < 16 else 0.5)
-    _part_tiles(ax, shape, tile, (max(top, 0), min(bottom, shape[0])), (max(left, 0), min(right, shape[1])))
-    scale = max(right - left, bottom - top) / 24  # of what stands outside the cells
-    _frame_staged(ax, corner, tile, radius, (top, right), scale)
-    ax.set(xlim=(left - 0.3, right + 2.4 * scale), ylim=(bottom + 0.3, top - 2.4 * scale), aspect="equal", anchor="W")
-    _number_tiles(ax, (left, right), (top, bottom), shape, tile)
-    ax.spines[:].set_visible(False)
-    handles = _counted(counts, block, tile, radius)
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
-    return ax
-
-
-def _require_halo2d(shape: Sequence[int], tile: Sequence[int], radius: int, block: Sequence[int]) -> None:
-    """ValueError for a picture that cannot be drawn."""
-    if min(*shape, *tile) < 1 or radius < 0:
-        raise ValueError(f"shape {tuple(shape)}, tile {tuple(tile)}, radius {radius}: give at least 1, 1 and 0")
-    if max(tile) + 2 * radius > MOST_STAGED_2D:
-        staged = f"a tile of {tile[0]} x {tile[1]} with its halo has {tile[0] + 2 * radius} x {tile[1] + 2 * radius} cells"
-        raise ValueError(f"{staged}; a picture shows at most {MOST_STAGED_2D} along an axis: draw a smaller example")
-    across, down = -(-shape[1] // tile[1]), -(-shape[0] // tile[0])
-    if not (0 <= block[0] < across and 0 <= block[1] < down):
-        raise ValueError(f"block {tuple(block)} has no tile: there are {across} x {down} (x, y) tiles")
-
-
-def _shown(cells: int, first: int, width: int, radius: int) -> tuple[int, int]:
-    """From where to where to draw along an axis: all of a small array, or what the block stages and 2 cells around."""
-    low, high = -radius, max(cells, first + width) + radius
-    if high - low <= MOST_CELLS_2D:
-        return low, high
-    return max(low, first - radius - 2), min(high, first + width + radius + 2)
-
-
-def _look_2d(
-    cell: tuple[int, int], shape: Sequence[int], corner: Sequence[int], tile: Sequence[int], radius: int
-) -> tuple[str, bool]:
-    """The look of a cell, and whether the block stages it."""
-    axes = tuple(zip(cell, shape, corner, tile, strict=True))
-    staged = all(first - radius <= k < first + width + radius for k, _, first, width in axes)
-    if not all(0 <= k < cells for k, cells, _, _ in axes):
-        return "ghost", staged
-    if all(first <= k < first + width for k, _, first, width in axes):
-        return "own", True
-    return ("halo" if staged else "plain"), staged
-
-
-def _part_tiles(ax: Axes, shape: Sequence[int], tile: Sequence[int], rows: tuple[int, int], columns: tuple[int, int]) -> None:
-    """Lines between tiles and round the array, as far as they lie in what is shown."""
-    for edge in (min(k, shape[1]) for k in range(0, shape[1] + tile[1], tile[1])):
-        if columns[0] <= edge <= columns[1]:
-            ax.plot([edge] * 2, rows, color=INK, linewidth=1.4)
-    for edge in (min(k, shape[0]) for k in range(0, shape[0] + tile[0], tile[0])):
-        if rows[0] <= edge <= rows[1]:
-            ax.plot(columns, [edge] * 2, color=INK, linewidth=1.4)
-
-
-def _frame_staged(
-    ax: Axes, corner: Sequence[int], tile: Sequence[int], radius: int, outside: tuple[int, int], scale: float
-) -> None:
-    """A frame round what the block stages, and beside it, beyond `outside` (top, right), how many cells that is."""
-    (y, x), (high, wide) = corner, tile
-    low, far, up, down = x - radius, x + wide + radius, y - radius, y + high + radius
-    ax.plot([low, far, far, low, low], [up, up, down, down, up], color=INK, linewidth=2.6, solid_joinstyle="miter", zorder=4)
-    top, right, tip = outside[0] - 0.7 * scale, outside[1] + 0.7 * scale, 0.3 * scale
-    line, text = {"color": INK, "linewidth": 1}, {"ha": "center", "va": "center", "fontsize": "small", "color": INK}
-    for start, end in ((low, x), (x, x + wide), (x + wide, far)):
-        if end > start:
-            ax.plot([start + 0.1, start + 0.1, end - 0.1, end - 0.1], [top + tip, top, top, top + tip], **line)
-            ax.text((start + end) / 2, top - 0.9 * scale, str(end - start), **text)
-    for start, end in ((up, y), (y, y + high), (y + high, down)):
-        if end > start:
-            ax.plot([right - tip, right, right, right - tip], [start + 0.1, start + 0.1, end - 0.1, end - 0.1], **line)
-            ax.text(right + 0.9 * scale, (start + end) / 2, str(end - start), **text)
-
-
-def _number_tiles(ax: Axes, columns: tuple[int, int], rows: tuple[int, int], shape: Sequence[int], tile: Sequence[int]) -> None:
-    """The numbers of the first cells of tiles, and of the array's last cell, on both axes."""
-    for axis, (low, high), cells, width, name in (
-        (ax.xaxis, columns, shape[1], tile[1], "column (x)"), (ax.yaxis, rows, shape[0], tile[0], "row (y)")
-    ):  # fmt: skip
-        shown = [k for k in sorted({*range(0, cells, width), cells - 1}) if low <= k < high]
-        axis.set_ticks([k + 0.5 for k in shown], [f"{k:,}" for k in shown], fontsize="small")
-        axis.set_label_text(name if high - low >= cells else f"{name}, {cells:,} in all")
-    ax.tick_params(length=0)
-
-
-def _counted(counts: Mapping[str, int], block: Sequence[int], tile: Sequence[int], radius: int) -> list:
-    """Handles of a legend that says how many cells of each kind a block stages."""
-    high, wide = tile[0] + 2 * radius, tile[1] + 2 * radius
-    names = {
-        "own": f"own cells of block ({block[0]}, {block[1]}): {{:,}}",
-        "halo": "halo, neighbours' cells: {:,}",
-        "ghost": "ghosts, count as 0: {:,} staged",
-    }
-    looks = {look: name.format(counts[look]) for look, name in names.items() if look in counts}
-    frame = Line2D([], [], color=INK, linewidth=2.6, label=f"staged: {high} x {wide} = {high * wide:,} cells")
-    return [*(Patch(label=label, **_CELLS[look]) for look, label in looks.items()), frame]
 
 
 def grid_picture(ax: Axes, grid: Sequence[int], block: Sequence[int], *, chosen: Sequence[int] = (0, 0), title: str = "") -> Axes:
