@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from helpers import kernels, limits, plotting, simulator
 from helpers.device import Device
+from helpers.plotting import launches, memory, styles
 from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
 from helpers.timing import Timing
@@ -241,7 +242,7 @@ def test_access_map_of_one_sector_says_sector(ax):
 def test_access_map_has_a_short_legend_for_many_requests(ax):
     reads = [request(*(4 * (lane + tap) for lane in range(32))) for tap in range(31)]
     plotting.access_map(ax, profile(*reads), array="N")
-    assert len(legend(ax)) == plotting.MOST_REQUESTS + 1
+    assert len(legend(ax)) == memory.MOST_REQUESTS + 1
     assert legend(ax)[-1] == "the others, to request 31"
     assert len(ax.collections) == 31
 
@@ -318,7 +319,7 @@ def test_grid_picture_shows_blocks_threads_and_warps(ax):
 
 def test_grid_picture_folds_a_flat_block_into_warps_and_cuts_a_long_grid(ax):
     plotting.grid_picture(ax, (3907,), (256,))
-    assert len(ax.patches) == plotting.MOST_BLOCKS + 256
+    assert len(ax.patches) == launches.MOST_BLOCKS + 256
     assert {"...", "grid: 3907 x 1 = 3,907 blocks", "block (0, 0): 256 x 1 = 256 threads, 8 warps"} <= texts(ax)
 
 
@@ -350,14 +351,14 @@ def test_large_ratios_are_written_out(ax):
     ("value", "text"), [(0.5, "0.5"), (999.4, "999"), (999.6, "1,000"), (1234.6, "1,230"), (2.16e7, "21,600,000")]
 )
 def test_ratio(value, text):
-    assert plotting._ratio(value) == text
+    assert styles.ratio_text(value) == text
 
 
 @pytest.mark.parametrize(
     ("ms", "text"), [(0.00046, "460 ns"), (0.0457, "45.7 µs"), (4.6, "4.6 ms"), (999.0, "999 ms"), (1.2e6, "1,200 s")]
 )
 def test_duration(ms, text):
-    assert plotting._duration(ms) == text
+    assert styles.duration_text(ms) == text
 
 
 def test_times_are_bars_on_a_logarithmic_axis(ax):
@@ -453,12 +454,12 @@ def test_no_conflict_where_each_bank_gives_one_word(ax, stride):
 
 def test_wide_accesses_take_a_wavefront_for_each_half_or_quarter():
     for size, least in ((8, 2), (16, 4)):
-        cells, wavefronts, needed = plotting._wavefronts(column(size, size).requests[0])
+        cells, wavefronts, needed = memory._wavefronts(column(size, size).requests[0])
         assert (wavefronts, needed, len(cells)) == (least, least, 32 * size // 4)
 
 
 def test_two_words_in_a_bank_are_two_wavefronts():
-    cells, wavefronts, needed = plotting._wavefronts(elsewhere("shared", 0, 128, 0, 4))
+    cells, wavefronts, needed = memory._wavefronts(elsewhere("shared", 0, 128, 0, 4))
     assert (wavefronts, needed) == (2, 1)
     assert cells == {(0, 0): 1, (1, 0): 2, (2, 0): 1, (3, 1): 1}
 
@@ -504,7 +505,7 @@ def transposes() -> tuple[Profile, Profile]:
 def test_the_picture_agrees_with_the_engine(transposes, ax):
     for seen, wavefronts in zip(transposes, (32, 1), strict=True):
         request = next(r for r in seen.requests if (r.space, r.kind) == ("shared", "load"))
-        assert plotting._wavefronts(request)[1] == wavefronts
+        assert memory._wavefronts(request)[1] == wavefronts
         assert seen.shared_load_wavefronts == 32 * wavefronts
 
 
@@ -517,7 +518,7 @@ def test_the_picture_agrees_with_the_engine_on_whatever_width_of_access(outputs)
     )  # fmt: skip
     for kind, counted in (("load", seen.shared_load_wavefronts), ("store", seen.shared_store_wavefronts)):
         requests = [r for r in seen.requests if (r.space, r.kind) == ("shared", kind)]
-        assert sum(plotting._wavefronts(request)[1] for request in requests) == counted > 0
+        assert sum(memory._wavefronts(request)[1] for request in requests) == counted > 0
 
 
 def test_compare_shows_what_differs(transposes, ax):
@@ -541,7 +542,7 @@ def test_compare_of_chosen_counters(transposes, ax):
     [(12, 3, "÷ 4"), (3, 12, "× 4"), (5, 5, "same"), (0, 0, "same"), (0, 7, "new"), (7, 0, "none"), (4346, 670, "÷ 6.49")],
 )
 def test_change(before, after, text):
-    assert plotting._change(before, after) == text
+    assert memory._change(before, after) == text
 
 
 # --------------------------------------------------------------------------------------------------- ladder and roofline
@@ -686,7 +687,7 @@ def test_timeline_of_an_order_says_that_it_is_no_time(ax):
 
 
 def test_ten_streams_differ_without_colour():
-    looks = [plotting._stream_look(stream) for stream in range(1, 11)]
+    looks = [launches._stream_look(stream) for stream in range(1, 11)]
     assert len({look["hatch"] for look in looks}) == 10
 
 
