@@ -125,29 +125,29 @@ def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]
     return limits.ConvShape(images, channels, len(filter), rows, columns, filter.shape[2]).y_shape
 
 
-def cpu_baselines() -> dict[str, Baseline]:
+def conv1d() -> dict[str, Baseline]:
     """The CPU baselines by short key: numpy, one_core, unrolled_2, unrolled_4, unrolled_8, swapped, all_cores.
 
     The first call compiles them (once per compiler and processor; then they come from the cache) and checks each
     against `reference.conv1d`. Without OpenMP a line is printed, and "all_cores" runs on one core and says so in its name.
     Raises toolchain.CompilerMissingError without a C++ compiler and BaselineError where a result is wrong.
     """
-    return dict(_cpu_baselines(toolchain.find_compiler()))
+    return dict(_conv1d_programs(toolchain.find_compiler()))
 
 
-def conv2d_baselines() -> dict[str, LayerBaseline]:
+def conv2d() -> dict[str, LayerBaseline]:
     """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
 
-    Compiled and checked against `reference.conv2d` as `cpu_baselines` are, and with the same errors.
+    Compiled and checked against `reference.conv2d` as those of `conv1d` are, and with the same errors.
     """
-    return dict(_conv2d_baselines(toolchain.find_compiler()))
+    return dict(_conv2d_programs(toolchain.find_compiler()))
 
 
 _PLAINLY = "one output after the other, one multiply-add after the other"
 
 
 @functools.cache
-def _cpu_baselines(compiler: toolchain.Compiler) -> dict[str, Baseline]:
+def _conv1d_programs(compiler: toolchain.Compiler) -> dict[str, Baseline]:
     described = {
         "one_core": _PLAINLY,
         **{f"unrolled_{u}": f"{u} taps at a time, {u} partial sums" for u in UNROLLED},
@@ -159,7 +159,7 @@ def _cpu_baselines(compiler: toolchain.Compiler) -> dict[str, Baseline]:
 
 
 @functools.cache
-def _conv2d_baselines(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
+def _conv2d_programs(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
     described = {
         "one_core": _PLAINLY,
         "swapped": "one tap over 16 outputs of 4 output maps, in vector registers",

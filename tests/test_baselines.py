@@ -15,7 +15,7 @@ KEYS = ["numpy", "one_core", "unrolled_2", "unrolled_4", "unrolled_8", "swapped"
 
 @pytest.fixture(scope="module")
 def programs():
-    return baselines.cpu_baselines()
+    return baselines.conv1d()
 
 
 def arrays(n, width, seed=0):
@@ -53,7 +53,7 @@ def test_keys_and_names(programs):
 @given(n=st.integers(1, 5000), radius=st.integers(0, 40), seed=st.integers(0, 999))
 def test_every_baseline_agrees_with_the_oracle(key, n, radius, seed):
     N, filter = arrays(n, 2 * radius + 1, seed)
-    got = baselines.cpu_baselines()[key].call(N, filter)
+    got = baselines.conv1d()[key].call(N, filter)
     assert got.dtype == np.float32
     want = reference.conv1d(N, filter)
     assert np.abs(got - want).max() <= 1e-6 * (filter.size + 1)
@@ -114,7 +114,7 @@ def test_without_openmp_one_core_is_used_and_says_so(tmp_path, monkeypatch, caps
     wrapper.chmod(0o755)
     monkeypatch.setenv("CXX", str(wrapper))
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
-    found = baselines.cpu_baselines()
+    found = baselines.conv1d()
     assert found["all_cores"].name == "C++, one core (no OpenMP)"
     assert "has no OpenMP" in capsys.readouterr().out
     N, filter = arrays(5003, 31)
@@ -126,7 +126,7 @@ def test_without_a_compiler_the_error_says_how_to_get_one(tmp_path, monkeypatch)
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(toolchain.CompilerMissingError, match="pip install ziglang"):
-        baselines.cpu_baselines()
+        baselines.conv1d()
 
 
 # ---- C++ given as text ----
@@ -216,11 +216,11 @@ def test_a_right_baseline_may_be_used(kind, oracle):
 
 
 def test_keys_and_names_of_the_layer_baselines():
-    found = baselines.conv2d_baselines()
+    found = baselines.conv2d()
     assert list(found) == LAYER_KEYS
     names = [baseline.name for baseline in found.values()]
     assert names[:3] == ["NumPy", "C++, one core", "C++, one core, loops swapped"]
-    assert found["all_cores"].name == baselines.cpu_baselines()["all_cores"].name
+    assert found["all_cores"].name == baselines.conv1d()["all_cores"].name
 
 
 @pytest.mark.parametrize("key", LAYER_KEYS)
@@ -235,7 +235,7 @@ def test_keys_and_names_of_the_layer_baselines():
 )
 def test_every_layer_baseline_agrees_with_the_oracle(key, images, channels, maps, rows, columns, width):
     x, filter = layer_arrays(images, channels, maps, rows + width, columns + width, width)
-    got = baselines.conv2d_baselines()[key].call(x, filter)
+    got = baselines.conv2d()[key].call(x, filter)
     assert got.dtype == np.float32
     assert got.shape == (images, maps, rows + 1, columns + 1)
     bound = 2.0**-24 * (filter[0].size + 1) * np.abs(filter).sum(axis=(1, 2, 3)).max()
@@ -247,12 +247,12 @@ def test_a_layer_baseline_by_hand():
     x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
     filter = np.array([[[[1, 10], [100, 1000]]]], np.float32)
     for key in LAYER_KEYS:
-        assert baselines.conv2d_baselines()[key].call(x, filter).tolist() == [[[[5421, 6532]]]]
+        assert baselines.conv2d()[key].call(x, filter).tolist() == [[[[5421, 6532]]]]
 
 
 def test_bad_input_to_a_layer_baseline_is_explained():
     x, filter = layer_arrays(2, 3, 4, 9, 10, 3)
-    call = baselines.conv2d_baselines()["one_core"].call
+    call = baselines.conv2d()["one_core"].call
     with pytest.raises(TypeError, match="x is float64"):
         call(x.astype(np.float64), filter)
     with pytest.raises(ValueError, match="ascontiguousarray"):
