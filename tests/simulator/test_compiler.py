@@ -648,7 +648,7 @@ def test_two_processes_may_compile_at_once():
         "print(len(compile_source(sys.argv[1]).ptx))"
     )
     arguments = {
-        "cwd": Path(__file__).resolve().parents[1],
+        "cwd": Path(__file__).resolve().parents[2],
         "stdout": subprocess.PIPE,
         "text": True,
     }
