@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import benchmarks, checking, simulator
-from helpers.benchmarks import NUMBA, SIMULATED, Simulated
+from helpers import checking, simulator
+from helpers.tools import benchmarks
+from helpers.tools.benchmarks import NUMBA, SIMULATED, Simulated
 
 
 @pytest.mark.parametrize("name", SIMULATED)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import benchmarks, checking, device, reference, results, timing
-from helpers.benchmarks import BEST, CONV1D, COPY, CUPY, PLAINEST, Checker, Conv1dBenchmark, PeriodicData, conv1d_named
+from helpers import checking, device, reference, results, timing
+from helpers.tools import benchmarks
+from helpers.tools.benchmarks import BEST, CONV1D, COPY, CUPY, PLAINEST, Checker, Conv1dBenchmark, PeriodicData, conv1d_named
 
 
 @pytest.fixture

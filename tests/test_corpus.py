@@ -1,6 +1,6 @@
 """Every fault of the corpus is found, with its kind and line; no right kernel is blamed; right kernels compute what they should.
 
-The corpus is tests/corpus; helpers.corpus says what its headers mean.
+The corpus is tests/corpus; helpers.tools.corpus says what its headers mean.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from helpers import corpus, sanitizer
-from helpers.corpus import Case, CaseError, Said
+from helpers.tools import corpus, sanitizer
+from helpers.tools.corpus import Case, CaseError, Said
 
 FAULTY = corpus.cases("faulty")
 CORRECT = corpus.cases("correct")
@@ -368,14 +368,14 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def record():
     if not sanitizer.RECORD.exists():
-        pytest.skip("no record yet: python -m helpers.sanitizer on a GPU host makes it")
+        pytest.skip("no record yet: python -m helpers.tools.sanitizer on a GPU host makes it")
     return sanitizer.load()
 
 
 def entry_of(record: dict, case: Case):
     entry = sanitizer.recorded(record, case)
     if entry is None:
-        pytest.skip("changed since the record was made: python -m helpers.sanitizer on a GPU host renews it")
+        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer on a GPU host renews it")
     return entry
 
 

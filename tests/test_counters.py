@@ -8,8 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from helpers import counters, fft, kernels, layer, network, reference, results, simulator
+from helpers import kernels, reference, results, simulator
+from helpers.problems import conv2d, fft
+from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
+from helpers.tools import counters
 
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
@@ -34,7 +37,7 @@ def test_the_record_has_every_launch_and_no_other(recorded):
     labels = [launch.label for launch in counters.LAUNCHES]
     assert len(set(labels)) == len(labels)
     missing = [label for label in labels if label not in recorded]
-    assert not missing, f"measure them on a GPU, `python -m helpers.counters --only REGEX --merge ...`: {'; '.join(missing)}"
+    assert not missing, f"measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: {'; '.join(missing)}"
     assert not set(recorded) - set(labels)
 
 
@@ -45,10 +48,10 @@ def test_every_kernel_is_launched_and_every_shape_of_the_layer():
     assert not launched & counters.NOT_COMPARED
     assert launched | counters.NOT_COMPARED == own | set(kernels.names())
     labels = {launch.label for launch in counters.LAUNCHES}
-    for spec in layer.CONV2D:
+    for spec in conv2d.CONV2D:
         shapes = [name for name, shape in counters.LAYERS.items() if spec.strides or shape.stride == 1]
         assert {f"{kernel}, {shape}" for kernel in spec.sources for shape in shapes} <= labels
-    assert {f"{spec.name}, {what}" for spec in layer.REDUCED for what in ("layer 1", "layer 2", "ragged")} <= labels
+    assert {f"{spec.name}, {what}" for spec in conv2d.REDUCED for what in ("layer 1", "layer 2", "ragged")} <= labels
 
 
 def test_only_inline_ptx_is_not_compared():
@@ -58,7 +61,7 @@ def test_only_inline_ptx_is_not_compared():
 
 def test_every_launch_can_run_on_a_gpu():
     for launch in counters.LAUNCHES:
-        assert launch.shared <= layer.MOST_SHARED_BYTES and np.prod(launch.block) <= 1024, launch.label
+        assert launch.shared <= conv2d.MOST_SHARED_BYTES and np.prod(launch.block) <= 1024, launch.label
         assert all(extent <= most for extent, most in zip(launch.grid, kernels.MAX_GRID, strict=True)), launch.label
 
 
@@ -83,12 +86,12 @@ def weights(shape) -> np.ndarray:
 @pytest.mark.parametrize("name", ["conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"])
 def test_a_layer_is_launched_as_the_layer_launches_it(name):
     y, x = launched(f"{name}, ragged")[:2]
-    assert layer.check(y, x, weights(counters.LAYERS["ragged"]), name)
+    assert conv2d.check(y, x, weights(counters.LAYERS["ragged"]), name)
 
 
 @pytest.mark.parametrize(
     "label",
-    [*(f"{spec.name}, ragged" for spec in layer.REDUCED), "conv2d_wmma, ragged, TF32", "conv2d_fft_tiles, ragged, tiles of 32"],
+    [*(f"{spec.name}, ragged" for spec in conv2d.REDUCED), "conv2d_wmma, ragged, TF32", "conv2d_fft_tiles, ragged, tiles of 32"],
 )
 def test_other_layers_are_launched_so_too(label):
     y, x = launched(label)[:2]
@@ -112,7 +115,7 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
 
 @pytest.mark.parametrize("launch", counters.LAUNCHES, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
-    how = f"`python -m helpers.counters --only '^{launch.kernel},' --merge data/measured/counters.json`"
+    how = f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge data/measured/counters.json`"
     assert launch.label in recorded, f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
     row = recorded[launch.label]
     compared = counters.compare(launch, row)
@@ -199,10 +202,10 @@ def test_without_ncu_the_message_says_what_to_install(monkeypatch):
 # Answers like ncu for what it is asked to run: every counter of every launch, in the order of the launches, is 7.
 FAKE_NCU = """#!{python}
 import sys
-from helpers import counters
+from helpers.tools import counters
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
-asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.counters") + 1 :])
+asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.tools.counters") + 1 :])
 assert asked.launch
 kernels = [launch.kernel for launch in counters.matching(asked.only) for _ in range(counters.READINGS)]
 with open(log, "w") as file:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import datasets
+from helpers.problems import datasets
 
 
 def shares_of_right_answers(data, x_columns):

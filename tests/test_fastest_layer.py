@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, kernels, layer, precision, reference, simulator
-from helpers.layer import FASTEST, LayerError, mma_halves, mma_quads
+from helpers import checking, kernels, reference, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, precision
+from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
 from tests.test_mutants import MMA, require_named
 
 PAIRS, QUADS, HALVES = FASTEST
@@ -35,7 +36,7 @@ def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray
 
 
 def run(spec, x, filter):
-    y, (findings,) = layer.simulate(spec, x, filter, entry=simulator.check)
+    y, (findings,) = conv2d.simulate(spec, x, filter, entry=simulator.check)
     assert not findings, "\n".join(map(str, findings))
     return y
 
@@ -44,7 +45,7 @@ def run(spec, x, filter):
 def test_table(spec, sizes):
     x, filter = problem(ConvShape(*sizes))
     few = replace(spec, warps=3, blocks=2, resident=1)  # blocks take several images, one by one
-    layer.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
+    conv2d.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
 
 
 @st.composite
@@ -62,7 +63,7 @@ def tasks(draw):
 def test_layers_beyond_the_table(task):
     spec, shape = task
     x, filter = problem(shape)
-    layer.check(run(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
+    conv2d.check(run(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 @pytest.mark.parametrize("spec", [mma_halves(half_io=True), mma_quads(1, half_io=True)], ids=lambda spec: spec.name)
@@ -93,19 +94,19 @@ def test_one_part_does_not_pass_for_float32(spec):
     shape = ConvShape(1, 1, 4, 10, 14, 7)
     x, filter = problem(shape)
     y = run(replace(spec, warps=2), x, filter)
-    layer.check(y, x, filter, precision=spec.precision)
+    conv2d.check(y, x, filter, precision=spec.precision)
     with pytest.raises(checking.CheckError):
-        layer.check(y, x, filter)
+        conv2d.check(y, x, filter)
 
 
 def test_the_scale_is_a_power_of_two():
     for largest in (1e-30, 0.3, 1.0, 7.0, 3e4):
-        scale = layer.power_of_two(np.array([0.1 * largest, -largest]))
+        scale = conv2d.power_of_two(np.array([0.1 * largest, -largest]))
         assert 2**13 <= largest * scale < 2**14
         assert np.log2(scale) == round(np.log2(scale))
-    assert layer.power_of_two(np.zeros(3)) == 1
+    assert conv2d.power_of_two(np.zeros(3)) == 1
     small = np.array([3e-7, 1.0], np.float32)  # half alone has 3e-7 in steps of 6e-8
-    assert abs(layer.SCALED_HALF.rounded(small)[0] - 3e-7) < 1e-9 < abs(precision.HALF.rounded(small)[0] - 3e-7)
+    assert abs(conv2d.SCALED_HALF.rounded(small)[0] - 3e-7) < 1e-9 < abs(precision.HALF.rounded(small)[0] - 3e-7)
 
 
 @pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
@@ -121,7 +122,7 @@ def test_the_arrangement_holds_each_weight_of_each_shift_once(spec):
 def test_a_fragment_by_hand():
     filter = np.arange(1, 1 + 16 * 2 * 7 * 7, dtype=np.float32).reshape(16, 2, 7, 7)
     packed = HALVES.arrange(filter)
-    scale = layer.power_of_two(filter)
+    scale = conv2d.power_of_two(filter)
     found = packed[:-16].view(np.float16).reshape(7, 2, 32, 4, 2) / np.float16(scale)  # step, shift, lane, register, half
     lane = 4 * 3 + 1  # g = 3, q = 1: maps 3 and 11, columns 2 and 3
     want = filter.astype(np.float16)
@@ -158,19 +159,19 @@ def test_what_they_do_not_take_is_refused_and_the_portable_kernel_named(spec, si
 
 def test_the_network_s_layers_are_taken():
     for spec, name in ((QUADS, "layer 1"), (PAIRS, "layer 2"), (QUADS, "layer E1")):
-        spec.require(layer.shape_of(name, 100_000))
-    assert PAIRS.shared(layer.shape_of("layer 2", 1)) == 14 * 2 * 2 * 512 + 25600 + 2 * 12800 + 128 + 4 * 16 * 34 * 34
-    assert QUADS.bands(layer.shape_of("layer 1", 1)) == 2  # so that two blocks share a multiprocessor's memory
-    assert mma_quads(1, half_io=True).bands(layer.shape_of("layer 1", 1)) == 1
-    assert PAIRS.grid(layer.shape_of("layer 2", 100)) == (100, 1, 1)
-    assert QUADS.grid(layer.shape_of("layer 1", 10_000)) == (264, 1, 1)
+        spec.require(conv2d.shape_of(name, 100_000))
+    assert PAIRS.shared(conv2d.shape_of("layer 2", 1)) == 14 * 2 * 2 * 512 + 25600 + 2 * 12800 + 128 + 4 * 16 * 34 * 34
+    assert QUADS.bands(conv2d.shape_of("layer 1", 1)) == 2  # so that two blocks share a multiprocessor's memory
+    assert mma_quads(1, half_io=True).bands(conv2d.shape_of("layer 1", 1)) == 1
+    assert PAIRS.grid(conv2d.shape_of("layer 2", 100)) == (100, 1, 1)
+    assert QUADS.grid(conv2d.shape_of("layer 1", 10_000)) == (264, 1, 1)
 
 
 @pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
 def test_the_device_s_calls_give_the_same(monkeypatch, spec):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     x, filter = problem(ConvShape(3, 1, 4, 10, 14, 7))
-    y = layer.convolve(replace(spec, warps=2), x, filter)
+    y = conv2d.convolve(replace(spec, warps=2), x, filter)
     assert np.array_equal(y, run(replace(spec, warps=2), x, filter))
 
 
@@ -179,15 +180,15 @@ def test_stores_write_whole_sectors():
 
     The copy engine stores them, and no thread; in mma.cuh's plain form threads do.
     """
-    x, filter = problem(layer.shape_of("layer 2", 1))
+    x, filter = problem(conv2d.shape_of("layer 2", 1))
     plain = f"#define HALO_SIMULATOR\n{kernels.source(HALVES.name)}"
-    y, (threads,) = layer.simulate(HALVES, x, filter, instead={HALVES.name: (HALVES.name, plain)})
+    y, (threads,) = conv2d.simulate(HALVES, x, filter, instead={HALVES.name: (HALVES.name, plain)})
     assert threads.global_store_sectors == 4 * 16 * 34 * 34 / 32
-    by_engine, (engine,) = layer.simulate(HALVES, x, filter)
+    by_engine, (engine,) = conv2d.simulate(HALVES, x, filter)
     assert engine.global_store_sectors == 0
     assert engine.findings == threads.findings == ()
     for outputs in (y, by_engine):
-        layer.check(outputs, x, filter, HALVES.name, precision=HALVES.precision)
+        conv2d.check(outputs, x, filter, HALVES.name, precision=HALVES.precision)
 
 
 @pytest.mark.gpu
@@ -195,8 +196,8 @@ def test_stores_write_whole_sectors():
 def test_sanitize_bulk_copies(spec):
     """For compute-sanitizer: blocks take several images, some maps are left over."""
     x, filter = problem(ConvShape(7, 1, 5, 16, 40, 7))
-    y = layer.convolve(replace(spec, blocks=2, resident=1), x, filter)
-    layer.check(y, x, filter, spec.name, precision=spec.precision)
+    y = conv2d.convolve(replace(spec, blocks=2, resident=1), x, filter)
+    conv2d.check(y, x, filter, spec.name, precision=spec.precision)
 
 
 COMPILED = [
@@ -210,7 +211,7 @@ COMPILED = [
 @pytest.mark.parametrize(("arch", "spec", "name"), COMPILED)
 def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_path):
     """sm_75 gets the plain form. On sm_90 what little is spilled is not in the innermost loop: under 32 words of a thread."""
-    options = [f"-arch={arch}", "-Xptxas", "-v", *spec.options(layer.shape_of(name, 1))]
+    options = [f"-arch={arch}", "-Xptxas", "-v", *spec.options(conv2d.shape_of(name, 1))]
     command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "warning" not in done.stdout + done.stderr
@@ -229,13 +230,13 @@ def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_
 def test_mutants_are_rejected(mutant):
     spec = next(replace(spec, warps=2, blocks=1, resident=1) for spec in FASTEST if spec.name == mutant.original)
     x, filter = problem(ConvShape(2, 1 if spec.name == QUADS.name else 2, 16, 10, 14, 5))
-    y, (findings,) = layer.simulate(spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)})
+    y, (findings,) = conv2d.simulate(spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)})
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
     assert not findings, findings[0]
     with pytest.raises(checking.CheckError) as error:
-        layer.check(y, x, filter, mutant.name, precision=spec.precision)
+        conv2d.check(y, x, filter, mutant.name, precision=spec.precision)
     assert error.value.diagnosis.kind == mutant.kind, error.value
 
 

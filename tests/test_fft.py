@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import benchmarks, checking, device, fft, kernels, layer, reference, simulator
-from helpers.fft import OverlapAdd, Tiles
+from helpers import checking, device, kernels, reference, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, fft
+from helpers.problems.fft import OverlapAdd, Tiles
+from helpers.tools import benchmarks
 from tests.test_mutants import Mutant, require_named
 
 NAMES = (fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES)  # test_kernels.py counts them
@@ -407,7 +409,7 @@ def test_launches_beside_the_direct_kernels_are_checked(monkeypatch):
 def test_layers_beside_the_direct_kernel_are_checked(monkeypatch):
     device.select()
     x, filter = image_and_filter(3, 2, 3, 20, 23, 3)
-    with layer.Problem(ConvShape(3, 2, 3, 20, 23, 3), x, filter) as problem:
+    with conv2d.Problem(ConvShape(3, 2, 3, 20, 23, 3), x, filter) as problem:
         ready = fft.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
         assert set(ready) == {"conv2d_basic", fft.TILES}
         monkeypatch.setattr(Tiles, "prepared", lambda self, filter: np.ones((6, self.size), np.complex64))

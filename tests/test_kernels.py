@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import benchmarks, checking, kernels, layer, lenet, reference, simulator
-from helpers.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
-from helpers.layer import CONV2D, REDUCED, Conv2d, conv2d_named
+from helpers import checking, kernels, reference, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
+from helpers.problems.lenet import pipeline
+from helpers.tools import benchmarks
+from helpers.tools.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from tests.test_fastest_layer import NAMES as FASTEST
 from tests.test_fft import NAMES as FFT
 from tests.test_lenet import NAMES as LENET
@@ -64,20 +67,20 @@ LAYER_SMALL = (
     replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),  # tiles, partial ones too
     replace(conv2d_named("conv2d_register_tiled"), patch=(4, 1, 2), unroll=1),  # a block chosen for the shape
     replace(conv2d_named("im2col_gemm"), images=1, columns=96).with_tile(3),
-    layer.channels_tree(5, threads=8),
-    layer.channels_tree(4, threads=1),
-    layer.channels_shuffle(lanes=1, rows=1),
-    layer.channels_shuffle(lanes=8, rows=3),
-    layer.channels_shuffle(lanes=32, rows=2),
+    conv2d.channels_tree(5, threads=8),
+    conv2d.channels_tree(4, threads=1),
+    conv2d.channels_shuffle(lanes=1, rows=1),
+    conv2d.channels_shuffle(lanes=8, rows=3),
+    conv2d.channels_shuffle(lanes=32, rows=2),
 )
 REDUCED_SMALL = (
     replace(conv2d_named("conv2d_half_inside"), block=(8, 4), tile=(8, 4, 1)),
     replace(conv2d_named("conv2d_half"), block=(4, 4), tile=(4, 4, 1)),
-    replace(layer.half2(maps=2, columns=3), block=(5, 3), tile=(15, 3, 2)),
-    replace(layer.half2(maps=6, columns=1, chain="all"), block=(8, 4), tile=(8, 4, 6)),
-    layer.wmma(warps=1, rows=16, buffers=1, skew=0),
-    layer.wmma(warps=2, rows=8),
-    layer.wmma(warps=3, tf32=True),
+    replace(conv2d.half2(maps=2, columns=3), block=(5, 3), tile=(15, 3, 2)),
+    replace(conv2d.half2(maps=6, columns=1, chain="all"), block=(8, 4), tile=(8, 4, 6)),
+    conv2d.wmma(warps=1, rows=16, buffers=1, skew=0),
+    conv2d.wmma(warps=2, rows=8),
+    conv2d.wmma(warps=3, tf32=True),
 )
 LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *REDUCED_SMALL, *REDUCED)
 
@@ -158,7 +161,7 @@ class InSimulator:
         return P
 
     def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
-        y, launches = layer.simulate(spec, x, filter, stride, entry=simulator.check)
+        y, launches = conv2d.simulate(spec, x, filter, stride, entry=simulator.check)
         findings = [finding for found in launches for finding in found]
         assert not findings, "\n".join(map(str, findings))
         return y
@@ -209,8 +212,8 @@ class OnGpu:
         return guarded[GUARD:-GUARD]
 
     def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
-        shape = layer.shape_for(x, filter, stride)
-        run = layer.compile(spec, shape)
+        shape = conv2d.shape_for(x, filter, stride)
+        run = conv2d.compile(spec, shape)
         guarded = np.full(shape.outputs + 2 * GUARD, np.nan, np.float32)
         cells, weights, outputs = (self.cuda.to_device(array) for array in (x, filter, guarded))
         run.launch(int(outputs) + 4 * GUARD, int(cells), int(weights))
@@ -272,7 +275,7 @@ def test_an_example_by_hand(run, spec):
 def test_layer_table(run, spec):
     for shape in fitting(spec, layer_shapes(spec)):
         x, filter = layer_problem(shape)
-        layer.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
+        conv2d.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
 
 
 @pytest.mark.parametrize("spec", [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"], ids=layer_label)
@@ -290,7 +293,7 @@ def test_a_layer_in_half_by_hand(run, chain):
     """1 * 1 + 2 * 2 + 4 * 4 + 8 * 5: half holds whole numbers up to 2,048, so that no chain of additions is rounded."""
     x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
     filter = np.array([[[[1, 2], [4, 8]]], [[[0, 0], [0, 1]]], [[[-1, 0], [0, 0]]]], np.float32)
-    y = run.conv2d(layer.half2(maps=2, chain=chain), x, filter)
+    y = run.conv2d(conv2d.half2(maps=2, chain=chain), x, filter)
     assert y.tolist() == [[[[61, 76]], [[5, 6]], [[-1, -2]]]]
 
 
@@ -300,7 +303,7 @@ def test_the_strided_baseline(run, stride):
         shape = ConvShape(*sizes, stride)
         x, filter = layer_problem(shape)
         y = run.conv2d(conv2d_named("conv2d_basic"), x, filter, stride)
-        layer.check(y, x, filter, f"conv2d_basic, {shape}", stride)
+        conv2d.check(y, x, filter, f"conv2d_basic, {shape}", stride)
 
 
 def test_the_problems_of_the_table_tell_a_flipped_filter():
@@ -309,7 +312,7 @@ def test_the_problems_of_the_table_tell_a_flipped_filter():
         flipped = reference.conv2d(x, filter[:, :, ::-1, ::-1]).astype(np.float32)
         if shape.K > 1:
             with pytest.raises(checking.CheckError, match="the filter is flipped"):
-                layer.check(flipped, x, filter)
+                conv2d.check(flipped, x, filter)
 
 
 @pytest.mark.parametrize("threads", [1, 32, 96, 1024])
@@ -348,9 +351,9 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
     """Any of the layer's kernels in a block that it takes, and a small layer."""
     spec = draw(st.sampled_from((*CONV2D, *REDUCED)))
     if spec.name == "conv2d_channels_tree":
-        spec = layer.channels_tree(draw(st.integers(1, 6)), draw(st.sampled_from((1, 2, 4, 16))))
+        spec = conv2d.channels_tree(draw(st.integers(1, 6)), draw(st.sampled_from((1, 2, 4, 16))))
     elif spec.name == "conv2d_channels_shuffle":
-        spec = layer.channels_shuffle(draw(st.sampled_from((1, 2, 4, 8, 16, 32))), draw(st.integers(1, 4)))
+        spec = conv2d.channels_shuffle(draw(st.sampled_from((1, 2, 4, 8, 16, 32))), draw(st.integers(1, 4)))
     elif "TILE_WIDTH" in spec.constant_names():
         spec = spec.with_tile(draw(st.integers(1, 9)), draw(st.integers(1, 5)) if "MAPS" in spec.constant_names() else None)
     K = draw(st.integers(1, min(6, spec.largest_width or 6)))
@@ -363,7 +366,7 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
 def test_layers_beyond_the_table(case):
     spec, shape = case
     x, filter = layer_problem(shape)
-    layer.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
+    conv2d.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -384,7 +387,7 @@ def test_sanitize_conv1d(on_gpu, spec):
 def test_sanitize_conv2d(on_gpu, spec):
     for shape in fitting(spec, [ConvShape(3, 3, 5, 43, 38, 7), ConvShape(1, 1, 1, 1, 1, 1)]):
         x, filter = layer_problem(shape)
-        layer.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
+        conv2d.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
 
 
 @pytest.mark.gpu
@@ -511,7 +514,7 @@ def test_launches_of_the_layer_are_the_defaults_of_the_sources():
     for spec in (*CONV2D, *REDUCED):
         for name in spec.sources:
             defaults = re.findall(r"^#ifndef (\w+)\n#define \1 (\S+)$", kernels.source(name), re.MULTILINE)
-            told = dict(option[2:].split("=") for option in spec.options(layer.shape_of("layer 1", 1)))
+            told = dict(option[2:].split("=") for option in spec.options(conv2d.shape_of("layer 1", 1)))
             assert not defaults or dict(defaults) == told, name
 
 
@@ -523,15 +526,15 @@ def test_records_of_the_layer_say_what_the_sources_say():
         assert (spec.filter_in == "constant") == ("__constant__ float filter[" in source), spec.name
         assert (spec.width_in == "constant") == ("#ifndef FILTER_WIDTH" in source), spec.name
         assert spec.strides == ("#ifndef STRIDE" in source), spec.name
-        assert bool(spec.shared(layer.shape_of("layer 1", 1))) == ("extern __shared__" in source), spec.name
+        assert bool(spec.shared(conv2d.shape_of("layer 1", 1))) == ("extern __shared__" in source), spec.name
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 @pytest.mark.parametrize("name", kernels.names())
 def test_nvcc_has_no_remark(name, tmp_path):
     """PyCUDA passes nvcc's remarks on to stderr, where a student takes them for an error."""
-    specs = [spec for spec in (*CONV2D, *REDUCED, *layer.FASTEST, *lenet.POOLED) if name in spec.sources]
-    cases = [spec.options(layer.shape_of(shape, 1)) for spec in specs for shape in ("layer 1", "layer 2")]
+    specs = [spec for spec in (*CONV2D, *REDUCED, *conv2d.FASTEST, *pipeline.POOLED) if name in spec.sources]
+    cases = [spec.options(conv2d.shape_of(shape, 1)) for spec in specs for shape in ("layer 1", "layer 2")]
     for options in cases or (["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]):
         command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -6,9 +6,11 @@ import math
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers import checking, cudnn_yardstick, ladder, layer, layer_benchmark, limits, results, timing
+from helpers import checking, limits, results, timing
 from helpers.device import Device
-from helpers.ladder import Counters, LadderError
+from helpers.experiments import ladder, layer_benchmark
+from helpers.experiments.ladder import Counters, LadderError
+from helpers.problems import conv2d, cudnn
 
 GPU = Device("gpu", "toy GPU", (9, 0), 100, 49152, 2**20, 4e12, 64e12, "made up")
 PLAIN = Counters(10.0, 3.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 2.5)
@@ -31,13 +33,13 @@ def row(series, ms, which="layer 1", batch=10_000, **parameters):
     return results.Measurement(series, {"layer": which, "batch": batch, **parameters}, timed)
 
 
-TIMES = {spec.name: 10.0 - 0.5 * number for number, spec in enumerate(layer.CONV2D)}
+TIMES = {spec.name: 10.0 - 0.5 * number for number, spec in enumerate(conv2d.CONV2D)}
 
 
 def measurements(times=TIMES, **place):
     """All kernels, the copy, and cuDNN in two layouts."""
     rows = [row(name, ms, relative_error=3e-7, **place) for name, ms in times.items()]
-    yardstick = [row(cudnn_yardstick.NAME, ms, layout=layout, **place) for layout, ms in (("NCHW", 8.0), ("channels_last", 6.0))]
+    yardstick = [row(cudnn.NAME, ms, layout=layout, **place) for layout, ms in (("NCHW", 8.0), ("channels_last", 6.0))]
     return [row(layer_benchmark.COPY, 0.3, bytes=8, **place), *rows, *yardstick]
 
 
@@ -57,13 +59,13 @@ def test_steps_stand_from_the_slowest_to_the_fastest(counters):
     assert built.best.name == min(TIMES, key=TIMES.get)
     assert built.yardstick["layout"] == "channels_last"
     assert built.copy_ms == 0.3
-    work = limits.conv2d(layer.shape_of("layer 1", 10_000))
+    work = limits.conv2d(conv2d.shape_of("layer 1", 10_000))
     assert math.isclose(built.floor_ms, 1e3 * max(work.bytes / 4e12, work.flops / 64e12))
     assert math.isclose(built.speed(built.best), work.flops / (1e-3 * built.best.ms))
 
 
 def test_every_kernel_has_a_place_on_the_ladder():
-    assert set(ladder.BUILDS_ON) == {spec.name for spec in layer.CONV2D}
+    assert set(ladder.BUILDS_ON) == {spec.name for spec in conv2d.CONV2D}
     assert {before for before, _ in ladder.BUILDS_ON.values()} <= {"", *ladder.BUILDS_ON}
 
 
@@ -137,8 +139,8 @@ def test_counters_are_those_of_the_layer():
     ],
 )
 def test_counters_of_a_broken_kernel_are_refused(monkeypatch, old, new, error, message):
-    broken = layer.kernels.source("conv2d_tiled").replace(old, new)
-    monkeypatch.setattr(layer.kernels, "source", lambda name: broken)
+    broken = conv2d.kernels.source("conv2d_tiled").replace(old, new)
+    monkeypatch.setattr(conv2d.kernels, "source", lambda name: broken)
     ladder.counted.cache_clear()
     with pytest.raises(error, match=message):
         ladder.counted("conv2d_tiled", "layer E1")
@@ -161,7 +163,7 @@ def without(name):
         (lambda: made(measurements(which="layer 2")), "no layer 1 with 10,000 images; it has layer 2 with 10,000"),
         (lambda: made(measurements(batch=100)), "no layer 1 with 10,000 images; it has layer 1 with 100"),
         (lambda: made(without("conv2d_tiled")), "partial, it lacks conv2d_tiled for layer 1 with 10,000 images"),
-        (lambda: made([*measurements(), row("conv2d_old", 1.0)]), "the record has conv2d_old, which layer.CONV2D has not"),
+        (lambda: made([*measurements(), row("conv2d_old", 1.0)]), "the record has conv2d_old, which conv2d.CONV2D has not"),
         (lambda: made([*measurements(), row("conv2d_basic", 1.0)]), "the record has conv2d_basic twice"),
         (lambda: made([*without("conv2d_tiled"), row("conv2d_tiled", None)]), "no time of conv2d_tiled .* does not say why"),
         (lambda: made(without(layer_benchmark.COPY)), "0 times of the device-to-device copy"),
@@ -172,7 +174,7 @@ def without(name):
     ],
 )
 def test_a_wrong_or_partial_record_is_refused(counters, record, message):
-    with pytest.raises(LadderError, match=f"{message}.*: make a whole one.*python -m helpers.benchmarks conv2d"):
+    with pytest.raises(LadderError, match=f"{message}.*: make a whole one.*python -m helpers.tools.benchmarks conv2d"):
         ladder.build(record(), "layer 1")
 
 
@@ -187,7 +189,7 @@ def test_a_kernel_that_was_left_out_is_none_of_the_steps(counters):
 
 
 def test_without_cudnn_there_is_no_yardstick(counters):
-    built = ladder.build(made(without(cudnn_yardstick.NAME)), "layer 1")
+    built = ladder.build(made(without(cudnn.NAME)), "layer 1")
     assert built.yardstick is None
     assert "cuDNN" not in built.title + ladder.table(built)
     assert len(ladder.draw(plt.figure().gca(), built).get_yticklabels()) == len(TIMES)
@@ -249,7 +251,7 @@ def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, cap
         (lambda text: None, "there is no record"),
         (lambda text: text[:200], "is cut off"),
         (lambda text: text.replace('"schema": 1', '"schema": 2'), "newer schema 2"),
-        (lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'), "the record has conv2d_tilde, which layer.CONV2D has not"),
+        (lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'), "the record has conv2d_tilde, which conv2d.CONV2D has not"),
     ],
 )
 def test_the_command_says_what_is_wrong_with_a_record(counters, monkeypatch, tmp_path, capsys, change, message):
@@ -269,11 +271,11 @@ def test_a_source_that_has_changed_since_is_named(counters):
     assert "Measured from other sources than those that are here now, which the counters are of: conv2d_basic." in page
 
 
-@pytest.mark.parametrize("which", layer.LAYERS)
+@pytest.mark.parametrize("which", conv2d.LAYERS)
 @pytest.mark.parametrize("batch", layer_benchmark.BATCHES)
 def test_a_ladder_is_built_from_the_committed_record(counters, which, batch):
     record = ladder.load()
     built = ladder.build(record, which, batch)
-    assert len(built.steps) + len(built.left_out) == len(layer.CONV2D)
+    assert len(built.steps) + len(built.left_out) == len(conv2d.CONV2D)
     assert all(step.sentence.endswith(".") for step in built.steps)
     assert built.floor_ms < built.best.ms

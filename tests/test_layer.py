@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import checking, datasets, device, kernels, layer, limits, network, reference, simulator
-from helpers.layer import CONV2D, LAYERS, LayerError, conv2d_named
+from helpers import checking, device, kernels, limits, reference, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import CONV2D, LAYERS, LayerError, conv2d_named
+from helpers.problems.lenet import network
 
 SHAPE = ConvShape(B=5, C=3, M=4, H=11, W=14, K=3)
 
@@ -39,15 +41,15 @@ def cuda(monkeypatch):
 
 
 def test_layers_of_the_network():
-    assert layer.shape_of("layer 1", 10).y_shape == (10, 4, 80, 80)
-    assert layer.shape_of("layer 2", 1).y_shape == (1, 16, 34, 34)
-    assert layer.shape_of("layer E1", 3).y_shape == (3, 12, 22, 22)
-    assert layer.shape_of("layer E2", 3).y_shape == (3, 24, 5, 5)
+    assert conv2d.shape_of("layer 1", 10).y_shape == (10, 4, 80, 80)
+    assert conv2d.shape_of("layer 2", 1).y_shape == (1, 16, 34, 34)
+    assert conv2d.shape_of("layer E1", 3).y_shape == (3, 12, 22, 22)
+    assert conv2d.shape_of("layer E2", 3).y_shape == (3, 24, 5, 5)
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(LayerError, match="no layer 'layer 3'; there are 'layer 1', 'layer 2'"):
-        layer.shape_of("layer 3", 1)
+        conv2d.shape_of("layer 3", 1)
     with pytest.raises(LayerError, match="no convolution layer kernel 'conv2d_none'; there are conv2d_basic, "):
         conv2d_named("conv2d_none")
 
@@ -60,11 +62,11 @@ def test_names_are_unique_and_kernels_exist():
 @pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
 def test_every_layer_can_be_launched(spec):
     for name in LAYERS:
-        spec.require(layer.shape_of(name, 10_000))
+        spec.require(conv2d.shape_of(name, 10_000))
 
 
 def test_options_are_those_that_a_source_has():
-    shape = layer.shape_of("layer 2", 3)
+    shape = conv2d.shape_of("layer 2", 3)
     assert conv2d_named("conv2d_basic").options(shape) == ["-DSTRIDE=1"]
     assert conv2d_named("conv2d_restrict").options(shape) == []
     assert conv2d_named("conv2d_unrolled").options(shape) == ["-DFILTER_WIDTH=7"]
@@ -73,7 +75,7 @@ def test_options_are_those_that_a_source_has():
         "-DTILE_WIDTH=20",
         "-DMAPS=8",
     ]
-    assert layer.channels_tree(8, 16).options(shape) == ["-DTILE_WIDTH=8", "-DCHANNEL_THREADS=16"]
+    assert conv2d.channels_tree(8, 16).options(shape) == ["-DTILE_WIDTH=8", "-DCHANNEL_THREADS=16"]
 
 
 def test_a_constant_that_a_source_has_not_is_refused():
@@ -82,26 +84,26 @@ def test_a_constant_that_a_source_has_not_is_refused():
 
 
 def test_grids_by_hand():
-    shape = layer.shape_of("layer 2", 7)  # 16 maps of 34 x 34
+    shape = conv2d.shape_of("layer 2", 7)  # 16 maps of 34 x 34
     assert conv2d_named("conv2d_basic").grid(shape) == (9, 16, 7)
     assert conv2d_named("conv2d_basic").with_tile(20).grid(shape) == (4, 16, 7)
     assert conv2d_named("conv2d_tiled_maps").grid(shape) == (9, 4, 7)
     assert conv2d_named("conv2d_implicit_gemm").grid(shape) == (73, 1, 7)
     assert conv2d_named("conv2d_channels_atomics").grid(shape) == (9, 64, 7)
-    assert layer.channels_shuffle(lanes=4, rows=8).grid(shape) == (25, 16, 7)
+    assert conv2d.channels_shuffle(lanes=4, rows=8).grid(shape) == (25, 16, 7)
     in_parts = replace(conv2d_named("im2col_gemm"), images=1)
     assert in_parts.grid(shape) == (73, 1, 1)
     assert in_parts.im2col_grid(shape) == (5, 4, 1)
 
 
 def test_shared_memory_by_hand():
-    shape = layer.shape_of("layer 1", 1)
+    shape = conv2d.shape_of("layer 1", 1)
     assert conv2d_named("conv2d_tiled").shared(shape) == 22 * 22 * 4
     assert conv2d_named("conv2d_basic").shared(shape) == 0
 
 
 def test_scratch_of_im2col_by_hand():
-    shape = layer.shape_of("layer 1", 10_000)
+    shape = conv2d.shape_of("layer 1", 10_000)
     whole = conv2d_named("im2col_gemm")
     assert whole.scratch(shape) == 4 * 10_000 * 49 * 6400
     assert replace(whole, images=1).scratch(shape) == 4 * 49 * 6400
@@ -156,7 +158,7 @@ BAD_ARRAYS = [
 )
 def test_bad_arrays_are_refused(nothing_runs, x, filter, how, error, message):
     with pytest.raises(error, match=message):
-        layer.convolve("conv2d_basic", x, filter, **how)
+        conv2d.convolve("conv2d_basic", x, filter, **how)
 
 
 BASIC, TILED, GEMM = (conv2d_named(name) for name in ("conv2d_basic", "conv2d_tiled", "conv2d_implicit_gemm"))
@@ -168,9 +170,9 @@ BAD_LAUNCHES = [
     ),
     (conv2d_named("conv2d_constant"), {"C": 2000, "M": 1}, "has 72,000. Not even one output map's weights fit"),
     (BASIC.with_tile(33), {}, r"block \(33, 33, 1\) has 1,089 threads; CUDA allows 1,024"),
-    (layer.channels_tree(2, 128), {}, r"block \(2, 2, 128\) is too long along an axis"),
+    (conv2d.channels_tree(2, 128), {}, r"block \(2, 2, 128\) is too long along an axis"),
     (GEMM.with_tile(80), {}, r"80 x 1 outputs and K = 3 needs 51,200 bytes of static shared memory; a block has 49,152"),
-    (BASIC, {"B": 65_536}, "CUDA allows 65,535 along z: pass chunk=65535 to layer.convolve"),
+    (BASIC, {"B": 65_536}, "CUDA allows 65,535 along z: pass chunk=65535 to conv2d.convolve"),
     (BASIC, {"M": 65_536}, "CUDA allows 65,535 along y: launch it for 65,535 output maps at a time"),
     (conv2d_named("conv2d_channels_atomics"), {"M": 300, "C": 300}, "CUDA allows 65,535 along y"),
     (conv2d_named("im2col_gemm"), {"C": 65_536}, "im2col_basic takes 65,535 channels, not 65,536"),
@@ -204,12 +206,12 @@ def _a_device() -> device.Device:
 
 def test_dynamic_shared_memory_beyond_the_device_s_is_refused(cuda):
     with pytest.raises(LayerError, match=r"conv2d_tiled needs 262,144 bytes of dynamic shared memory; a block of this device"):
-        layer.compile(replace(TILED, block=(16, 16), tile=(254, 254, 1)), SHAPE)
+        conv2d.compile(replace(TILED, block=(16, 16), tile=(254, 254, 1)), SHAPE)
 
 
 def test_dynamic_shared_memory_beyond_48_kb_is_asked_for(cuda):
     wide = replace(TILED, dynamic=lambda spec, shape: 100_000)
-    layer.check(layer.convolve(wide, *arrays()), *arrays())
+    conv2d.check(conv2d.convolve(wide, *arrays()), *arrays())
 
 
 def test_registers_that_a_block_has_not_are_refused(cuda, monkeypatch):
@@ -225,7 +227,7 @@ def test_registers_that_a_block_has_not_are_refused(cuda, monkeypatch):
 
     monkeypatch.setattr(pycuda.compiler, "SourceModule", Greedy)
     with pytest.raises(LayerError, match="takes so many registers that a block can have 128 threads, not 256"):
-        layer.compile("conv2d_basic", SHAPE)
+        conv2d.compile("conv2d_basic", SHAPE)
 
 
 def little_memory(cuda, monkeypatch, free: int) -> None:
@@ -233,33 +235,33 @@ def little_memory(cuda, monkeypatch, free: int) -> None:
 
 
 def test_a_batch_that_does_not_fit_is_refused_and_the_chunk_offered_fits(cuda, monkeypatch):
-    shape = layer.shape_of("layer E2", 30)
+    shape = conv2d.shape_of("layer E2", 30)
     x, filter = arrays(shape)
     needed, some, one = (limits.conv2d(replace(shape, B=images)).bytes for images in (30, 25, 1))
     little_memory(cuda, monkeypatch, some)
     with pytest.raises(LayerError) as error:
-        layer.convolve("conv2d_basic", x, filter)
-    assert f"needs {needed:,} bytes of device memory, and {some:,} are free: pass chunk=20 to layer.convolve" in str(error.value)
-    layer.check(layer.convolve("conv2d_basic", x, filter, chunk=20), x, filter)
+        conv2d.convolve("conv2d_basic", x, filter)
+    assert f"needs {needed:,} bytes of device memory, and {some:,} are free: pass chunk=20 to conv2d.convolve" in str(error.value)
+    conv2d.check(conv2d.convolve("conv2d_basic", x, filter, chunk=20), x, filter)
     little_memory(cuda, monkeypatch, one)
     with pytest.raises(LayerError, match="not even one image fits"):
-        layer.convolve("conv2d_basic", x, filter)
+        conv2d.convolve("conv2d_basic", x, filter)
 
 
 def test_scratch_counts_as_memory(cuda, monkeypatch):
     x, filter = arrays()
     little_memory(cuda, monkeypatch, 2 * limits.conv2d(SHAPE).bytes)
-    assert layer.convolve("conv2d_basic", x, filter).shape == SHAPE.y_shape
+    assert conv2d.convolve("conv2d_basic", x, filter).shape == SHAPE.y_shape
     with pytest.raises(LayerError, match=r"im2col_gemm on 5 images.* pass chunk=2 to"):
-        layer.convolve("im2col_gemm", x, filter)
+        conv2d.convolve("im2col_gemm", x, filter)
 
 
 def test_a_scratch_buffer_that_does_not_fit_is_refused(cuda, monkeypatch):
     spec = conv2d_named("im2col_gemm")
     little_memory(cuda, monkeypatch, spec.scratch(replace(SHAPE, B=3)) + 100)
     with pytest.raises(LayerError, match=r"the unrolled matrices of 5 images.* take dataclasses\.replace\(spec, images=3\)"):
-        layer.compile(spec, SHAPE)
-    layer.compile(replace(spec, images=3), SHAPE).free()
+        conv2d.compile(spec, SHAPE)
+    conv2d.compile(replace(spec, images=3), SHAPE).free()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -270,20 +272,20 @@ def test_a_scratch_buffer_that_does_not_fit_is_refused(cuda, monkeypatch):
 @pytest.mark.parametrize("chunk", [None, 2, 100])
 def test_convolve_is_right_and_gives_its_memory_back(cuda, spec, chunk):
     free = cuda.mem_get_info()[0]
-    y = layer.convolve(spec, *arrays(), chunk=chunk)
-    layer.check(y, *arrays(), spec.name)
+    y = conv2d.convolve(spec, *arrays(), chunk=chunk)
+    conv2d.check(y, *arrays(), spec.name)
     assert cuda.mem_get_info()[0] == free
 
 
 def test_convolve_takes_a_stride(cuda):
-    y = layer.convolve("conv2d_basic", *arrays(), stride=3)
+    y = conv2d.convolve("conv2d_basic", *arrays(), stride=3)
     assert y.shape == (5, 4, 3, 4)
-    layer.check(y, *arrays(), stride=3)
+    conv2d.check(y, *arrays(), stride=3)
 
 
 def test_im2col_in_parts_is_right(cuda):
     for images in (1, 2, 5, 9):
-        layer.check(layer.convolve(replace(conv2d_named("im2col_gemm"), images=images), *arrays()), *arrays())
+        conv2d.check(conv2d.convolve(replace(conv2d_named("im2col_gemm"), images=images), *arrays()), *arrays())
 
 
 def some_weights() -> datasets.Weights:
@@ -294,7 +296,7 @@ def some_weights() -> datasets.Weights:
 
 def test_a_kernel_takes_the_place_of_the_network_s_convolution(cuda):
     pixels = datasets.fashion_mnist("test", 1).pixels
-    with_kernel = network.logits(pixels, some_weights(), conv=partial(layer.convolve, "conv2d_tiled_maps"))
+    with_kernel = network.logits(pixels, some_weights(), conv=partial(conv2d.convolve, "conv2d_tiled_maps"))
     assert np.allclose(with_kernel, network.logits(pixels, some_weights()), rtol=1e-4)
 
 
@@ -312,16 +314,16 @@ def test_a_constant_filter_is_uploaded_when_its_address_is_new(cuda):
     x, filter = arrays()
     other = filter[::-1].copy()
     x_there, first, second, y = on_device(cuda, x, filter, other, np.zeros(SHAPE.y_shape, np.float32))
-    run = layer.compile("conv2d_constant", SHAPE)
+    run = conv2d.compile("conv2d_constant", SHAPE)
     for address, weights in ((first, filter), (second, other), (first, filter)):
         run.launch(y, x_there, address)
-        layer.check(fetched(cuda, y), x, weights)
+        conv2d.check(fetched(cuda, y), x, weights)
     run.upload(other)
     run.launch(y, x_there, first)
-    layer.check(fetched(cuda, y), x, other)
+    conv2d.check(fetched(cuda, y), x, other)
 
 
-class MapsReversed(layer.Conv2d):
+class MapsReversed(conv2d.Conv2d):
     """A kernel that wants the output maps' weights in reverse order."""
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
@@ -331,12 +333,12 @@ class MapsReversed(layer.Conv2d):
 def test_a_record_can_arrange_the_filter_for_its_kernel(cuda):
     x, filter = arrays()
     spec = MapsReversed("conv2d_constant", filter_in="constant")
-    for y in (layer.convolve(spec, x, filter), layer.simulate(spec, x, filter)[0]):
-        layer.check(y[:, ::-1], x, filter)
+    for y in (conv2d.convolve(spec, x, filter), conv2d.simulate(spec, x, filter)[0]):
+        conv2d.check(y[:, ::-1], x, filter)
 
 
 def test_an_upload_of_another_shape_is_refused(cuda):
-    run = layer.compile("conv2d_constant", SHAPE)
+    run = conv2d.compile("conv2d_constant", SHAPE)
     with pytest.raises(ValueError, match="filter has shape"):
         run.upload(arrays()[1][:1].copy())
     with pytest.raises(TypeError, match="float64"):
@@ -346,69 +348,69 @@ def test_an_upload_of_another_shape_is_refused(cuda):
 def test_sums_by_atomics_start_from_zero_at_each_launch(cuda):
     x, filter = arrays()
     x_there, weights, y = on_device(cuda, x, filter, np.full(SHAPE.y_shape, np.nan, np.float32))
-    run = layer.compile("conv2d_channels_atomics", SHAPE)
+    run = conv2d.compile("conv2d_channels_atomics", SHAPE)
     for _ in range(2):
         run.launch(y, x_there, weights)
-        layer.check(fetched(cuda, y), x, filter)
+        conv2d.check(fetched(cuda, y), x, filter)
 
 
 def test_launches_take_a_stream(cuda):
     x, filter = arrays()
     for spec in CONV2D:
         x_there, weights, y = on_device(cuda, x, filter, np.full(SHAPE.y_shape, np.nan, np.float32))
-        stream, run = cuda.Stream(), layer.compile(spec, SHAPE)
+        stream, run = cuda.Stream(), conv2d.compile(spec, SHAPE)
         run.launch(int(y), int(x_there), int(weights), stream)
         stream.synchronize()
-        layer.check(fetched(cuda, y), x, filter, spec.name)
+        conv2d.check(fetched(cuda, y), x, filter, spec.name)
         run.free()
 
 
 def test_simulate_counts_and_takes_another_source():
     x, filter = arrays()
-    y, (seen,) = layer.simulate("conv2d_basic", x, filter)
-    layer.check(y, x, filter)
+    y, (seen,) = conv2d.simulate("conv2d_basic", x, filter)
+    conv2d.check(y, x, filter)
     assert seen.findings == ()
     assert seen.total("lanes", "global", "load") == 2 * SHAPE.outputs * SHAPE.terms
     assert seen.total("lanes", "global", "store") == SHAPE.outputs
     flipped = kernels.source("conv2d_basic").replace("weights[(c * K + p) * K + q]", "weights[(c * K + K - 1 - p) * K + K - 1 - q]")
-    y, _ = layer.simulate("conv2d_basic", x, filter, instead={"conv2d_basic": ("conv2d_basic", flipped)})
+    y, _ = conv2d.simulate("conv2d_basic", x, filter, instead={"conv2d_basic": ("conv2d_basic", flipped)})
     with pytest.raises(checking.CheckError, match="the filter is flipped"):
-        layer.check(y, x, filter)
+        conv2d.check(y, x, filter)
 
 
 def test_simulate_reports_each_launch():
-    _, found = layer.simulate(replace(conv2d_named("im2col_gemm"), images=3), *arrays(), entry=simulator.check)
+    _, found = conv2d.simulate(replace(conv2d_named("im2col_gemm"), images=3), *arrays(), entry=simulator.check)
     assert found == ((),) * 4
 
 
 def test_simulate_refuses_what_convolve_refuses():
     with pytest.raises(LayerError, match="channels"):
-        layer.simulate("conv2d_basic", arrays()[0][:, :1].copy(), arrays()[1])
+        conv2d.simulate("conv2d_basic", arrays()[0][:, :1].copy(), arrays()[1])
     with pytest.raises(LayerError, match="the stride asked for is 2"):
-        layer.simulate("conv2d_tiled", *arrays(), 2)
+        conv2d.simulate("conv2d_tiled", *arrays(), 2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Checking
 
 
-@pytest.mark.parametrize("cause", layer.suspects(*arrays()))
+@pytest.mark.parametrize("cause", conv2d.suspects(*arrays()))
 def test_each_suspect_is_named(cause):
-    wrong = layer.suspects(*arrays())[cause].astype(np.float32)
+    wrong = conv2d.suspects(*arrays())[cause].astype(np.float32)
     with pytest.raises(checking.CheckError, match=cause) as error:
-        layer.check(wrong, *arrays(), "toy")
+        conv2d.check(wrong, *arrays(), "toy")
     assert error.value.diagnosis.kind == "suspect"
 
 
 def test_suspects_of_the_smallest_layer_can_be_made():
     smallest = arrays(ConvShape(1, 1, 1, 1, 1, 1))
-    assert set(layer.suspects(*smallest)) == {"the filter is flipped", "the rows and columns of the filter are exchanged"}
+    assert set(conv2d.suspects(*smallest)) == {"the filter is flipped", "the rows and columns of the filter are exchanged"}
 
 
 def test_atol_is_the_one_that_is_documented():
     x = np.array([[[[1.0, -2.0], [0.5, 1.0]]]], np.float32)
     filter = np.array([[[[1.0, -4.0], [5.0, 0.0]]], [[[-1.0, 1.0], [1.0, 1.0]]]], np.float32)
-    assert layer.conv2d_atol(x, filter) == pytest.approx(5 * 2.0**-24 * 2 * 10)
+    assert conv2d.conv2d_atol(x, filter) == pytest.approx(5 * 2.0**-24 * 2 * 10)
 
 
 @pytest.mark.parametrize("K", [1, 3, 7])
@@ -420,7 +422,7 @@ def test_tolerance_holds_for_any_order_of_float32_sums(K):
         for term in order:
             y += filter.reshape(4, -1)[:, term, None] * windows[term]
         want = reference.conv2d(x, filter).transpose(1, 0, 2, 3).reshape(4, -1)
-        checking.check(y, want, rtol=0.0, atol=layer.conv2d_atol(x, filter))
+        checking.check(y, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter))
 
 
 @pytest.mark.parametrize("K", [1, 3, 7])
@@ -428,7 +430,7 @@ def test_tolerance_rejects_half_precision(K):
     x, filter = arrays(ConvShape(2, 3, 4, 20, 21, K))
     halved = reference.conv2d(x.astype(np.float16), filter.astype(np.float16)).astype(np.float32)
     with pytest.raises(checking.CheckError):
-        layer.check(halved, x, filter)
+        conv2d.check(halved, x, filter)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -440,19 +442,19 @@ MANY = ConvShape(B=40, C=2, M=3, H=6, W=7, K=3)  # more images than the oracle l
 @pytest.fixture
 def problem(cuda):
     free = cuda.mem_get_info()[0]
-    with layer.Problem(MANY, *arrays(MANY)) as made:
+    with conv2d.Problem(MANY, *arrays(MANY)) as made:
         yield made
     assert cuda.mem_get_info()[0] == free
 
 
 def test_the_oracle_looks_at_both_ends():
-    assert layer._some_images(1) == (0,)
-    assert {0, 9_999} < set(layer._some_images(10_000))
-    assert len(layer._some_images(10_000)) == 5
+    assert conv2d._some_images(1) == (0,)
+    assert {0, 9_999} < set(conv2d._some_images(10_000))
+    assert len(conv2d._some_images(10_000)) == 5
 
 
 def test_a_problem_passes_right_outputs(problem):
-    layer.compile("conv2d_tiled", MANY).launch(problem.y, problem.x, problem.filter)
+    conv2d.compile("conv2d_tiled", MANY).launch(problem.y, problem.x, problem.filter)
     verdict = problem.check("conv2d_tiled")
     assert (verdict.name, verdict.count) == ("conv2d_tiled", MANY.outputs)
     assert 0 < problem.relative_error("conv2d_tiled") < 1e-6
@@ -462,14 +464,14 @@ def test_a_problem_starts_poisoned_and_can_be_poisoned_again(problem):
     for _ in range(2):
         with pytest.raises(checking.CheckError, match="never wrote the output"):
             problem.check("nothing")
-        layer.compile("conv2d_basic", MANY).launch(problem.y, problem.x, problem.filter)
+        conv2d.compile("conv2d_basic", MANY).launch(problem.y, problem.x, problem.filter)
         assert problem.check("conv2d_basic")
         problem.poison()
 
 
 def spoil(cuda, problem, image: int, value: float) -> None:
     """Make the problem's outputs right but for one."""
-    layer.compile("conv2d_basic", MANY).launch(problem.y, problem.x, problem.filter)
+    conv2d.compile("conv2d_basic", MANY).launch(problem.y, problem.x, problem.filter)
     cuda.memcpy_htod(problem.y + 4 * (image * MANY.outputs // MANY.B + 5), np.array([value], np.float32))
 
 
@@ -491,26 +493,26 @@ def test_one_wrong_output_in_any_image_is_found(cuda, problem, value):
 
 def test_a_problem_names_a_flipped_filter(cuda, problem):
     flipped = cuda.to_device(arrays(MANY)[1][:, :, ::-1, ::-1].copy())
-    layer.compile("conv2d_basic", MANY).launch(problem.y, problem.x, flipped)
+    conv2d.compile("conv2d_basic", MANY).launch(problem.y, problem.x, flipped)
     with pytest.raises(checking.CheckError, match="the filter is flipped"):
         problem.check("toy")
 
 
 def test_a_problem_of_another_shape_is_refused(cuda):
     with pytest.raises(LayerError, match="are not 40 images, 2 -> 3 channels, 6 x 8"):
-        layer.Problem(replace(MANY, W=8), *arrays(MANY))
+        conv2d.Problem(replace(MANY, W=8), *arrays(MANY))
 
 
 def test_a_problem_that_does_not_fit_is_refused(cuda, monkeypatch):
     little_memory(cuda, monkeypatch, 10_000)
     with pytest.raises(LayerError, match=r"are free: take 10 images$"):
-        layer.Problem(MANY, *arrays(MANY))
+        conv2d.Problem(MANY, *arrays(MANY))
 
 
 def test_a_strided_problem(cuda):
     strided = replace(MANY, stride=2)
-    with layer.Problem(strided, *arrays(MANY)) as made:
-        layer.compile("conv2d_basic", strided).launch(made.y, made.x, made.filter)
+    with conv2d.Problem(strided, *arrays(MANY)) as made:
+        conv2d.compile("conv2d_basic", strided).launch(made.y, made.x, made.filter)
         assert made.check("conv2d_basic").count == strided.outputs
 
 
@@ -520,25 +522,25 @@ def test_a_strided_problem(cuda):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_inputs_have_the_layer_s_shapes(name):
-    shape = layer.shape_of(name, 3)
-    x, filter = layer.inputs(name, 3, some_weights() if name in ("layer 1", "layer 2") else None)
-    assert layer.shape_for(x, filter) == shape
+    shape = conv2d.shape_of(name, 3)
+    x, filter = conv2d.inputs(name, 3, some_weights() if name in ("layer 1", "layer 2") else None)
+    assert conv2d.shape_for(x, filter) == shape
     assert x.max() > 0
     assert x.min() >= 0
     assert np.ptp(x, axis=0).max() > 0  # not one image three times
 
 
 def test_inputs_of_the_second_layer_by_the_oracle():
-    first, weights = layer.inputs("layer 1", 2, some_weights())
-    second, filter = layer.inputs("layer 2", 2, some_weights())
+    first, weights = conv2d.inputs("layer 1", 2, some_weights())
+    second, filter = conv2d.inputs("layer 2", 2, some_weights())
     want = np.maximum(reference.conv2d(first, weights), 0).reshape(2, 4, 40, 2, 40, 2).max(axis=(3, 5))
-    checking.check(second, want, rtol=0.0, atol=layer.conv2d_atol(first, weights))
+    checking.check(second, want, rtol=0.0, atol=conv2d.conv2d_atol(first, weights))
     assert filter.shape == (16, 4, 7, 7)
 
 
 def test_more_images_than_fit_a_part():
-    x, _ = layer.inputs("layer E2", 230)
-    alone, _ = layer.inputs("layer E2", 101)
+    x, _ = conv2d.inputs("layer E2", 230)
+    alone, _ = conv2d.inputs("layer E2", 101)
     assert x.shape[0] == 230
     assert np.isfinite(x).all()
     assert np.allclose(x[:101], alone, rtol=1e-5)
@@ -546,7 +548,7 @@ def test_more_images_than_fit_a_part():
 
 def test_weights_for_a_layer_outside_the_network_are_refused():
     with pytest.raises(LayerError, match="leave weights out"):
-        layer.inputs("layer E1", 1, some_weights())
+        conv2d.inputs("layer E1", 1, some_weights())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -557,9 +559,9 @@ def test_weights_for_a_layer_outside_the_network_are_refused():
 @pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
 def test_problems_on_a_gpu(gpu, spec):
     for name in LAYERS:
-        shape = layer.shape_of(name, 500)
-        with layer.Problem(shape, *arrays(shape)) as made:
-            run = layer.compile(spec, shape)
+        shape = conv2d.shape_of(name, 500)
+        with conv2d.Problem(shape, *arrays(shape)) as made:
+            run = conv2d.compile(spec, shape)
             run.launch(made.y, made.x, made.filter)
             # A longer sum rounds more often: layer 2's has 196 terms, that of the second report layer 588.
             assert made.relative_error(spec.name) <= 1e-6 * max(1, shape.terms / 196)
@@ -584,13 +586,13 @@ def test_more_outputs_than_an_int_counts_on_a_gpu(gpu):
 # ---------------------------------------------------------------------------------------------------------------------
 # conv2d_register_tiled: what is chosen for a shape
 
-REGISTER_TILED = layer.conv2d_named("conv2d_register_tiled")
+REGISTER_TILED = conv2d.conv2d_named("conv2d_register_tiled")
 
 
-@pytest.mark.parametrize("name", layer.LAYERS)
+@pytest.mark.parametrize("name", conv2d.LAYERS)
 def test_what_was_measured_best_is_taken_for_the_layers_it_was_measured_on(name):
-    spec = REGISTER_TILED.fitted(layer.shape_of(name, 1000))
-    assert {part: getattr(spec, part) for part in layer.FITTED[name]} == layer.FITTED[name]
+    spec = REGISTER_TILED.fitted(conv2d.shape_of(name, 1000))
+    assert {part: getattr(spec, part) for part in conv2d.FITTED[name]} == conv2d.FITTED[name]
 
 
 @pytest.mark.parametrize("shape", [ConvShape(1, 3, 5, 20, 31, 3), ConvShape(9, 1, 1, 8, 8, 8), ConvShape(2, 3, 7, 19, 23, 15)])
@@ -608,8 +610,9 @@ def test_the_cost_puts_the_measured_configurations_in_their_order():
         "layer 2": ({}, {"patch": (4, 1, 8), "patches": (9, 34, 1), "staged": 1}),
     }
     for name, (faster, slower) in pairs.items():
-        shape = layer.shape_of(name, 1)
-        costs = [dataclasses.replace(REGISTER_TILED, **{**layer.FITTED[name], **change}).cost(shape) for change in (faster, slower)]
+        shape = conv2d.shape_of(name, 1)
+        fitted = dataclasses.replace(REGISTER_TILED, **conv2d.FITTED[name])
+        costs = [dataclasses.replace(fitted, **change).cost(shape) for change in (faster, slower)]
         assert costs[0] < costs[1], name
 
 
@@ -618,16 +621,16 @@ def test_the_cost_puts_the_measured_configurations_in_their_order():
     [
         ({}, ConvShape(1, 64, 64, 30, 30, 3), "65,536 bytes"),
         ({}, ConvShape(1, 1, 1, 40, 40, 17), "up to K = 15"),
-        ({"staged": 3}, layer.shape_of("layer 2", 1), "3 of 4 channels"),
-        ({"staged": 2, "patches": (9, 17, 2)}, layer.shape_of("layer 2", 1), "2 of 4 channels for 2 images"),
-        ({"patches": (20, 1, 1)}, layer.shape_of("layer 1", 1), "cannot load a row of 88 cells"),
-        ({"patches": (20, 20, 3)}, layer.shape_of("layer 1", 1), "1,216 threads"),
-        ({"patches": (9, 17, 2)}, layer.shape_of("layer 2", 1), "56,320 bytes of static shared memory"),
+        ({"staged": 3}, conv2d.shape_of("layer 2", 1), "3 of 4 channels"),
+        ({"staged": 2, "patches": (9, 17, 2)}, conv2d.shape_of("layer 2", 1), "2 of 4 channels for 2 images"),
+        ({"patches": (20, 1, 1)}, conv2d.shape_of("layer 1", 1), "cannot load a row of 88 cells"),
+        ({"patches": (20, 20, 3)}, conv2d.shape_of("layer 1", 1), "1,216 threads"),
+        ({"patches": (9, 17, 2)}, conv2d.shape_of("layer 2", 1), "56,320 bytes of static shared memory"),
         ({"patch": (4, 2, 11)}, ConvShape(1, 12, 24, 11, 11, 7), "65,536 bytes"),
     ],
 )
 def test_a_launch_that_cannot_be_is_refused(change, shape, message):
-    known = next((layer.FITTED[name] for name, one in layer.LAYERS.items() if one == shape), {})
+    known = next((conv2d.FITTED[name] for name, one in conv2d.LAYERS.items() if one == shape), {})
     with pytest.raises(LayerError, match=re.escape(message)):
         dataclasses.replace(REGISTER_TILED, **{**known, **change}).require(shape)
 

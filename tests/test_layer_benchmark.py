@@ -5,8 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers import benchmarks, checking, datasets, device, kernels, layer, layer_benchmark, lenet, network, results, timing
-from helpers.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
+from helpers import checking, device, kernels, results, timing
+from helpers.experiments import layer_benchmark
+from helpers.experiments.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
+from helpers.problems import conv2d, datasets
+from helpers.problems.lenet import network, pipeline
+from helpers.tools import benchmarks
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
 SMALL = "layer E2"
@@ -29,7 +33,7 @@ def two_ms(launch, *, verdict, name, budget_s):
 
 
 def only(monkeypatch, *names):
-    monkeypatch.setattr(layer, "CONV2D", tuple(layer.conv2d_named(name) for name in names))
+    monkeypatch.setattr(conv2d, "CONV2D", tuple(conv2d.conv2d_named(name) for name in names))
 
 
 def mutated(monkeypatch, name, right, wrong):
@@ -57,12 +61,12 @@ def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch
     free = cuda.mem_get_info()[0]
     rows = times(1, 3)
     assert cuda.mem_get_info()[0] == free
-    assert [row["series"] for row in rows] == 2 * [COPY, *(spec.name for spec in layer.CONV2D)]
+    assert [row["series"] for row in rows] == 2 * [COPY, *(spec.name for spec in conv2d.CONV2D)]
     assert all(row["timing"].median == 2.0 for row in rows)
     assert {(row["layer"], row["batch"]) for row in rows} == {(SMALL, 1), (SMALL, 3)}
     assert all(0 < row["relative_error"] <= 1e-6 for row in rows if row["series"] != COPY)
     made = [results._measurement(row) for row in rows]  # plain scalars, as a record holds them
-    assert set(results._sources(made)) == {name for spec in layer.CONV2D for name in spec.sources} - {"im2col_basic"}
+    assert set(results._sources(made)) == {name for spec in conv2d.CONV2D for name in spec.sources} - {"im2col_basic"}
 
 
 def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
@@ -73,8 +77,8 @@ def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
 
 
 def test_what_a_kernel_does_not_take_is_said(cuda, without_accuracies, monkeypatch):
-    narrow = dataclasses.replace(layer.conv2d_named("conv2d_constant"), largest_width=3)
-    monkeypatch.setattr(layer, "CONV2D", (layer.conv2d_named("conv2d_basic"), narrow))
+    narrow = dataclasses.replace(conv2d.conv2d_named("conv2d_constant"), largest_width=3)
+    monkeypatch.setattr(conv2d, "CONV2D", (conv2d.conv2d_named("conv2d_basic"), narrow))
     monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", np.inf)
     _, basic, constant = times(1)
     assert basic["timing"] is not None
@@ -92,12 +96,12 @@ def test_a_slow_launch_is_left_out(cuda, without_accuracies, monkeypatch):
 
 
 def test_scratch_takes_half_of_the_free_memory_at_most():
-    spec, shape = layer.conv2d_named("im2col_gemm"), layer.shape_of("layer 2", 100)
+    spec, shape = conv2d.conv2d_named("im2col_gemm"), conv2d.shape_of("layer 2", 100)
     one = spec.scratch(dataclasses.replace(shape, B=1))
     assert layer_benchmark.sized(spec, shape, 1000 * one) is spec
     assert layer_benchmark.sized(spec, shape, 20 * one).images == 10
     assert layer_benchmark.sized(spec, shape, one).images == 1
-    basic = layer.conv2d_named("conv2d_basic")
+    basic = conv2d.conv2d_named("conv2d_basic")
     assert layer_benchmark.sized(basic, shape, 1) is basic
 
 
@@ -109,10 +113,10 @@ def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeyp
         asked.append((shape, budget_s, atol > 0))
         yield {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "timing": None}
 
-    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "why_not", lambda: "")
-    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "measure", measure)
+    monkeypatch.setattr(layer_benchmark.cudnn, "why_not", lambda: "")
+    monkeypatch.setattr(layer_benchmark.cudnn, "measure", measure)
     *_, last = times(2)
-    assert asked == [(layer.shape_of(SMALL, 2), 0.0, True)]
+    assert asked == [(conv2d.shape_of(SMALL, 2), 0.0, True)]
     assert last == {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "layer": SMALL, "batch": 2, "timing": None}
 
 
@@ -133,10 +137,10 @@ def test_with_every_kernel_the_network_is_the_network(cuda, agreed):
     rows = list(layer_benchmark.accuracies((1, 2)))
     assert cuda.mem_get_info()[0] == free
     assert [(row["with"], row["images"], row["right"]) for row in rows] == [
-        (spec.name, count, count) for spec in layer.CONV2D for count in (1, 2)
+        (spec.name, count, count) for spec in conv2d.CONV2D for count in (1, 2)
     ]
     assert set(rows[0]) == {"series", "with", "kernel", "network", "images", "right", "data", "timing"}
-    assert {row["kernel"] for row in rows} == {spec.sources[0] for spec in layer.CONV2D}
+    assert {row["kernel"] for row in rows} == {spec.sources[0] for spec in conv2d.CONV2D}
     assert all(row["series"] == ACCURACY and row["timing"] is None for row in rows)
 
 
@@ -164,11 +168,11 @@ def test_outputs_that_a_kernel_leaves_are_no_class(cuda, agreed, monkeypatch):
 
 def test_the_scratch_of_both_layers_takes_half_of_the_free_memory_at_most(cuda, agreed, monkeypatch):
     only(monkeypatch, "im2col_gemm")
-    (whole,) = layer.CONV2D
-    one = [whole.scratch(layer.shape_of(name, 1)) for name in lenet.LAYERS]
+    (whole,) = conv2d.CONV2D
+    one = [whole.scratch(conv2d.shape_of(name, 1)) for name in pipeline.LAYERS]
     monkeypatch.setattr(cuda, "mem_get_info", lambda: (8 * max(one), 10**12))
-    asked, compile = [], layer.compile
-    monkeypatch.setattr(layer, "compile", lambda spec, shape: asked.append(spec.scratch(shape)) or compile(spec, shape))
+    asked, compile = [], conv2d.compile
+    monkeypatch.setattr(conv2d, "compile", lambda spec, shape: asked.append(spec.scratch(shape)) or compile(spec, shape))
     assert [spec.images for spec in layer_benchmark._both_layers(whole, 100)] == [8 * max(one) // 4 // each for each in one]
     monkeypatch.setattr(cuda, "mem_get_info", lambda: (4 * max(one), 10**12))
     assert [row["right"] for row in layer_benchmark.accuracies((1, 2))] == [1, 2]
@@ -176,10 +180,10 @@ def test_the_scratch_of_both_layers_takes_half_of_the_free_memory_at_most(cuda, 
 
 
 def test_a_network_counts_the_scratch_of_its_layers(cuda, monkeypatch):
-    scratch = [layer.conv2d_named("im2col_gemm").scratch(layer.shape_of(name, 4)) for name in lenet.LAYERS]
+    scratch = [conv2d.conv2d_named("im2col_gemm").scratch(conv2d.shape_of(name, 4)) for name in pipeline.LAYERS]
     monkeypatch.setattr(cuda, "mem_get_info", lambda: (sum(scratch), 10**12))
-    with pytest.raises(layer.LayerError, match=r"4 images need .* take a batch of [23],"):
-        lenet.Network(datasets.lenet_weights(), 4, ("im2col_gemm", "im2col_gemm"))
+    with pytest.raises(conv2d.LayerError, match=r"4 images need .* take a batch of [23],"):
+        pipeline.Network(datasets.lenet_weights(), 4, ("im2col_gemm", "im2col_gemm"))
 
 
 def test_accuracies_are_counted_for_every_kernel(cuda, monkeypatch):
@@ -221,10 +225,10 @@ def test_what_is_known_of_the_networks(monkeypatch, capsys):
 
 @pytest.mark.gpu
 def test_every_kernel_gets_the_known_counts_and_a_wrong_one_does_not(monkeypatch):
-    layer_benchmark.compile_ahead(layer.shape_of(name, 1_000) for name in lenet.LAYERS)
+    layer_benchmark.compile_ahead(conv2d.shape_of(name, 1_000) for name in pipeline.LAYERS)
     rows = list(layer_benchmark.accuracies((100, 1_000)))
     known = {weights.name: of_weights for weights, of_weights in layer_benchmark._networks()}
-    assert {(row["network"], row["with"]) for row in rows} == {(name, spec.name) for name in known for spec in layer.CONV2D}
+    assert {(row["network"], row["with"]) for row in rows} == {(name, spec.name) for name in known for spec in conv2d.CONV2D}
     assert all(row["right"] == known[row["network"]][row["images"]] for row in rows)
     only(monkeypatch, "conv2d_restrict")
     mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
@@ -239,8 +243,8 @@ def test_the_committed_record_is_whole():
     record = results.load(COMMITTED)
     assert COMMITTED.stat().st_size < 600_000
     rows = record.rows()
-    places = {(name, batch) for name in layer.LAYERS for batch in layer_benchmark.BATCHES}
-    for spec in layer.CONV2D:
+    places = {(name, batch) for name in conv2d.LAYERS for batch in layer_benchmark.BATCHES}
+    for spec in conv2d.CONV2D:
         of_kernel = [row for row in rows if row["series"] == spec.name]
         assert {(row["layer"], row["batch"]) for row in of_kernel} == places
         assert all("median_ms" in row or row["left_out"] for row in of_kernel)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helpers import device, layer_counters
-from helpers.counters import NcuError
+from helpers import device
+from helpers.experiments import layer_counters
+from helpers.tools.counters import NcuError
 
 
 def csv_of(launches) -> str:

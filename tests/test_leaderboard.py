@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from helpers import kernels, ladder, layer, leaderboard, results
+from helpers import kernels, results
 from helpers.device import Device
-from helpers.leaderboard import Board, Entry, EntryError
+from helpers.experiments import ladder, leaderboard
+from helpers.experiments.leaderboard import Board, Entry, EntryError
+from helpers.problems import conv2d
 
 NAMES = ("conv2d_basic", "conv2d_register_tiled")
 SLOW = kernels.source("conv2d_restrict").replace("conv2d_restrict", "slow")
@@ -42,7 +44,7 @@ def test_launches_follow_the_options():
     assert plain.block == (16, 16) and plain.tile == (16, 16, 1) and not plain.strides
     wide = leaderboard.spec_of(entry(options=("-DTILE_WIDTH=8", "-DCOLUMNS=3", "-DMAPS=4", "-DOTHER=7")))
     assert wide.block == (8, 8) and wide.tile == (24, 8, 4)
-    assert wide.grid(layer.shape_of("layer 2", 5)) == (2 * 5, 4, 5)
+    assert wide.grid(conv2d.shape_of("layer 2", 5)) == (2 * 5, 4, 5)
     with pytest.raises(EntryError, match="must be 1 or more"):
         leaderboard.spec_of(entry(options=("-DMAPS=0",)))
 
@@ -159,7 +161,8 @@ def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
 
 def test_totals_weigh_layers_by_their_products():
     one = Entry("k", {"layer 1": 1.0, "layer 2": 2.0}, {"layer 1": 0.5})
-    products = [np.prod([getattr(layer.shape_of(which, 1), name) for name in ("outputs", "terms")]) for which in leaderboard.LAYERS]
+    shapes = [conv2d.shape_of(which, 1) for which in leaderboard.LAYERS]
+    products = [shape.outputs * shape.terms for shape in shapes]
     assert one.total_passes == pytest.approx((products[0] + 2 * products[1]) / sum(products))
     assert one.total_ms is None
     assert dataclasses.replace(one, ms={"layer 1": 0.5, "layer 2": 1.0}).total_ms == 1.5
@@ -167,6 +170,6 @@ def test_totals_weigh_layers_by_their_products():
 
 def test_inputs_are_the_layers_own():
     for which in leaderboard.LAYERS:
-        (x, filter), (want, wanted) = leaderboard.inputs(which, 2), layer.inputs(which, 2)
+        (x, filter), (want, wanted) = leaderboard.inputs(which, 2), conv2d.inputs(which, 2)
         assert (filter == wanted).all()
         assert np.abs(x - want).max() <= 1e-5 * want.max()

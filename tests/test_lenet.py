@@ -9,14 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, datasets, device, kernels, layer, lenet, lenet_times, network, reference, results, simulator, timing
-from helpers.layer import LayerError
-from helpers.lenet import ConvPool
+from helpers import checking, device, kernels, reference, results, simulator, timing
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import LayerError
+from helpers.problems.lenet import network, pipeline
+from helpers.problems.lenet import times as lenet_times
+from helpers.problems.lenet.pipeline import ConvPool
 from tests.test_mutants import LENET, require_named
 
 NAMES = ("lenet_resize", "lenet_pool", "lenet_dense", "lenet_conv_pool", "lenet_mma_1", "lenet_mma_2")
-FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "lenet_conv_pool"), "fused": lenet.FUSED}
+FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "lenet_conv_pool"), "fused": pipeline.FUSED}
 WEIGHTS = datasets.lenet_weights()
 
 
@@ -52,7 +55,7 @@ def pool(x: np.ndarray, width: int, instead: str | None = None):
 def dense(cells: np.ndarray, weights: datasets.Weights = WEIGHTS, instead: str | None = None):
     count = len(cells)
     classes, logits = np.full(count, 77, np.uint8), np.full((count, 10), np.nan, np.float32)
-    arrays = lenet._constants(weights)
+    arrays = pipeline._constants(weights)
     rest = [arrays[name] for name in ("fc3", "fc3_bias", "fc4", "fc4_bias")]
     launch = {"grid": (-(-count // 32), 1), "block": (128, 1, 1)}
     found = simulator.check(*sourced("lenet_dense", instead), classes, logits, cells, *rest, np.int32(count), **launch)
@@ -61,9 +64,9 @@ def dense(cells: np.ndarray, weights: datasets.Weights = WEIGHTS, instead: str |
 
 def pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None):
     """Convolution, ReLU and pool by a kernel of POOLED."""
-    shape = layer.shape_for(x, filter)
+    shape = conv2d.shape_for(x, filter)
     spec.require(shape)
-    y = np.full(lenet.pooled_shape(shape, spec.pool), np.nan, np.float32)
+    y = np.full(pipeline.pooled_shape(shape, spec.pool), np.nan, np.float32)
 
     def entry(name, *arguments, **how):
         return simulator.check(*sourced(name, instead), *arguments, **how)
@@ -79,7 +82,7 @@ def want_pooled(x: np.ndarray, filter: np.ndarray, width: int) -> np.ndarray:
 def check_pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None) -> tuple:
     """Compare with the reference; return the findings. Raises where a value is wrong."""
     y, found = pooled(spec, x, filter, instead)
-    checking.check(y, want_pooled(x, filter, spec.pool), rtol=0, atol=layer.conv2d_atol(x, filter), name=spec.name)
+    checking.check(y, want_pooled(x, filter, spec.pool), rtol=0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
     return found
 
 
@@ -136,7 +139,7 @@ def test_pool_by_hand_cuts_the_last_windows_and_passes_nan_on():
 def test_dense(count):
     cells = np.random.default_rng(count).uniform(0, 2, (count, 1296)).astype(np.float32)
     classes, logits, found = dense(cells)
-    want, bound = lenet.dense(cells, WEIGHTS)
+    want, bound = pipeline.dense(cells, WEIGHTS)
     checking.check(logits, want, rtol=0, atol=bound.max(), name="logits")
     assert (np.abs(logits - want) <= bound).all()
     assert (classes == network.classify(logits)).all()
@@ -154,11 +157,11 @@ def test_of_equal_logits_the_first_and_of_nan_none():
 
 def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
     cells = np.random.default_rng(0).uniform(0, 2, (4, 1296)).astype(np.float32)
-    want, bound = lenet.dense(cells, WEIGHTS)
+    want, bound = pipeline.dense(cells, WEIGHTS)
     hidden = network.relu(network.dense(cells, WEIGHTS.fc3, WEIGHTS.fc3_bias))
     assert (np.abs(network.dense(hidden, WEIGHTS.fc4, WEIGHTS.fc4_bias) - want) <= bound).all()
     cells[:, -144:] = 0
-    assert (np.abs(lenet.dense(cells, WEIGHTS)[0] - want) > bound).any()
+    assert (np.abs(pipeline.dense(cells, WEIGHTS)[0] - want) > bound).any()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -166,7 +169,7 @@ def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
 
 
 def conv_pool(width: int, patch: tuple, patches: tuple, channels: int, unroll: int = 1) -> ConvPool:
-    spec = lenet.pooled_named("lenet_conv_pool", width)
+    spec = pipeline.pooled_named("lenet_conv_pool", width)
     return dataclasses.replace(spec, patch=patch, patches=(*patches, 1), staged=channels, unroll=unroll)
 
 
@@ -227,11 +230,11 @@ def real(name: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mma(name: str, **changes):
-    number = lenet.LAYERS.index(name)
-    return dataclasses.replace(lenet.pooled_named(f"lenet_mma_{number + 1}", lenet.POOLS[number]), **changes)
+    number = pipeline.LAYERS.index(name)
+    return dataclasses.replace(pipeline.pooled_named(f"lenet_mma_{number + 1}", pipeline.POOLS[number]), **changes)
 
 
-@pytest.mark.parametrize("name", lenet.LAYERS)
+@pytest.mark.parametrize("name", pipeline.LAYERS)
 def test_mma_pool_has_the_accuracy_of_float32(name):
     x, filter = real(name, 2)
     assert not check_pooled(mma(name, blocks=1), x, filter)  # one block takes both images, one after the other
@@ -240,7 +243,7 @@ def test_mma_pool_has_the_accuracy_of_float32(name):
     assert np.abs(y - want).max() <= 1e-6 * want.max()
 
 
-@pytest.mark.parametrize("name", lenet.LAYERS)
+@pytest.mark.parametrize("name", pipeline.LAYERS)
 def test_one_half_is_less_exact_and_is_seen(name):
     x, filter = real(name)
     rough = mma(name, parts=1)
@@ -249,13 +252,13 @@ def test_one_half_is_less_exact_and_is_seen(name):
     assert not found
     assert 1e-5 < np.abs(y - want).max() / want.max() < 2e-3
     with pytest.raises(checking.CheckError):
-        checking.check(y, want, rtol=0, atol=layer.conv2d_atol(x, filter))
+        checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter))
 
 
-@pytest.mark.parametrize("name", lenet.LAYERS)
+@pytest.mark.parametrize("name", pipeline.LAYERS)
 def test_cells_need_not_be_whole_numbers(name):
     """Pixels are, and have no lower half."""
-    x, filter = problem(layer.shape_of(name, 1))
+    x, filter = problem(conv2d.shape_of(name, 1))
     assert not check_pooled(mma(name), x, filter)
     y, _ = pooled(mma(name), x, filter)
     want = want_pooled(x, filter, mma(name).pool)
@@ -276,7 +279,7 @@ def test_small_and_large_weights_are_scaled(scale):
 
 @pytest.mark.parametrize(("name", "steps", "outputs"), [("layer 1", 4, 4), ("layer 2", 28, 2)])
 def test_every_weight_is_in_its_fragments(name, steps, outputs):
-    shape = layer.shape_of(name, 1)
+    shape = conv2d.shape_of(name, 1)
     numbers = np.arange(1, 1 + math.prod(shape.filter_shape), dtype=np.uint16).reshape(shape.filter_shape)
     parts = np.stack([numbers, numbers + 10_000]).view(np.float16)  # bits that tell where each half comes from
     found = np.ascontiguousarray(mma(name).fragments(parts)).view(np.uint16).reshape(steps, 2, 32, 8)
@@ -288,9 +291,9 @@ def test_every_weight_is_in_its_fragments(name, steps, outputs):
 @pytest.mark.parametrize("kernel", ["lenet_mma_1", "lenet_mma_2", "lenet_conv_pool"])
 def test_a_fused_kernel_passes_nan_on(kernel):
     number = int(kernel[-1]) if kernel[-1].isdigit() else 1
-    x, filter = real(lenet.LAYERS[number - 1], 2)
+    x, filter = real(pipeline.LAYERS[number - 1], 2)
     x[1, 0, 20, 21] = np.nan
-    spec = lenet.pooled_named(kernel, lenet.POOLS[number - 1])
+    spec = pipeline.pooled_named(kernel, pipeline.POOLS[number - 1])
     y, found = pooled(spec, x, filter)
     want = want_pooled(x, filter, spec.pool)
     assert np.isnan(y)[np.isnan(want)].all() and np.isnan(want).any() and not np.isnan(y[0]).any() and not found
@@ -300,9 +303,9 @@ def test_a_fused_kernel_passes_nan_on(kernel):
 
 def test_mma_pool_takes_its_layer_only():
     with pytest.raises(LayerError, match="made for layer 1"):
-        mma("layer 1").require(layer.shape_of("layer 2", 1))
+        mma("layer 1").require(conv2d.shape_of("layer 2", 1))
     with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
-        lenet.pooled_named("lenet_pool", 2)
+        pipeline.pooled_named("lenet_pool", 2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -311,14 +314,14 @@ def test_mma_pool_takes_its_layer_only():
 
 @pytest.fixture(scope="module")
 def checker():
-    with lenet.Checker(WEIGHTS, pictures(3)) as made:
+    with pipeline.Checker(WEIGHTS, pictures(3)) as made:
         yield made
 
 
 @pytest.mark.parametrize("pixels", [False, True], ids=["floats", "bytes"])
 @pytest.mark.parametrize("layers", FORMS.values(), ids=FORMS)
 def test_a_network_is_right(checker, layers, pixels):
-    with lenet.Network(WEIGHTS, 3, layers, pixels=pixels) as net:
+    with pipeline.Network(WEIGHTS, 3, layers, pixels=pixels) as net:
         verdict = checker.check(checker.ready(net), "it")
         assert verdict.count == 3
         assert (net.read("classes") == network.predict(pictures(3), WEIGHTS)).all()
@@ -328,21 +331,21 @@ def test_a_network_is_right(checker, layers, pixels):
 
 
 def test_tensor_cores_make_the_same_classes(checker):
-    with lenet.Network(WEIGHTS, 3, lenet.TENSOR_CORES) as net:
+    with pipeline.Network(WEIGHTS, 3, pipeline.TENSOR_CORES) as net:
         checker.check(checker.ready(net), "tensor cores")
 
 
 def test_batches_that_do_not_divide_the_images():
     images = pictures(5)
-    with lenet.Network(WEIGHTS, 2, pixels=True) as net:
+    with pipeline.Network(WEIGHTS, 2, pixels=True) as net:
         assert (net.classify(images) == network.predict(images, WEIGHTS)).all()
 
 
 def test_the_checker_sees_other_weights_and_what_is_left_out(checker):
     other = dataclasses.replace(WEIGHTS, conv2=WEIGHTS.conv2[::-1].copy())
-    with lenet.Network(other, 3) as net, pytest.raises(checking.CheckError, match="pool 2"):
+    with pipeline.Network(other, 3) as net, pytest.raises(checking.CheckError, match="pool 2"):
         checker.check(checker.ready(net), "other weights")
-    with lenet.Network(WEIGHTS, 3) as net:
+    with pipeline.Network(WEIGHTS, 3) as net:
         net.stages = net.stages[:-1]
         with pytest.raises(checking.CheckError, match="logits"):
             checker.check(checker.ready(net), "no dense layers")
@@ -350,7 +353,7 @@ def test_the_checker_sees_other_weights_and_what_is_left_out(checker):
 
 def test_the_checker_sees_an_image_that_no_oracle_looked_at():
     images = pictures(12)
-    with lenet.Checker(WEIGHTS, images) as checker, lenet.Network(WEIGHTS, 12) as net:
+    with pipeline.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 12) as net:
         missing = next(i for i in range(12) if i not in checker.some)
         spoilt = checker.cells.copy()
         spoilt[missing] = 0
@@ -361,12 +364,12 @@ def test_the_checker_sees_an_image_that_no_oracle_looked_at():
 
 def test_what_a_network_refuses():
     with pytest.raises(LayerError, match="give two kernels"):
-        lenet.Network(WEIGHTS, 1, ("conv2d_basic",))
+        pipeline.Network(WEIGHTS, 1, ("conv2d_basic",))
     with pytest.raises(LayerError, match="no convolution layer kernel"):
-        lenet.Network(WEIGHTS, 1, ("conv2d_fast", "conv2d_basic"))
+        pipeline.Network(WEIGHTS, 1, ("conv2d_fast", "conv2d_basic"))
     with pytest.raises(LayerError, match="take a batch of"):
-        lenet.Network(WEIGHTS, 100_000, FORMS["apart"])
-    with lenet.Network(WEIGHTS, 1) as net:
+        pipeline.Network(WEIGHTS, 100_000, FORMS["apart"])
+    with pipeline.Network(WEIGHTS, 1) as net:
         with pytest.raises(LayerError, match="takes up to"):
             net.load(np.zeros((2, 1, 86, 86), np.float32))
         with pytest.raises(TypeError, match="uint8"):
@@ -376,19 +379,19 @@ def test_what_a_network_refuses():
 @pytest.mark.parametrize(("chunk", "streams", "pixels"), [(4, 1, True), (2, 2, True), (1, 3, False)])
 def test_a_pipeline(chunk, streams, pixels):
     images = pictures(4)
-    with lenet.Pipeline(WEIGHTS, 4, chunk, streams, pixels=pixels) as line:
+    with pipeline.Pipeline(WEIGHTS, 4, chunk, streams, pixels=pixels) as line:
         assert line.pixels == pixels
         line.load(images if pixels else datasets.network_input(images))
         line.copy_in()
         assert (line.run() == network.predict(images, WEIGHTS)).all()
     with pytest.raises(LayerError, match="divides the 4 images"):
-        lenet.Pipeline(WEIGHTS, 4, 3)
+        pipeline.Pipeline(WEIGHTS, 4, 3)
 
 
 def test_simulate_gives_all_stages_and_no_finding():
     images = pictures(1)
     for layers in (*FORMS.values(), ("im2col_gemm", "conv2d_channels_atomics")):
-        made, found = lenet.simulate(WEIGHTS, images, layers, pixels=True, entry=simulator.check)
+        made, found = pipeline.simulate(WEIGHTS, images, layers, pixels=True, entry=simulator.check)
         assert (made["classes"] == network.predict(images, WEIGHTS)).all()
         assert next(iter(found)) == "resize" and list(found)[-1] == "dense"
         assert not any(any(one) if one and isinstance(one[0], tuple) else one for one in found.values())
@@ -397,14 +400,14 @@ def test_simulate_gives_all_stages_and_no_finding():
 def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
     images = datasets.fashion_mnist("test", 3)
     counts = (1, 3, 10_000)  # the last is more than there are
-    rows = lenet_times.right_answers(WEIGHTS, images, "fused", lenet.FUSED, counts, "22_lenet")
+    rows = lenet_times.right_answers(WEIGHTS, images, "fused", pipeline.FUSED, counts, "22_lenet")
     one, all_of_them, far = rows
     assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
     good = network.predict(images.pixels, WEIGHTS) == images.labels
     assert (one["right"], all_of_them["right"], all_of_them["images"]) == (good[:1].sum(), good.sum(), 3)
     if device.select().kind == "simulator":
         with pytest.raises(timing.NoClockError):
-            next(lenet_times.stage_times(checker, "fused", lenet.FUSED))
+            next(lenet_times.stage_times(checker, "fused", pipeline.FUSED))
 
 
 def test_rows_of_a_record(monkeypatch):
@@ -416,7 +419,7 @@ def test_rows_of_a_record(monkeypatch):
     stages = [(row["form"], row["stage"]) for row in rows if row["series"] == "stage" and row["form"] == "mixed"]
     assert stages == [("mixed", stage) for stage in ("resize", "conv 1", "pool 1", "conv + pool 2", "dense")]
     layers = [(row["form"], row["layer"], row["kernel"], row["batch"]) for row in rows if row["series"] == "layer"]
-    assert layers == [(form, name, kernel, 2) for form in forms for name, kernel in zip(lenet.LAYERS, forms[form], strict=True)]
+    assert layers == [(form, name, kernel, 2) for form in forms for name, kernel in zip(pipeline.LAYERS, forms[form], strict=True)]
     assert [row["series"] for row in rows if row["series"] in ("host", "copy")] == ["host", "copy"] * 4
     assert {row["megabytes"] for row in rows if row["series"] == "host"} == {2 * 4 * 86**2 / 1e6, 2 * 28**2 / 1e6}
 
@@ -432,7 +435,7 @@ def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
         *({"series": "host", "median_ms": t, **told} for t in (8.0, 7.0)),
     ]
     layers = [
-        {"series": "layer", "layer": name, "median_ms": t, **told} for name, t in zip(lenet.LAYERS, (24.0, 19.0), strict=True)
+        {"series": "layer", "layer": name, "median_ms": t, **told} for name, t in zip(pipeline.LAYERS, (24.0, 19.0), strict=True)
     ]
     reported = [r for r in results.reported("course_reports") if r["report"] == "C" and r["optimization"] != "streams"]
     lines = lenet_times.table(rows + layers, "N", reported).splitlines()
@@ -444,21 +447,21 @@ def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
 
 @pytest.mark.gpu
 @pytest.mark.outside_data(datasets.FOLDER_VARIABLE)
-@pytest.mark.parametrize("layers", [lenet.PLAIN, FORMS["apart"], lenet.FUSED, lenet.TENSOR_CORES], ids=str)
+@pytest.mark.parametrize("layers", [pipeline.PLAIN, FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str)
 def test_counts_of_right_answers_are_the_references(layers):
     images = datasets.fashion_mnist("test")
     known = datasets.lenet_record()["test"]["right"]
-    with lenet.Network(WEIGHTS, 2_500, layers, pixels=True) as net:
+    with pipeline.Network(WEIGHTS, 2_500, layers, pixels=True) as net:
         good = net.classify(images.pixels) == images.labels
     assert {count: int(good[: int(count)].sum()) for count in known} == known
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("layers", [FORMS["apart"], lenet.FUSED, lenet.TENSOR_CORES], ids=str)
+@pytest.mark.parametrize("layers", [FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str)
 def test_sanitize_networks(layers):
     """For compute-sanitizer: every kernel of the network, with few images."""
     images = datasets.fashion_mnist("test", 9)
-    with lenet.Network(WEIGHTS, 9, layers, pixels=True) as net:
+    with pipeline.Network(WEIGHTS, 9, layers, pixels=True) as net:
         found = net.classify(images.pixels)
     assert found.tolist() == network.classify(network.forward(datasets.network_input(images.pixels), WEIGHTS)).tolist()
 
@@ -481,16 +484,16 @@ def run_mutant(mutant) -> tuple:
     if mutant.original == "lenet_dense":
         cells = rng.uniform(0, 2, (40, 1296)).astype(np.float32)
         _, logits, found = dense(cells, instead=source)
-        want, bound = lenet.dense(cells, WEIGHTS)
+        want, bound = pipeline.dense(cells, WEIGHTS)
         return found, logits, want, bound.max()
     if mutant.original == "lenet_conv_pool":
         x, filter = problem(ConvShape(2, C=3, M=5, H=23, W=25, K=3))
         filter, spec = filter - np.float32(0.3), conv_pool(4, (4, 2, 2), (6, 11), 3)
     else:
-        name = lenet.LAYERS[int(mutant.original[-1]) - 1]
+        name = pipeline.LAYERS[int(mutant.original[-1]) - 1]
         (x, filter), spec = real(name, 2), mma(name, blocks=1)
     y, found = pooled(spec, x, filter, instead=source)
-    return found, y, want_pooled(x, filter, spec.pool), layer.conv2d_atol(x, filter)
+    return found, y, want_pooled(x, filter, spec.pool), conv2d.conv2d_atol(x, filter)
 
 
 @pytest.mark.parametrize("mutant", LENET, ids=lambda mutant: mutant.name)

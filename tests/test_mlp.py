@@ -5,7 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from helpers import datasets, mlp, reference
+from helpers import reference
+from helpers.experiments import mlp
+from helpers.problems import datasets
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import checking, layer, limits, reference, simulator
-from helpers.benchmarks import conv1d_atol, conv1d_named
+from helpers import checking, limits, reference, simulator
+from helpers.problems import conv2d
+from helpers.tools.benchmarks import conv1d_atol, conv1d_named
 
 FOLDER = Path(__file__).parent / "mutants"
 BLOCK = 64
@@ -114,8 +115,8 @@ def layer_problem() -> tuple[np.ndarray, np.ndarray]:
     return x, filter + np.float32(1.5)
 
 
-def original_of(mutant: Mutant) -> layer.Conv2d:
-    return next(spec for spec in (*layer.CONV2D, *layer.REDUCED) if mutant.original in spec.sources)
+def original_of(mutant: Mutant) -> conv2d.Conv2d:
+    return next(spec for spec in (*conv2d.CONV2D, *conv2d.REDUCED) if mutant.original in spec.sources)
 
 
 def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
@@ -125,7 +126,7 @@ def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]
     more, instead = {}, {mutant.original: (mutant.name, mutant.source)}
     if re.search(r"__constant__ float filter\[.*- 1\]", mutant.source):
         more = {"constants": {"filter": filter.ravel()[:-1]}}
-    y, launches = layer.simulate(spec, x, filter, entry=simulator.check, instead=instead, **more)
+    y, launches = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=instead, **more)
     return y, tuple(finding for findings in launches for finding in findings)
 
 
@@ -138,7 +139,7 @@ def test_layer_mutants_are_rejected(mutant):
     others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
     assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
     with pytest.raises(checking.CheckError) as error:
-        layer.check(y, *layer_problem(), mutant.name, precision=original_of(mutant).precision)
+        conv2d.check(y, *layer_problem(), mutant.name, precision=original_of(mutant).precision)
     assert error.value.diagnosis.kind == mutant.kind, error.value
     assert mutant.detail in str(error.value)
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import datasets, network, reference
+from helpers import reference
+from helpers.problems import datasets
+from helpers.problems.lenet import network
 
 
 def any_weights(seed=0):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers import checking, layer, precision, reference
+from helpers import checking, reference
 from helpers.limits import ConvShape
-from helpers.precision import FLOAT, HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR, RangeError
+from helpers.problems import conv2d, precision
+from helpers.problems.precision import FLOAT, HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR, RangeError
 
 SHAPES = (ConvShape(1, 1, 4, 12, 13, 7), ConvShape(2, 4, 3, 10, 11, 7), ConvShape(1, 3, 2, 6, 9, 1), ConvShape(1, 12, 2, 8, 9, 5))
 ALL = (HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR)
@@ -74,7 +75,7 @@ def made(kind: precision.Precision, x: np.ndarray, filter: np.ndarray) -> np.nda
 @pytest.mark.parametrize("size", [1.0, 255.0, 1e-3])
 def test_a_kernel_of_the_precision_keeps_its_tolerance(kind, shape, size):
     x, filter = problem(shape, size)
-    layer.check(made(kind, x, filter), x, filter, precision=kind)
+    conv2d.check(made(kind, x, filter), x, filter, precision=kind)
 
 
 NEXT_LOWER = [
@@ -89,7 +90,7 @@ NEXT_LOWER = [
 def test_the_next_lower_precision_is_rejected(promised, given, shape):
     x, filter = problem(shape)
     with pytest.raises(checking.CheckError) as error:
-        layer.check(made(given, x, filter), x, filter, precision=promised)
+        conv2d.check(made(given, x, filter), x, filter, precision=promised)
     assert error.value.diagnosis.kind == "precision"
 
 
@@ -105,16 +106,16 @@ def test_inputs_cut_and_not_rounded_are_rejected():
     cells, weights = ((array.view(np.uint32) & unit).view(np.float32) for array in (x, filter))
     y = reference.conv2d(cells, weights).astype(np.float32)
     with pytest.raises(checking.CheckError):
-        layer.check(y, x, filter, precision=HALF)
+        conv2d.check(y, x, filter, precision=HALF)
     with pytest.raises(checking.CheckError):
-        layer.check(y, x, filter, precision=TF32_TENSOR)
+        conv2d.check(y, x, filter, precision=TF32_TENSOR)
 
 
 def test_bounds_by_hand():
     x = np.array([[[[1.0, -2.0], [0.5, 1.0]]]], np.float32)
     filter = np.array([[[[1.0, -4.0], [5.0, 0.0]]], [[[-1.0, 1.0], [1.0, 1.0]]]], np.float32)  # X = 2, S = 10, N = 4
     u, eta = 2.0**-11, 2.0**-25
-    assert HALF.sum_atol(x, filter) == layer.conv2d_atol(x, filter) == pytest.approx(5 * 2.0**-24 * 20)
+    assert HALF.sum_atol(x, filter) == conv2d.conv2d_atol(x, filter) == pytest.approx(5 * 2.0**-24 * 20)
     # |x| df = 2 (10 u and one subnormal), |f| dx = 10 * 2 u, df dx
     assert HALF.input_atol(x, filter) == pytest.approx(2 * (10 * u + eta) + 10 * 2 * u + 2 * u * (10 * u + eta))
     assert TF32_TENSOR.input_atol(x, filter) == pytest.approx(20 * u + 20 * u + 20 * u * u)
@@ -146,9 +147,9 @@ def test_tf32_by_hand():
 def test_a_problem_checks_each_precision(monkeypatch):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=9, C=2, M=4, H=12, W=13, K=5)
-    with layer.Problem(shape, *problem(shape)) as wanted:
-        for spec in layer.REDUCED:
-            run = layer.compile(spec, shape)
+    with conv2d.Problem(shape, *problem(shape)) as wanted:
+        for spec in conv2d.REDUCED:
+            run = conv2d.compile(spec, shape)
             wanted.poison()
             run.launch(wanted.y, wanted.x, wanted.filter)
             assert wanted.check(spec.name, spec.precision).count == shape.outputs
@@ -165,18 +166,18 @@ def test_halves_that_do_not_fit_are_refused(monkeypatch):
     device.select()
     import pycuda.driver as cuda
 
-    spec, shape = layer.conv2d_named("conv2d_half"), layer.shape_of("layer 1", 10)
+    spec, shape = conv2d.conv2d_named("conv2d_half"), conv2d.shape_of("layer 1", 10)
     assert spec.scratch(shape) == 2 * (10 * 86 * 86 + 4 * 49)
     monkeypatch.setattr(cuda, "mem_get_info", lambda: (1000, 1000))
-    with pytest.raises(layer.LayerError, match="keeps halves of x in 148,312 bytes, and 1,000 are free"):
-        layer.compile(spec, shape)
+    with pytest.raises(conv2d.LayerError, match="keeps halves of x in 148,312 bytes, and 1,000 are free"):
+        conv2d.compile(spec, shape)
 
 
 def test_to_half_is_compiled_once(monkeypatch):
     """PyCUDA runs nvcc's preprocessor at every compilation of a source with #include, cached or not."""
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
-    one, other = (layer.compile(kernel, shape) for kernel in ("conv2d_half", "conv2d_half2"))
+    one, other = (conv2d.compile(kernel, shape) for kernel in ("conv2d_half", "conv2d_half2"))
     assert one._to_half is other._to_half
     one.free()
     other.free()
@@ -196,24 +197,24 @@ def test_a_conversion_is_exactly_numpy_s():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Their records in layer.REDUCED
+# Their records in conv2d.REDUCED
 
 
-@pytest.mark.parametrize("spec", [*layer.REDUCED, layer.wmma(tf32=True)], ids=lambda spec: f"{spec.name}, {spec.precision.name}")
+@pytest.mark.parametrize("spec", [*conv2d.REDUCED, conv2d.wmma(tf32=True)], ids=lambda spec: f"{spec.name}, {spec.precision.name}")
 def test_every_layer_can_be_launched(spec):
-    for name in layer.LAYERS:
-        spec.require(layer.shape_of(name, 10_000))
+    for name in conv2d.LAYERS:
+        spec.require(conv2d.shape_of(name, 10_000))
 
 
 def test_names_are_unique():
-    names = [spec.name for spec in (*layer.CONV2D, *layer.REDUCED)]
+    names = [spec.name for spec in (*conv2d.CONV2D, *conv2d.REDUCED)]
     assert len(set(names)) == len(names)
-    assert all(spec.precision is FLOAT for spec in layer.CONV2D)
+    assert all(spec.precision is FLOAT for spec in conv2d.CONV2D)
 
 
 def test_pairs_of_maps_are_innermost_and_padded_to_whole_tiles():
     filter = np.arange(5 * 2 * 3 * 3, dtype=np.float32).reshape(5, 2, 3, 3)
-    arranged = layer.half2(maps=4).arrange(filter)
+    arranged = conv2d.half2(maps=4).arrange(filter)
     assert (arranged.shape, arranged.dtype) == ((2, 2, 3, 3, 4), np.float16)
     assert (arranged[0, 1, 2, 0] == filter[:4, 1, 2, 0]).all()
     assert arranged[1, 0, 1, 2].tolist() == [filter[4, 0, 1, 2], 0, 0, 0]
@@ -223,8 +224,8 @@ def test_a_paired_filter_is_arranged_when_its_address_is_new(monkeypatch):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
     x, filter = problem(shape)
-    with layer.Problem(shape, x, filter) as wanted:
-        run = layer.compile(layer.half2(maps=2), shape)
+    with conv2d.Problem(shape, x, filter) as wanted:
+        run = conv2d.compile(conv2d.half2(maps=2), shape)
         run.launch(wanted.y, wanted.x, wanted.filter)
         wanted.check("first", HALF_ROWS)
         run.upload(2 * filter)
@@ -235,11 +236,11 @@ def test_a_paired_filter_is_arranged_when_its_address_is_new(monkeypatch):
 
 
 def test_wmma_by_hand():
-    shape = layer.shape_of("layer 2", 7)
-    half, tf32 = layer.wmma(), layer.wmma(tf32=True)
-    assert (half.depth(shape), tf32.depth(shape), half.depth(layer.shape_of("layer 1", 1))) == (208, 200, 64)
+    shape = conv2d.shape_of("layer 2", 7)
+    half, tf32 = conv2d.wmma(), conv2d.wmma(tf32=True)
+    assert (half.depth(shape), tf32.depth(shape), half.depth(conv2d.shape_of("layer 1", 1))) == (208, 200, 64)
     assert (half.grid(shape), half.threads(shape)) == ((1, 1, 7), (256, 1, 1))
-    assert layer.wmma(rows=8).grid(shape) == (1, 2, 7)
+    assert conv2d.wmma(rows=8).grid(shape) == (1, 2, 7)
     assert half.shared(shape) == 16 * (208 + 8) * 2 + 8 * 2 * 32 * 24 * 2 + 4 * 40 * 40 * 2
     assert tf32.shared(shape) == 16 * (200 + 4) * 4 + 8 * 2 * 32 * 12 * 4 + 4 * 40 * 40 * 4
 
@@ -255,13 +256,13 @@ def test_wmma_by_hand():
     ],
 )
 def test_a_launch_of_wmma_that_cannot_be_is_refused(how, sizes, message):
-    with pytest.raises(layer.LayerError, match=message):
-        layer.wmma(**how).require(ConvShape(*sizes))
+    with pytest.raises(conv2d.LayerError, match=message):
+        conv2d.wmma(**how).require(ConvShape(*sizes))
 
 
 def test_a_skew_of_16_bytes_removes_bank_conflicts():
     x, filter = problem(ConvShape(1, 4, 16, 20, 20, 7))
-    seen = {skew: layer.simulate(layer.wmma(skew=skew), x, filter)[1][0] for skew in (0, 16)}
+    seen = {skew: conv2d.simulate(conv2d.wmma(skew=skew), x, filter)[1][0] for skew in (0, 16)}
     assert seen[0].shared_load_conflicts > 0
     assert seen[0].shared_store_conflicts > 0
     assert seen[16].shared_load_conflicts == seen[16].shared_store_conflicts == 0

@@ -15,9 +15,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import runner, summary
+from helpers.tools import run_labs, summary
 
-RUNNER = (sys.executable, "-m", "helpers.runner")
+RUNNER = (sys.executable, "-m", "helpers.tools.run_labs")
 
 
 def notebook(path: Path, *cells: str, **tags: str) -> Path:
@@ -29,14 +29,14 @@ def notebook(path: Path, *cells: str, **tags: str) -> Path:
     return path
 
 
-def run(*labs: Path, results: Path) -> list[runner.Outcome]:
+def run(*labs: Path, results: Path) -> list[run_labs.Outcome]:
     results.mkdir(exist_ok=True)
-    progress = runner.Progress(labs)
-    return [runner.run_lab(lab, results, progress) for lab in labs]
+    progress = run_labs.Progress(labs)
+    return [run_labs.run_lab(lab, results, progress) for lab in labs]
 
 
 def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join(filter(None, [str(runner.ROOT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(run_labs.ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [*RUNNER, *map(str, arguments)],
         cwd=cwd,
@@ -127,7 +127,7 @@ def test_dead_kernel_fails_its_lab_only(tmp_path):
 
 
 def test_cell_without_end_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "CELL_LIMIT_S", 1)
+    monkeypatch.setattr(run_labs, "CELL_LIMIT_S", 1)
     (outcome,) = run(notebook(tmp_path / "a.ipynb", "while True: pass"), results=tmp_path / "results")
     assert (outcome.failure.cell, outcome.failure.error) == (1, "the cell did not end within 1 s")
 
@@ -153,7 +153,7 @@ def test_stored_outputs_of_cells_not_reached_are_dropped(tmp_path):
 def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     lab = notebook(
         tmp_path / "a.ipynb",
-        "from helpers import runner\nrunner.find_labs(['no such lab'])",
+        "from helpers.tools import run_labs\nrun_labs.find_labs(['no such lab'])",
         "import json\njson.loads('{')",
         "import tqdm\ntqdm.tqdm(total='x').update()",
         cell1="raises-exception",
@@ -162,16 +162,16 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     (outcome,) = run(lab, results=tmp_path / "results")
     executed = nbformat.read(outcome.notebook, as_version=4)
     ours, standard, installed = ("\n".join(cell.outputs[-1].traceback) for cell in executed.cells)
-    assert "helpers/runner.py" in ours and "json/decoder.py" in standard and "tqdm/std.py" in installed
+    assert "helpers/tools/run_labs.py" in ours and "json/decoder.py" in standard and "tqdm/std.py" in installed
     for text in (ours, standard, installed):
-        assert str(runner.ROOT) not in text
+        assert str(run_labs.ROOT) not in text
         assert sys.prefix not in text and sys.base_prefix not in text and "~/" not in text
 
 
 def test_long_error_is_cut(tmp_path):
-    failure = runner.Failure("\n".join(f"log {i}" for i in range(100)), cell=3)
+    failure = run_labs.Failure("\n".join(f"log {i}" for i in range(100)), cell=3)
     text = str(failure).splitlines()
-    assert len(text) == runner.ERROR_LINES + 2
+    assert len(text) == run_labs.ERROR_LINES + 2
     assert text[-1].strip() == "... (88 more lines)"
 
 
@@ -187,12 +187,12 @@ def folder(tmp_path):
 
 def test_labs_in_order_or_by_name(folder):
     def found(*names):
-        return [lab.stem for lab in runner.find_labs(names, folder)]
+        return [lab.stem for lab in run_labs.find_labs(names, folder)]
 
     assert found() == ["00_start_here", "02_conv1d_halos", "04_conv1d_tiles"]
     assert found("04", "00_start_here") == ["04_conv1d_tiles", "00_start_here"]
     assert found("labs/02_conv1d_halos.ipynb") == ["02_conv1d_halos"]
-    assert runner.find_labs([str(folder / "00_start_here.ipynb")], folder / "x") == (folder / "00_start_here.ipynb",)
+    assert run_labs.find_labs([str(folder / "00_start_here.ipynb")], folder / "x") == (folder / "00_start_here.ipynb",)
 
 
 @pytest.mark.parametrize(
@@ -204,32 +204,32 @@ def test_labs_in_order_or_by_name(folder):
     ],
 )
 def test_unknown_lab(folder, name, message):
-    with pytest.raises(runner.RunnerError) as caught:
-        runner.find_labs([name], folder)
+    with pytest.raises(run_labs.RunnerError) as caught:
+        run_labs.find_labs([name], folder)
     assert message in str(caught.value)
 
 
 def test_no_labs_at_all(tmp_path):
-    with pytest.raises(runner.RunnerError, match="no notebook in"):
-        runner.find_labs((), tmp_path)
+    with pytest.raises(run_labs.RunnerError, match="no notebook in"):
+        run_labs.find_labs((), tmp_path)
 
 
 # ---------------------------------------------------------------------------------------------------------- keep
 
 
-def outcome(lab: Path, device: str, failure=None) -> runner.Outcome:
-    return runner.Outcome(lab, notebook=lab, device=device, failure=failure)
+def outcome(lab: Path, device: str, failure=None) -> run_labs.Outcome:
+    return run_labs.Outcome(lab, notebook=lab, device=device, failure=failure)
 
 
 def test_only_passed_gpu_runs_are_kept(tmp_path):
     gpu = outcome(tmp_path / "00_a.ipynb", "NVIDIA H200")
     simulated = outcome(tmp_path / "01_b.ipynb", "simulator")
     silent = outcome(tmp_path / "02_c.ipynb", "-")
-    failed = outcome(tmp_path / "03_d.ipynb", "NVIDIA H200", runner.Failure("x"))
-    assert runner.why_not_keep([gpu]) is None
-    assert "01_b did not run on a GPU" in runner.why_not_keep([gpu, simulated])
-    assert "02_c did not run on a GPU" in runner.why_not_keep([gpu, silent])
-    assert "not every lab passed (03_d)" in runner.why_not_keep([gpu, failed, simulated])
+    failed = outcome(tmp_path / "03_d.ipynb", "NVIDIA H200", run_labs.Failure("x"))
+    assert run_labs.why_not_keep([gpu]) is None
+    assert "01_b did not run on a GPU" in run_labs.why_not_keep([gpu, simulated])
+    assert "02_c did not run on a GPU" in run_labs.why_not_keep([gpu, silent])
+    assert "not every lab passed (03_d)" in run_labs.why_not_keep([gpu, failed, simulated])
 
 
 def test_keep_copies_what_this_run_wrote(tmp_path):
@@ -240,7 +240,7 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
     for name in ("new.json", "old.json", "readme_speedup.png", "other.png"):
         (results / name).write_text(name)
     os.utime(results / "old.json", (1, 1))
-    copied = runner.keep([runner.Outcome(lab, notebook=executed)], results, since=time.time() - 60, measured=measured)
+    copied = run_labs.keep([run_labs.Outcome(lab, notebook=executed)], results, since=time.time() - 60, measured=measured)
     assert lab.read_text() == executed.read_text()
     assert sorted(path.name for path in copied) == ["00_a.ipynb", "new.json", "readme_speedup.png"]
     assert sorted(path.name for path in measured.iterdir()) == ["new.json", "readme_speedup.png"]
@@ -249,16 +249,16 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
 # ------------------------------------------------------------------------------------------------ the summary
 
 
-def shown(**changes) -> runner.Outcome:
+def shown(**changes) -> run_labs.Outcome:
     given = {"device": "NVIDIA H200", "checks": 12, "headline": "3x over NumPy", "seconds": 1.5}
-    return runner.Outcome(Path("04_conv1d_tiles.ipynb"), **(given | changes))
+    return run_labs.Outcome(Path("04_conv1d_tiles.ipynb"), **(given | changes))
 
 
 def test_the_table_fits_a_terminal():
     words = "layer 1: 1.153x as fast as in global memory; " * 5
     device = "NVIDIA GeForce RTX 4090 Laptop GPU of somebody else"
     long = shown(headline=words, device=device, seconds=12345.6)
-    name = runner.Outcome(Path("10_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
+    name = run_labs.Outcome(Path("10_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
     text = summary.table([long, shown(), name])
     assert max(map(len, text.splitlines())) <= 100
     assert [line.split()[0] for line in text.splitlines()[2:]] == [
@@ -269,7 +269,7 @@ def test_the_table_fits_a_terminal():
 
 def test_the_page_has_the_whole_result_and_every_figure():
     words = "1.5x <one> & " * 30
-    failed = shown(failure=runner.Failure("ValueError: n < 1", 3))
+    failed = shown(failure=run_labs.Failure("ValueError: n < 1", 3))
     text = summary.page([shown(headline=words.strip(), figures=("YQ==", "Yg==")), failed])
     assert html.escape(words.strip()) in text and "<one>" not in text
     figures = [f"data:image/png;base64,{picture}" for picture in ("YQ==", "Yg==")]
@@ -327,7 +327,7 @@ def test_ctrl_c_stops_and_says_so(tmp_path):
         tmp_path / "b.ipynb",
         f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)",
     )
-    path = os.pathsep.join(filter(None, [str(runner.ROOT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(run_labs.ROOT), os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
         [*RUNNER, str(first), str(endless), "--results", str(tmp_path / "results")],
         env={**os.environ, "PYTHONPATH": path},

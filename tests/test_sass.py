@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from helpers import kernels, results, sass
+from helpers import kernels, results
+from helpers.experiments import sass
 
 LISTING = """
 	code for sm_90

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, layer, streams
+from helpers import checking
+from helpers.experiments import streams
+from helpers.experiments.streams import Span
 from helpers.limits import ConvShape
-from helpers.streams import Span
+from helpers.problems import conv2d
 
 KERNEL, SHAPE = "conv2d_register_tiled", ConvShape(1, C=1, M=2, H=12, W=16, K=3)
 ORDERS = (streams.one_after_another, streams.depth_first, streams.breadth_first, streams.by_engine)
@@ -38,7 +40,7 @@ def run(issue, count=6, *, size=1, buffers=3, pinned=True, copy_engines=2):
             pipe.run(issue)
             order = pipe.order(copy_engines=copy_engines)
         got = np.array(y)
-    return order, [pipe.words(finding) for finding in sim.findings], layer.check(got, x, filter)
+    return order, [pipe.words(finding) for finding in sim.findings], conv2d.check(got, x, filter)
 
 
 def steps(order) -> int:
@@ -215,7 +217,7 @@ def test_a_pipeline_refuses(y, x, options, message):
 
 
 def test_a_launcher_refuses_a_filter_in_global_memory():
-    with pytest.raises(layer.LayerError, match="conv2d_basic does not keep its filter in constant memory"):
+    with pytest.raises(conv2d.LayerError, match="conv2d_basic does not keep its filter in constant memory"):
         streams.launcher("conv2d_basic", SHAPE, images(1)[1], SimpleNamespace())
 
 

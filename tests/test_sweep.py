@@ -11,7 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from helpers import device, kernels, layer, results, sweep
+from helpers import device, kernels, results
+from helpers.experiments import sweep
+from helpers.problems import conv2d
 
 LAYER = "layer E1"  # the smallest
 FEW = tuple(one for one in sweep.space(LAYER) if one[:7] == (2, 2, 12, 22, 22, 1, 1))  # unroll 1 and 7
@@ -34,27 +36,28 @@ def simulated(monkeypatch):
 
 
 def test_importing_it_imports_neither_kernel_tuner_nor_cuda():
-    code = "import sys, helpers.sweep; print([m for m in sys.modules if m.split('.')[0] in ('kernel_tuner', 'pycuda', 'torch')])"
+    heavy = ("kernel_tuner", "pycuda", "torch")
+    code = f"import sys, helpers.experiments.sweep; print([m for m in sys.modules if m.split('.')[0] in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], cwd=results.ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", sweep.SIZES)
 def test_a_space_holds_what_the_kernel_takes_and_what_is_known_to_be_best(name):
-    shape, space = layer.shape_of(name, 100), sweep.space(name)
+    shape, space = conv2d.shape_of(name, 100), sweep.space(name)
     assert 20 <= len(space) == len(set(space)) <= 200
     for one in space:
         spec = sweep.spec_of(one)
         spec.require(shape)
         assert spec.threads(shape)[0] == one[-1]
         assert sweep.configuration_of(spec, shape) == one
-    assert sweep.configuration_of(layer.conv2d_named(sweep.KERNEL), shape) in space
+    assert sweep.configuration_of(conv2d.conv2d_named(sweep.KERNEL), shape) in space
 
 
 def test_what_does_not_fit_is_not_in_a_space():
     space = sweep.space("layer 2")
     assert not [one for one in space if one[3] % one[0] or one[4] % one[1] or one[2] not in (4, 8, 16)]
-    assert sweep._fitting((4, 2, 8, 36, 34, 1, 4, 1), layer.shape_of("layer 2", 1)) is not None
+    assert sweep._fitting((4, 2, 8, 36, 34, 1, 4, 1), conv2d.shape_of("layer 2", 1)) is not None
     for wrong in (
         (3, 2, 8, 35, 34, 1, 4, 1),  # 35 columns in patches of 3
         (4, 2, 32, 36, 34, 1, 4, 1),  # more maps than there are
@@ -63,11 +66,11 @@ def test_what_does_not_fit_is_not_in_a_space():
         (4, 2, 8, 20, 14, 1, 4, 1),  # too few threads
         (4, 2, 8, 64, 34, 1, 4, 1),  # half of the columns are not there
     ):
-        assert sweep._fitting(wrong, layer.shape_of("layer 2", 1)) is None, wrong
+        assert sweep._fitting(wrong, conv2d.shape_of("layer 2", 1)) is None, wrong
 
 
 def test_an_unknown_layer_is_refused():
-    with pytest.raises(layer.LayerError, match="no layer 'layer 9'"):
+    with pytest.raises(conv2d.LayerError, match="no layer 'layer 9'"):
         sweep.space("layer 9")
 
 

@@ -8,7 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from helpers import datasets, network, training
+from helpers.problems import datasets
+from helpers.problems.lenet import network
+from helpers.tools import training
 
 
 def arrays(seed=0):

@@ -153,7 +153,7 @@ class Profile:
     lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
     What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
-    rules are known; where they are not, `python -m helpers.counters` says the effect.
+    rules are known; where they are not, `python -m helpers.tools.counters` says the effect.
     """
 
     kernel: str

@@ -1,9 +1,11 @@
 """The search for the fastest shape of conv2d_register_tiled, layer by layer, by Kernel Tuner, and its replay without a GPU.
 
-    python -m helpers.sweep               # on a GPU: results/14_sweep_layer_1.json and so on, to be copied to data/measured/
-    python -m helpers.sweep "layer 2"     # of one layer
+    python -m helpers.experiments.sweep            # on a GPU: writes results/14_sweep_layer_1.json and so on,
+                                                   # to be copied to data/measured/
+    python -m helpers.experiments.sweep "layer 2"  # of one layer
 
-`space` lists the configurations of a layer: all that a small product of sizes gives and `layer.RegisterTiled.require` takes. `tune`
+`space` lists the configurations of a layer: all that a small product of sizes gives and
+`conv2d.RegisterTiled.require` takes. `tune`
 compiles them, checks every output of each against conv2d_basic and the float64 reference, and hands those that pass to Kernel
 Tuner, which runs and times them through PyCUDA; a wrong one is recorded as rejected and never timed. `replay` lets any of Kernel
 Tuner's search strategies loose on a record, in its simulation mode, to see how soon each would have found the best.
@@ -34,9 +36,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, layer, results
-from helpers.layer import Conv2d, RegisterTiled
+from helpers import checking, device, kernels, results
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.conv2d import Conv2d, RegisterTiled
 
 KERNEL = "conv2d_register_tiled"
 BATCH = 10_000
@@ -73,7 +76,7 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
-        layer.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
+        conv2d.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
     )
 
 
@@ -86,16 +89,16 @@ def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
 
 
 def space(name: str) -> tuple[Configuration, ...]:
-    """Return the configurations of a layer of layer.LAYERS, without and then with what layer.FITTED has for it.
+    """Return the configurations of a layer of conv2d.LAYERS, without and then with what conv2d.FITTED has for it.
 
     A product of `SIZES` of which those remain whose patches divide the tile, that the kernel takes, that have threads and
-    sums within THREADS and SUMS, and at least FITS of whose outputs are wanted. Raises layer.LayerError for another layer.
+    sums within THREADS and SUMS, and at least FITS of whose outputs are wanted. Raises conv2d.LayerError for another layer.
     """
-    shape = layer.shape_of(name, BATCH)
+    shape = conv2d.shape_of(name, BATCH)
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
     found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
-    best_known = configuration_of(layer.conv2d_named(KERNEL), shape)
+    best_known = configuration_of(conv2d.conv2d_named(KERNEL), shape)
     return tuple(dict.fromkeys([*found, best_known]))
 
 
@@ -110,7 +113,7 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
     fits = shape.out_w * shape.out_h / computed >= FITS
     if not (THREADS[0] <= threads <= THREADS[1] and SUMS[0] <= columns * rows * maps <= SUMS[1] and fits):
         return None
-    with contextlib.suppress(layer.LayerError):
+    with contextlib.suppress(conv2d.LayerError):
         spec.require(shape)
         return (*sizes, threads)
     return None
@@ -149,27 +152,27 @@ def build(wanted: Iterable[tuple[Conv2d, ConvShape]]) -> None:
         list(pool.map(compile_one, sorted(sources)))
 
 
-def checked(problem: layer.Problem, spec: Conv2d, name: str) -> tuple[layer.Compiled, checking.Verdict]:
+def checked(problem: conv2d.Problem, spec: Conv2d, name: str) -> tuple[conv2d.Compiled, checking.Verdict]:
     """Compile and launch once, over poisoned outputs; return the compiled kernel and its Verdict.
 
-    Raises checking.CheckError for a wrong result, layer.LayerError for a kernel that cannot be launched.
+    Raises checking.CheckError for a wrong result, conv2d.LayerError for a kernel that cannot be launched.
     """
-    compiled = layer.compile(spec, problem.shape)
+    compiled = conv2d.compile(spec, problem.shape)
     problem.poison()
     compiled.launch(problem.y, problem.x, problem.filter)
     return compiled, problem.check(name)
 
 
 def _check_all(
-    problem: layer.Problem, configurations: Sequence[Configuration]
-) -> tuple[dict[Configuration, layer.Compiled], dict[Configuration, str]]:
+    problem: conv2d.Problem, configurations: Sequence[Configuration]
+) -> tuple[dict[Configuration, conv2d.Compiled], dict[Configuration, str]]:
     """The compiled kernels that are right, and why each of the others was rejected."""
     build((spec_of(one), problem.shape) for one in configurations)
     right, rejected = {}, {}
     for one in configurations:
         try:
             right[one], _ = checked(problem, spec_of(one), label(one))
-        except (checking.CheckError, layer.LayerError) as error:
+        except (checking.CheckError, conv2d.LayerError) as error:
             rejected[one] = str(error).splitlines()[0]
     return right, rejected
 
@@ -189,11 +192,11 @@ def tune(name: str, batch: int = BATCH, configurations: Sequence[Configuration] 
     """Return one row for each configuration of a layer, for `results.record`: parameters, registers, tuner_ms, rejected.
 
     tuner_ms: Kernel Tuner's average of 7 launches, None for a rejected one and in the simulator, which has no clock.
-    rejected: None, or the first line of why. Raises SweepError where no configuration is right, and what layer.inputs raises.
+    rejected: None, or the first line of why. Raises SweepError where no configuration is right, and what conv2d.inputs raises.
     """
-    shape, wanted = layer.shape_of(name, batch), tuple(configurations or space(name))
-    x, filter = layer.inputs(name, batch)
-    with layer.Problem(shape, x, filter) as problem:
+    shape, wanted = conv2d.shape_of(name, batch), tuple(configurations or space(name))
+    x, filter = conv2d.inputs(name, batch)
+    with conv2d.Problem(shape, x, filter) as problem:
         right, rejected = _check_all(problem, wanted)
     if not right:
         first = next(iter(rejected.values()))
@@ -214,7 +217,7 @@ def tune(name: str, batch: int = BATCH, configurations: Sequence[Configuration] 
 
 
 def _tune_kernel(
-    shape: ConvShape, x: np.ndarray, right: Mapping[Configuration, layer.Compiled]
+    shape: ConvShape, x: np.ndarray, right: Mapping[Configuration, conv2d.Compiled]
 ) -> dict[Configuration, float | None]:
     """Kernel Tuner's time for each of the compiled kernels."""
     kernel_tuner = _kernel_tuner()
@@ -237,7 +240,7 @@ def _tune_kernel(
 
 def spec_constants(shape: ConvShape) -> tuple[str, ...]:
     """The -D constants of the kernel, in the order of its options."""
-    return tuple(option[2:].partition("=")[0] for option in layer.conv2d_named(KERNEL).options(shape))
+    return tuple(option[2:].partition("=")[0] for option in conv2d.conv2d_named(KERNEL).options(shape))
 
 
 def _key(row: Mapping[str, Any]) -> Configuration:
@@ -255,7 +258,7 @@ def _among(configurations: Iterable[Configuration]) -> Any:
 
 
 @contextlib.contextmanager
-def _already_compiled(shape: ConvShape, right: Mapping[Configuration, layer.Compiled]) -> Iterator[None]:
+def _already_compiled(shape: ConvShape, right: Mapping[Configuration, conv2d.Compiled]) -> Iterator[None]:
     """Kernel Tuner takes the modules that were checked, the filter in their constant memory, in place of compiling anew.
 
     It would compile one after the other, relocatable for launches from the device, and upload the same weights to each,
@@ -305,7 +308,7 @@ def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
     """Return (configuration, Kernel Tuner's ms) of those timed, the fastest first. Raises SweepError where there is none."""
     timed = [(_key(row), row["tuner_ms"]) for row in record.rows() if row["tuner_ms"] is not None]
     if not timed:
-        raise SweepError(f"the record {record.name} holds no time: make it on a GPU, by python -m helpers.sweep")
+        raise SweepError(f"the record {record.name} holds no time: make it on a GPU, by python -m helpers.experiments.sweep")
     return sorted(timed, key=lambda pair: pair[1])
 
 

@@ -1,8 +1,8 @@
 """The simulator's counters beside those of Nsight Compute, launch by launch.
 
-    python -m helpers.counters
-    python -m helpers.counters --only 'conv2d|gemm' --merge data/measured/counters.json
-    python -m helpers.counters --explain data/measured/counters.json
+    python -m helpers.tools.counters
+    python -m helpers.tools.counters --only 'conv2d|gemm' --merge data/measured/counters.json
+    python -m helpers.tools.counters --explain data/measured/counters.json
 
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
@@ -41,8 +41,11 @@ from typing import Any
 
 import numpy as np
 
-from helpers import benchmarks, datasets, device, fft, kernels, layer, lenet, results, simulator
+from helpers import device, kernels, results, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets, fft
+from helpers.problems.lenet import pipeline
+from helpers.tools import benchmarks
 
 KERNELS = results.ROOT / "tests" / "counters"
 READINGS = 3
@@ -314,24 +317,24 @@ def _shared() -> Iterable[Launch]:
 # The two layers, and a small one that no tile, patch or group of output maps divides.
 _RAGGED = ConvShape(2, C=3, M=5, H=43, W=38, K=7)
 LAYERS = {
-    "layer 1": layer.shape_of("layer 1", 1),
-    "layer 2": layer.shape_of("layer 2", 1),
+    "layer 1": conv2d.shape_of("layer 1", 1),
+    "layer 2": conv2d.shape_of("layer 2", 1),
     "ragged": _RAGGED,
     "ragged, stride 2": dataclasses.replace(_RAGGED, stride=2),
 }
 
 
 def _conv2d() -> Iterable[Launch]:
-    """Every row of `layer.CONV2D`, for each shape of `LAYERS` that it takes."""
-    for spec in layer.CONV2D:
+    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
+    for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
             try:
                 spec.require(shape)
-            except layer.LayerError:
+            except conv2d.LayerError:
                 continue
             for number, (kernel, _, how) in enumerate(_calls(spec, shape)):
 
-                def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape, number: int = number) -> Sequence[Any]:
+                def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, number: int = number) -> Sequence[Any]:
                     return _calls(spec, shape)[number][1]
 
                 yield Launch(
@@ -340,7 +343,7 @@ def _conv2d() -> Iterable[Launch]:
                 )  # fmt: skip
 
 
-def _calls(spec: layer.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
+def _calls(spec: conv2d.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
     """The launches that a row makes for a shape, nothing run: kernel, arguments, and grid, block, shared, options, constants."""
     return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), *_layer_arrays(shape), shape)
 
@@ -352,19 +355,19 @@ def _layer_arrays(shape: ConvShape) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _reduced() -> Iterable[Launch]:
-    """The rows of `layer.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
+    """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
     for n in (1001, 4096):
         yield Launch(
             "to_half", f"n = {n}", lambda n=n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], _grid(n, 512), (256, 1, 1)
         )
-    for spec in (*layer.REDUCED, layer.wmma(tf32=True)):
+    for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
                 continue
 
-            def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape) -> Sequence[Any]:
+            def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape) -> Sequence[Any]:
                 y, x, weights = _layer_arrays(shape)
-                if isinstance(spec, layer.HalfInputs):
+                if isinstance(spec, conv2d.HalfInputs):
                     x, weights = x.astype(np.float16), spec.arrange(weights)
                 return spec.arguments(y, x, weights, shape)
 
@@ -415,22 +418,22 @@ def _lenet() -> Iterable[Launch]:
     side = datasets.NETWORK_SIDE
     yield Launch(
         "lenet_resize", "2 images", lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
-        (2, 1, 1), (side // 2, lenet.RESIZE_ROWS, 1),
+        (2, 1, 1), (side // 2, pipeline.RESIZE_ROWS, 1),
     )  # fmt: skip
-    inputs, units, outputs = lenet.CELLS, lenet.HIDDEN, lenet.CLASSES
-    each = lenet.DENSE_WARPS * lenet.DENSE_EACH  # images of a block
+    inputs, units, outputs = pipeline.CELLS, pipeline.HIDDEN, pipeline.CLASSES
+    each = pipeline.DENSE_WARPS * pipeline.DENSE_EACH  # images of a block
 
     def dense(images: int = each + 5) -> list[Any]:
         arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
         return [np.zeros(images, np.uint8), np.zeros((images, outputs), np.float32), *arrays, np.int32(images)]
 
     yield Launch(
-        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * lenet.DENSE_WARPS, 1, 1),
-        (f"-DWARPS={lenet.DENSE_WARPS}", f"-DEACH={lenet.DENSE_EACH}"),
+        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * pipeline.DENSE_WARPS, 1, 1),
+        (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
     )  # fmt: skip
-    fused = lenet.pooled_named("lenet_conv_pool", 2)
+    fused = pipeline.pooled_named("lenet_conv_pool", 2)
     small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
-    for what, pool, spec in (("layer 1", lenet.POOLS[0], fused), ("layer 2", lenet.POOLS[1], fused), ("ragged", 2, small)):
+    for what, pool, spec in (("layer 1", pipeline.POOLS[0], fused), ("layer 2", pipeline.POOLS[1], fused), ("ragged", 2, small)):
         spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
         spec.require(shape)
         windows = spec.pooled_shape(shape)
@@ -439,11 +442,12 @@ def _lenet() -> Iterable[Launch]:
             return [np.zeros(windows, np.float32), _cells(shape.outputs) - 99, np.int32(shape.B * shape.M)]
 
         yield Launch(
-            "lenet_pool", f"{what}, windows of {pool}", pooled, _grid(int(np.prod(windows)), lenet.BLOCK), (lenet.BLOCK, 1, 1),
+            "lenet_pool", f"{what}, windows of {pool}", pooled,
+            _grid(int(np.prod(windows)), pipeline.BLOCK), (pipeline.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 
-        def arguments(spec: layer.Conv2d = spec, shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> Sequence[Any]:
+        def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> Sequence[Any]:
             return spec.arguments(np.zeros(windows, np.float32), _layer_arrays(shape)[1], None, shape)
 
         ready = spec.fitted(shape)
@@ -516,7 +520,7 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             (Path(folder) / f"{number}.cubin").write_bytes(binary)
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, "-m", "helpers.counters", f"--launch={folder}", f"--only={only}"]
+        program = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
         command = [ncu, *options, "--metrics", ",".join(metrics), *program]
         environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
         done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
@@ -594,7 +598,7 @@ def launch_all(launches: Sequence[Launch], folder: Path) -> None:
             cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
         values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
         function = module.get_function(launch.kernel)
-        if launch.shared > layer.STATIC_SHARED_BYTES:
+        if launch.shared > conv2d.STATIC_SHARED_BYTES:
             function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared)
         for _ in range(READINGS):
             function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
@@ -788,7 +792,7 @@ def explain(path: Path | str) -> results.Record:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m helpers.counters", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.counters", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", metavar="REGEX", default="", help="the launches whose label this is found in")
     parser.add_argument("--merge", metavar="RECORD", help="keep what this record has of the other launches")
     parser.add_argument("--explain", metavar="RECORD", help="write the simulator's side of this record anew; no GPU is needed")

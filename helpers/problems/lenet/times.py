@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, network, timing
-from helpers.datasets import Images, Weights
-from helpers.lenet import CLASSES, LAYERS, Checker, Network, Pipeline
+from helpers import checking, timing
+from helpers.problems.datasets import Images, Weights
+from helpers.problems.lenet import network
+from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Checker, Network, Pipeline
 
 BUDGET_S = 0.15  # of one timing
 RECORD = "22_lenet"  # in data/measured/: what `measure` yields

@@ -1,6 +1,7 @@
 """Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
 
-    python -m helpers.benchmarks [conv1d | timing | conv2d | simulator] [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
+    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator] [--max-n N] [--budget-s S] [--tries T]
+                                       [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
 Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
@@ -10,7 +11,7 @@ before it is timed there: every output against the plainest kernel, which itself
 ``timing`` asks the timer about itself: comparing a launch with itself must not find a difference, and comparing it
 with 5 % more work must.
 
-``conv2d`` runs when it is asked for: every kernel of the convolution layer, see ``helpers.layer_benchmark``.
+``conv2d`` runs when it is asked for: every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``.
 
 All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
 
@@ -592,7 +593,7 @@ def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m helpers.benchmarks", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument(
         "what", nargs="?", choices=("conv1d", "timing", "conv2d", "simulator"), help="one; the first two when left out"
     )
@@ -627,7 +628,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         print(f"\n{record.caption()}\n{timing_table(record.rows())}")
     if asked.what == "conv2d":
-        from helpers import layer_benchmark  # only now: the others need no weights and images
+        from helpers.experiments import layer_benchmark  # only now: the others need no weights and images
 
         def measure_layers() -> Iterator[dict[str, Any]]:
             return layer_benchmark.LayerBenchmark(budget_s=asked.budget_s).measure()

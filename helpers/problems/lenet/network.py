@@ -9,7 +9,7 @@ filters of 7, no bias in the convolutions, and raw pixel values 0 to 255 as inpu
 A convolution kernel takes the place of the two convolutions: `forward(x, weights, conv=mine)`, where `mine(x, filter)`
 is given float32 (B, C, H, W) and (M, C, 7, 7) and returns (B, M, H - 6, W - 6).
 
-`python -m helpers.network` prints the accuracy over the first 100, 1,000 and 10,000 test images.
+`python -m helpers.problems.lenet.network` prints the accuracy over the first 100, 1,000 and 10,000 test images.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import datasets, results
-from helpers.datasets import Images, Weights
+from helpers import results
+from helpers.problems import datasets
+from helpers.problems.datasets import Images, Weights
 
 Convolution = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -1,4 +1,4 @@
-"""What `python -m helpers.runner` shows at its end: a table, and a page with all figures.
+"""What `python -m helpers.tools.run_labs` shows at its end: a table, and a page with all figures.
 
 The table has two lines for each lab and fits into a terminal of 100 columns. The page is one file
 without links to others, so that it can be sent: the same table with the whole results, and below it
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from helpers.runner import Outcome
+    from helpers.tools.run_labs import Outcome
 
 COLUMNS = 100
 PAGE = "summary.html"

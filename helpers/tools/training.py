@@ -1,6 +1,6 @@
-"""Trains the LeNet of `helpers.network` on Fashion-MNIST's 60,000 training images, with PyTorch.
+"""Trains the LeNet of `helpers.problems.lenet.network` on Fashion-MNIST's 60,000 training images, with PyTorch.
 
-    python -m helpers.training --search --out data
+    python -m helpers.tools.training --search --out data
 
 writes data/lenet_weights.bin and data/lenet_training.json; nothing else of the labs needs PyTorch. It first trains without the
 last 5,000 training images and measures the accuracy on those: once, or with `--search` once for each of `CHANGES` too, of
@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import datasets, network
-from helpers.datasets import Images, Weights
+from helpers.problems import datasets
+from helpers.problems.datasets import Images, Weights
+from helpers.problems.lenet import network
 
 PIXEL_SCALE = 1 / 255
 SCHEMA = 1
@@ -251,7 +252,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     record = {
         "schema": SCHEMA,
-        "made_by": "python -m helpers.training",
+        "made_by": "python -m helpers.tools.training",
         "data": images.source,
         "training_images": len(images),
         "settings": asdict(settings),
@@ -297,7 +298,7 @@ def _trained(images: Images, settings: Settings) -> Weights:
 def parser() -> argparse.ArgumentParser:
     """The command line: --out, --hold-out, --search, and one option for each field of `Settings`."""
     about = "Train the labs' LeNet on Fashion-MNIST (needs PyTorch)."
-    made = argparse.ArgumentParser(prog="python -m helpers.training", description=about)
+    made = argparse.ArgumentParser(prog="python -m helpers.tools.training", description=about)
     made.add_argument("--out", type=Path, required=True, help="folder for lenet_weights.bin and lenet_training.json")
     hold_out = "first train without the last N images, and measure on them (default: 5000; 0: do not)"
     made.add_argument("--hold-out", type=int, default=5000, help=hold_out)

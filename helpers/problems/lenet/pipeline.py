@@ -4,7 +4,7 @@
         classes = net.classify(images.pixels[:1000])
 
 The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled", "lenet_conv_pool")` takes one from
-`layer.CONV2D`, with ReLU and pooling in a kernel of their own, and one of `POOLED`, which does all of that in one launch.
+`conv2d.CONV2D`, with ReLU and pooling in a kernel of their own, and one of `POOLED`, which does all of that in one launch.
 `Network.stages` are the launches one by one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several
 streams, so that copies and kernels overlap; `Checker` is what says that a network is right.
 """
@@ -20,16 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, datasets, device, kernels, layer, network, simulator
-from helpers.datasets import Weights
-from helpers.layer import Conv2d, LayerError, RegisterTiled, TensorLayer
+from helpers import checking, device, kernels, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorLayer
+from helpers.problems.datasets import Weights
+from helpers.problems.lenet import network
 
 LAYERS = ("layer 1", "layer 2")
 POOLS = (network.POOL1, network.POOL2)
 FUSED = ("lenet_conv_pool", "lenet_conv_pool")
 TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
-PLAIN = (layer.PLAINEST, layer.PLAINEST)
+PLAIN = (conv2d.PLAINEST, conv2d.PLAINEST)
 SIDE = datasets.SIDE  # pixels of an image, before it is resized
 CELLS, HIDDEN, CLASSES = 1296, 32, 10  # of an image after pool 2, and after either dense layer
 BLOCK = 256  # threads of lenet_pool
@@ -102,21 +104,21 @@ class MmaPool(TensorLayer):
         weights = 512 * 28 * self.parts if shape.C > 1 else 0  # 28 fragments of A; layer 1 has its four in registers
         return weights + 4 * cells + 2 * self.parts * cells
 
-    def compile(self, shape: ConvShape) -> layer.Compiled:
+    def compile(self, shape: ConvShape) -> conv2d.Compiled:
         return _CompiledOnce(self, shape)
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        wanted = layer.shape_of(self.takes, shape.B)
+        wanted = conv2d.shape_of(self.takes, shape.B)
         if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
             raise LayerError(f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}")
         super().require(shape, device)
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
-        return (layer.mma_quads() if self.takes == "layer 1" else layer.mma_pairs()).fragments(parts)
+        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
 
 
-class _CompiledOnce(layer.Compiled):
+class _CompiledOnce(conv2d.Compiled):
     """A kernel compiled once for all networks of the process."""
 
     def _load(self, name: str, options: list[str]) -> tuple[Any, Any]:
@@ -169,12 +171,12 @@ class Stage:
 class Network:
     """The network for ``batch`` images on the selected device.
 
-    layers: for either convolution a kernel of `layer.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
+    layers: for either convolution a kernel of `conv2d.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
     uint8, (batch, 28, 28), and is resized on the device; else float32, (batch, 1, 86, 86), as datasets.network_input makes.
 
     `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by name, and `stages` what `launch`
     enqueues, in order. Raises LayerError for a batch that
-    does not fit the device's memory (it says which would), and what `layer.compile` raises.
+    does not fit the device's memory (it says which would), and what `conv2d.compile` raises.
     """
 
     def __init__(self, weights: Weights, batch: int, layers: Sequence[str | Conv2d] = FUSED, *, pixels: bool = False):
@@ -184,12 +186,12 @@ class Network:
         if isinstance(layers, str) or len(layers) != 2:
             raise LayerError(f"layers is {layers!r}; give two kernels, one for each convolution")
         self._cuda, self.weights, self.batch, self.pixels = cuda, weights, batch, pixels
-        self.shapes = tuple(layer.shape_of(name, batch) for name in LAYERS)
+        self.shapes = tuple(conv2d.shape_of(name, batch) for name in LAYERS)
         self.layers = tuple(map(_chosen, layers, POOLS))
         self.sizes = self._sizes()
         _require_memory(self, cuda.mem_get_info()[0])
         self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in self.sizes.items()}
-        self._compiled = [layer.compile(spec, shape) for spec, shape in zip(self.layers, self.shapes, strict=True)]
+        self._compiled = [conv2d.compile(spec, shape) for spec, shape in zip(self.layers, self.shapes, strict=True)]
         for name, array in _constants(weights).items():
             cuda.memcpy_htod(self._buffers[name], array)
         self.stages = tuple(self._stages())
@@ -329,7 +331,7 @@ def _resize_launch(batch: int) -> dict[str, Any]:
 
 def _pool_launch(shape: ConvShape, pool: int) -> dict[str, Any]:
     windows = math.prod(pooled_shape(shape, pool))
-    if windows >= layer.INDICES:
+    if windows >= conv2d.INDICES:
         raise LayerError(f"lenet_pool counts windows in an int; {shape.B:,} images have {windows:,}: take fewer")
     options = (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}")
     return {"block": (BLOCK, 1, 1), "grid": (_ceil(windows, BLOCK), 1), "options": options}
@@ -342,7 +344,7 @@ def _dense_launch(batch: int) -> dict[str, Any]:
 
 def _chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
     if not is_pooled(kernel):
-        return layer.conv2d_named(kernel) if isinstance(kernel, str) else kernel
+        return conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
     return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
 
 
@@ -390,8 +392,8 @@ def _constants(weights: Weights) -> dict[str, np.ndarray]:
 
 def _require_memory(net: Network, free: int) -> None:
     needed = sum(net.sizes.values()) + sum(spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True))
-    if needed > layer.SPARE * free:
-        images = max(1, int(net.batch * layer.SPARE * free / needed))
+    if needed > conv2d.SPARE * free:
+        images = max(1, int(net.batch * conv2d.SPARE * free / needed))
         raise LayerError(
             f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: take a batch of {images:,}, "
             "and give classify() all of the images"
@@ -417,7 +419,7 @@ def simulate(
     run in its place. A stage of several launches gives a tuple of all. Raises as ``entry``.
     """
     batch = len(images)
-    shapes, specs = [layer.shape_of(name, batch) for name in LAYERS], list(map(_chosen, layers, POOLS))
+    shapes, specs = [conv2d.shape_of(name, batch) for name in LAYERS], list(map(_chosen, layers, POOLS))
     made = {"x": np.full(shapes[0].x_shape, np.nan, np.float32)} if pixels else {"x": datasets.network_input(images)}
     made |= {"logits": np.full((batch, CLASSES), np.nan, np.float32), "classes": np.full(batch, 255, np.uint8)}
     found: dict[str, Any] = {}
@@ -522,7 +524,7 @@ class Checker:
 
     def __init__(self, weights: Weights, images: np.ndarray):
         self.weights, self.pixels, self.batch = weights, images, len(images)
-        self.some = layer._some_images(self.batch)
+        self.some = conv2d._some_images(self.batch)
         self._counter: checking.DeviceCounter | None = None
         self._plain = Network(weights, self.batch, PLAIN)
         self._counter = checking.DeviceCounter()
@@ -567,9 +569,9 @@ class Checker:
 
     def _tolerances(self) -> dict[str, float]:
         """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
-        one = layer.conv2d_atol(self.cells, self.weights.conv1)
+        one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
         first = self._plain.read("pool 1")
-        two = layer.conv2d_atol(first, self.weights.conv2)
+        two = conv2d.conv2d_atol(first, self.weights.conv2)
         return {"pool 1": 2 * one, "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max()))}
 
     def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
@@ -578,7 +580,7 @@ class Checker:
             got = net.read(f"pool {number}", self.some)
             exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
             want = network.max_pool(network.relu(exact), pool)
-            atol = layer.conv2d_atol(cells, filter)
+            atol = conv2d.conv2d_atol(cells, filter)
             checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
             cells = got
         want, bound = dense(cells.reshape(len(cells), -1), self.weights)
@@ -596,7 +598,7 @@ def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
 
     A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute values (see
-    `layer.conv2d_atol`); the second layer adds what the first one's errors come to.
+    `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
     """
     x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
     hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))

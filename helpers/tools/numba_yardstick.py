@@ -1,6 +1,6 @@
-"""Three kernels in numba-cuda's simulator, timed: the yardstick of `python -m helpers.benchmarks simulator`.
+"""Three kernels in numba-cuda's simulator, timed: the yardstick of `python -m helpers.tools.benchmarks simulator`.
 
-    python helpers/numba_yardstick.py FOLDER SAMPLES
+    python helpers/tools/numba_yardstick.py FOLDER SAMPLES
 
 is a process of its own, because Numba decides at its import whether it simulates, and because it may live in another
 Python than these labs. It needs numba-cuda and NumPy only. FOLDER/inputs.npz holds the inputs; FOLDER/outputs.npz gets

@@ -1,4 +1,4 @@
-"""The corpus of tests/corpus under compute-sanitizer on a GPU, beside what the simulator says: `python -m helpers.sanitizer`.
+"""The corpus of tests/corpus under compute-sanitizer on a GPU, beside what the simulator says: `python -m helpers.tools.sanitizer`.
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several processes run at a time. What
 the tools said goes to data/measured/sanitizer.json with the digest of every kernel: the tables can be drawn again without a GPU.
@@ -28,13 +28,13 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import corpus
-from helpers.corpus import Case, Said
+from helpers.tools import corpus
+from helpers.tools.corpus import Case, Said
 
 __all__ = ["RECORD", "TOOLS", "compare_results", "findings_table", "load", "main", "measure", "results_table", "said_by", "verdict"]
 
 SCHEMA = 1
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "data" / "measured" / "sanitizer.json"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OPTIONS = {"racecheck": ("--racecheck-report", "all")}
@@ -195,7 +195,7 @@ def _software() -> dict[str, str]:
 
 
 def _launcher(batch: Sequence[Case], folder: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "helpers.sanitizer", "launch", *more, str(folder), *(str(case.path) for case in batch)]
+    return [sys.executable, "-m", "helpers.tools.sanitizer", "launch", *more, str(folder), *(str(case.path) for case in batch)]
 
 
 def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict]]:
@@ -268,7 +268,7 @@ def load(path: Path = RECORD) -> dict:
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise ValueError(
-            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: run python -m helpers.sanitizer again"
+            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: run python -m helpers.tools.sanitizer again"
         )
     return record
 
@@ -373,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     if options.command == "run":
         if missing := [program for program in ("nvidia-smi", "nvcc", "compute-sanitizer") if shutil.which(program) is None]:
-            print(f"python -m helpers.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
+            print(f"python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
             return 2
         record = measure(chosen, jobs=options.jobs, tools=options.tools)
         options.record.parent.mkdir(parents=True, exist_ok=True)
@@ -383,7 +383,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m helpers.sanitizer", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.sanitizer", description=__doc__.split("\n\n")[0])
     commands = parser.add_subparsers(dest="command")
     run = commands.add_parser("run", help="run the corpus under compute-sanitizer and show the tables (the default)")
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")

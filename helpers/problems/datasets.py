@@ -84,7 +84,7 @@ def _stratified(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 # ---- Fashion-MNIST ----
 
-DATA = Path(__file__).resolve().parents[1] / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 SAMPLE_COUNT = 1_000  # the first test images, which are part of this repository
 FOLDER_VARIABLE = "FASHION_MNIST_DIR"
 SIDE = 28  # pixels
@@ -534,7 +534,7 @@ def course_weights(path: Path | str | None = None) -> Weights:
 
 
 def lenet_weights() -> Weights:
-    """This repository's LeNet, trained by `python -m helpers.training`; `lenet_record` says how, and how good it is.
+    """This repository's LeNet, trained by `python -m helpers.tools.training`; `lenet_record` says how, and how good it is.
 
     Raises ChecksumError where the file is not the one that its record describes, DataError where either is missing.
     """

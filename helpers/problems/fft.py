@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import benchmarks, checking, kernels, layer, limits, simulator
+from helpers import checking, kernels, limits, simulator
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.tools import benchmarks
 
 TRANSFORM, OVERLAP_ADD, TILES = "fft_radix2", "conv1d_fft_overlap_add", "conv2d_fft_tiles"
 CUFFT = "cuFFT through CuPy"
@@ -326,7 +328,7 @@ class Tiles:
             raise FftError(f"{shape.C} channels of {self.side} x {self.side} want {self.shared(shape):,} bytes of shared memory")
         if self.grid(shape)[1] > kernels.MAX_GRID[1]:
             raise FftError(f"{shape.B:,} images are more than the grid has room for: {2 * kernels.MAX_GRID[1]:,}")
-        if shape.C * shape.H * shape.W >= layer.INDICES:
+        if shape.C * shape.H * shape.W >= conv2d.INDICES:
             raise FftError(f"one image of {shape} has more cells than an int counts")
 
     def prepared(self, filter: np.ndarray) -> np.ndarray:
@@ -376,7 +378,7 @@ def simulate_conv2d(
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
     """Run the layer in the simulator: (y, what ``entry`` returned for fft_radix2 and for the layer). As `simulate_conv1d`."""
-    shape = layer.shape_for(x, filter, 1)
+    shape = conv2d.shape_for(x, filter, 1)
     spec.require(shape)
     made, first = simulate_transform(spec.prepared(filter), spec.side, entry=entry, instead=instead)
     y = np.full(shape.y_shape, np.nan, np.float32)
@@ -478,14 +480,14 @@ def checked_launches(
 
 
 def checked_layers(
-    spec: Tiles, direct: str, problem: layer.Problem, filter: np.ndarray
+    spec: Tiles, direct: str, problem: conv2d.Problem, filter: np.ndarray
 ) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
     """Return name -> (launch, verdict) of the layer's kernel ``direct`` and of the tiles, for one problem on the device.
 
     filter: float32, the problem's, on the host. Raises checking.CheckError where one is wrong: the tiles must keep the bound
     of a direct sum, which for K >= 3 is wide enough for transforms of up to 4,096 points.
     """
-    run = layer.compile(direct, problem.shape)
+    run = conv2d.compile(direct, problem.shape)
     runs = {direct: lambda stream: run.launch(problem.y, problem.x, problem.filter, stream)}
     runs[spec.name] = conv2d_launch(spec, problem.shape, problem.y, problem.x, filter)
     ready = {}

@@ -27,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, layer
+from helpers import kernels
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
 from helpers.simulator.findings import fold
 from helpers.timing import Timing
 
@@ -299,20 +300,21 @@ def by_engine(pipe: Pipeline) -> None:
 # What a pipeline launches, and on what
 
 
-def launcher(kernel: str | layer.Conv2d, shape: ConvShape, filter: np.ndarray, cuda: Any = None, compiler: Any = None) -> Launch:
+def launcher(kernel: str | conv2d.Conv2d, shape: ConvShape, filter: np.ndarray, cuda: Any = None, compiler: Any = None) -> Launch:
     """Return launch(y, x, images, stream) of one of the layer's kernels, compiled, its filter in constant memory.
 
     cuda, compiler: a driver and its compiler, such as `simulated` gives; PyCUDA's where they are left out. Raises
-    layer.LayerError as `Conv2d.require` does, and for a kernel that reads its filter from global memory.
+    conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its filter from global memory.
     """
     if cuda is None:
         import pycuda.compiler as compiler
         import pycuda.driver as cuda
-    spec = layer.conv2d_named(kernel) if isinstance(kernel, str) else kernel
+    spec = conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
     spec.require(shape)
-    spec = spec.fitted(shape) if isinstance(spec, layer.RegisterTiled) else spec
+    spec = spec.fitted(shape) if isinstance(spec, conv2d.RegisterTiled) else spec
     if spec.filter_in != "constant" or len(spec.sources) != 1:
-        raise layer.LayerError(f"{spec.name} does not keep its filter in constant memory: take conv2d_register_tiled, for instance")
+        instead = "take conv2d_register_tiled, for instance"
+        raise conv2d.LayerError(f"{spec.name} does not keep its filter in constant memory: {instead}")
     module = compiler.SourceModule(kernels.source(spec.name), options=spec.options(shape), no_extern_c=True)
     cuda.memcpy_htod(module.get_global("filter")[0], np.ascontiguousarray(spec.arrange(filter)))
     function = module.get_function(spec.name)

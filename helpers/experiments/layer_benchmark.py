@@ -1,8 +1,8 @@
 """The recorded benchmark of the convolution layer: every kernel on every layer, and the accuracy of a network with each.
 
-    python -m helpers.benchmarks conv2d [--budget-s S]
+    python -m helpers.tools.benchmarks conv2d [--budget-s S]
 
-For each layer of `layer.LAYERS` and 100, 1,000 and 10,000 images: the time of every kernel of `layer.CONV2D` with cold caches,
+For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images: the time of every kernel of `conv2d.CONV2D` with cold caches,
 after its outputs have been checked, and its relative error against float64. Beside them, in the same run: cuDNN's best FP32
 through PyTorch, where that is installed, and the driver's device-to-device copy of as many bytes as the layer must move.
 
@@ -23,9 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, cudnn_yardstick, datasets, device, kernels, layer, lenet, lenet_times, limits, network, timing
-from helpers.layer import Conv2d, LayerError, Problem
+from helpers import checking, device, kernels, limits, timing
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, cudnn, datasets
+from helpers.problems.conv2d import Conv2d, LayerError, Problem
+from helpers.problems.lenet import network, pipeline
+from helpers.problems.lenet import times as lenet_times
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"
@@ -44,7 +47,7 @@ class AccuracyError(RuntimeError):
 
 def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
     """Return the record, with as many images per launch as half of ``free`` bytes hold scratch for."""
-    if not isinstance(spec, layer.Im2colGemm):
+    if not isinstance(spec, conv2d.Im2colGemm):
         return spec
     fitting = max(1, free // 2 // spec.scratch(dataclasses.replace(shape, B=1)))
     return spec if fitting >= shape.B else dataclasses.replace(spec, images=fitting)
@@ -57,31 +60,31 @@ def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
 class LayerBenchmark:
     """The measurements of ``conv2d``: `measure()` is what ``results.record`` wants.
 
-    layers: names of `layer.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
+    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
     """
 
-    def __init__(self, layers: Sequence[str] = tuple(layer.LAYERS), batches: Sequence[int] = BATCHES, budget_s: float = BUDGET_S):
+    def __init__(self, layers: Sequence[str] = tuple(conv2d.LAYERS), batches: Sequence[int] = BATCHES, budget_s: float = BUDGET_S):
         import pycuda.driver as cuda
 
         self._cuda, self._layers, self._batches, self._budget_s = cuda, tuple(layers), tuple(batches), budget_s
-        self._yardstick = cudnn_yardstick.why_not()
+        self._yardstick = cudnn.why_not()
 
     def measure(self) -> Iterator[dict[str, Any]]:
         """Check and time everything. Raises checking.CheckError where a kernel is wrong, AccuracyError as `accuracies`."""
         if self._yardstick:
-            print(f"{cudnn_yardstick.NAME} is left out: {self._yardstick}")
-        compile_ahead(layer.shape_of(name, batch) for name in self._layers for batch in self._batches)
+            print(f"{cudnn.NAME} is left out: {self._yardstick}")
+        compile_ahead(conv2d.shape_of(name, batch) for name in self._layers for batch in self._batches)
         for name in self._layers:
-            x, filter = layer.inputs(name, max(self._batches))
+            x, filter = conv2d.inputs(name, max(self._batches))
             for batch in self._batches:
                 print(f"{name}, {batch:,} images", flush=True)
-                with Problem(layer.shape_of(name, batch), x[:batch], filter) as problem:
+                with Problem(conv2d.shape_of(name, batch), x[:batch], filter) as problem:
                     yield from self._problem(problem, {"layer": name, "batch": batch})
         yield from accuracies(self._batches)
 
     def _problem(self, problem: Problem, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield self._copy(problem.shape, told)
-        for spec in layer.CONV2D:
+        for spec in conv2d.CONV2D:
             row = {"series": spec.name, **told, "kernel": spec.sources[-1]}
             try:
                 yield row | self._kernel(spec, problem)
@@ -90,11 +93,11 @@ class LayerBenchmark:
                 yield row | {"left_out": str(error).partition(". ")[0], "timing": None}
         if not self._yardstick:
             of_problem = problem.shape, problem.x, problem.filter, problem.want, problem.atol
-            yield from ({**row, **told} for row in cudnn_yardstick.measure(*of_problem, budget_s=self._budget_s))
+            yield from ({**row, **told} for row in cudnn.measure(*of_problem, budget_s=self._budget_s))
 
     def _kernel(self, spec: Conv2d, problem: Problem) -> dict[str, Any]:
         """Poison, launch, check, then time. Raises LayerError for a shape that the kernel does not take."""
-        run = layer.compile(sized(spec, problem.shape, self._cuda.mem_get_info()[0]), problem.shape)
+        run = conv2d.compile(sized(spec, problem.shape, self._cuda.mem_get_info()[0]), problem.shape)
 
         def launch(stream: Any) -> None:
             run.launch(problem.y, problem.x, problem.filter, stream)
@@ -158,14 +161,14 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
         with contextlib.suppress(Exception):
             compiler.compile(source, options=list(options), no_extern_c=True, arch="sm_{}{}".format(*gpu.compute_capability))
 
-    jobs = sorted({job for shape in shapes for spec in layer.CONV2D for job in _compilations(spec, shape)})
+    jobs = sorted({job for shape in shapes for spec in conv2d.CONV2D for job in _compilations(spec, shape)})
     print(f"compiling {len(jobs)} kernels", flush=True)
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         list(pool.map(lambda job: build(*job), jobs))
 
 
 def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, ...]]]:
-    """Sources and options that `layer.compile` will ask for; [] for a shape that the kernel does not take."""
+    """Sources and options that `conv2d.compile` will ask for; [] for a shape that the kernel does not take."""
     try:
         spec.require(shape)
     except LayerError:
@@ -187,7 +190,7 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
     images = datasets.fashion_mnist("test", max(batches))
     for weights, known in _networks():
         print(f"accuracy of {weights.name} on {images.source}", flush=True)
-        for spec in layer.CONV2D:
+        for spec in conv2d.CONV2D:
             told = {"series": ACCURACY, "with": spec.name, "kernel": spec.sources[0], "network": weights.name}
             for row in lenet_times.right_answers(weights, images, spec.name, _both_layers(spec, max(batches)), batches):
                 found = network.Accuracy(row["right"], row["images"])
@@ -201,7 +204,7 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
     import pycuda.driver as cuda
 
     free = cuda.mem_get_info()[0]
-    return [sized(spec, layer.shape_of(name, batch), free // 2) for name in lenet.LAYERS]
+    return [sized(spec, conv2d.shape_of(name, batch), free // 2) for name in pipeline.LAYERS]
 
 
 def _networks() -> list[tuple[datasets.Weights, dict[int, int]]]:

@@ -46,7 +46,7 @@ from helpers.simulator.toolchain import CompileFailed
 
 __all__ = ["FOLDER", "Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
 
-FOLDER = Path(__file__).resolve().parent.parent / "tests" / "corpus"
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "corpus"
 TYPES = {
     "float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "unsigned": np.uint32,
     "uint8": np.uint8, "ulonglong": np.uint64,

@@ -1,10 +1,10 @@
 """Nsight Compute on kernels of the convolution layer, whole batches: how busy the chip is, and what its warps wait for.
 
-    python -m helpers.layer_counters      # on a GPU with ncu: results/13_counters.json, to be copied to data/measured/
+    python -m helpers.experiments.layer_counters      # on a GPU with ncu: results/13_counters.json, to be copied to data/measured/
 
 One launch of each of `LAUNCHES` under one call of ``ncu``, on random numbers (no counter here depends on the values). Times
 under ncu are of replayed launches at whatever clock it found: they are not recorded. The simulator's counters of single
-launches, and how they agree with those of ncu, are the business of `helpers.counters`.
+launches, and how they agree with those of ncu, are the business of `helpers.tools.counters`.
 
 Exit status: 0, or 2 where ``ncu`` cannot be used.
 """
@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, layer, results
-from helpers.counters import NcuError
+from helpers import device, results
+from helpers.problems import conv2d
+from helpers.tools.counters import NcuError
 
 RECORD = "13_counters"
 BATCH = 10_000
@@ -65,11 +66,11 @@ def launch_all() -> None:
 
     rng = np.random.default_rng(13)
     for name in dict.fromkeys(name for _, name in LAUNCHES):
-        shape = layer.shape_of(name, BATCH)
+        shape = conv2d.shape_of(name, BATCH)
         x, filter = (rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape))
         there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         for kernel in (kernel for kernel, of in LAUNCHES if of == name):
-            layer.compile(kernel, shape).launch(*map(int, there))
+            conv2d.compile(kernel, shape).launch(*map(int, there))
             cuda.Context.synchronize()
         for array in there:
             array.free()
@@ -84,14 +85,14 @@ def measure() -> list[dict[str, Any]]:
     if ncu is None:
         raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
     for kernel, name in LAUNCHES:  # here, because ncu would follow the compiler's processes as well
-        layer.compile(kernel, layer.shape_of(name, BATCH))
+        conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
         options += ["--metrics", ",".join(METRICS.values())]
         python_path = [str(results.ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join(python_path)}
-        command = [ncu, *options, sys.executable, "-m", "helpers.layer_counters", "--launch"]
+        command = [ncu, *options, sys.executable, "-m", "helpers.experiments.layer_counters", "--launch"]
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=results.ROOT)
         return parse(log.read_text() if log.exists() else "", done.stderr)
 
@@ -139,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         launch_all()
         return 0
     if argv:
-        print(f"python -m helpers.layer_counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
+        print(f"python -m helpers.experiments.layer_counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
         return 2
     gpu = device.select()
     if gpu.kind != "gpu":

@@ -1,4 +1,4 @@
-"""Run labs headless: `python -m helpers.runner [LAB ...] [--results DIR] [--keep]`.
+"""Run labs headless: `python -m helpers.tools.run_labs [LAB ...] [--results DIR] [--keep]`.
 
 Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run it. The executed
 notebooks, the records and figures that the labs save, and summary.html go to the results folder. A
@@ -43,9 +43,9 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from tqdm import tqdm
 
-from helpers import summary
 from helpers.results import MEASURED, ROOT
 from helpers.results import folder as results_folder
+from helpers.tools import summary
 
 LABS = ROOT / "labs"
 
@@ -476,7 +476,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         labs = find_labs(options.lab)
         results = writable_folder(options.results)
     except RunnerError as error:
-        print(f"helpers.runner: {error}", file=sys.stderr)
+        print(f"helpers.tools.run_labs: {error}", file=sys.stderr)
         return 2
     began = time.time()
     stopped = False
@@ -513,7 +513,7 @@ def _keep(outcomes: Sequence[Outcome], results: Path, began: float) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m helpers.runner", description="Run labs headless and sum up.")
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.run_labs", description="Run labs headless and sum up.")
     parser.add_argument("lab", nargs="*", help="notebook, name, or start of a name (02); all labs when none is given")
     parser.add_argument(
         "--results",

@@ -22,8 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, datasets, device, ladder, layer, lenet, plotting, timing
+from helpers import checking, device, plotting, timing
+from helpers.experiments import ladder
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.lenet import pipeline
 from helpers.results import Record
 from helpers.simulator.includes import without_comments
 
@@ -67,7 +70,7 @@ class Entry:
     @property
     def total_passes(self) -> float:
         """Passes per 32 multiply-adds of both layers together."""
-        weight = {name: layer.shape_of(name, 1).outputs * layer.shape_of(name, 1).terms for name in LAYERS}
+        weight = {name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms for name in LAYERS}
         return sum(self.passes[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
     def total(self, by: str) -> float | None:
@@ -75,14 +78,14 @@ class Entry:
         return self.total_ms if by == "ms" else self.total_passes
 
 
-class _Launch(layer.Conv2d):
+class _Launch(conv2d.Conv2d):
     """How an entry is launched: as conv2d_basic. Its constants are the entry's own."""
 
     def constant_names(self) -> tuple[str, ...]:
         return ()
 
 
-def spec_of(kernel: Any) -> layer.Conv2d:
+def spec_of(kernel: Any) -> conv2d.Conv2d:
     """Return how an entry is launched. Raises EntryError for another signature than the layer's, and a size below 1."""
     _require_signature(kernel)
     sizes = dict(LAUNCH)
@@ -122,11 +125,11 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
     own = {"instead": {kernel.name: (kernel.name, kernel.source)}, "options": kernel.options, "time_limit": LIMIT_S}
     try:
-        y, launches = layer.simulate(spec_of(kernel), x, filter, **own)
+        y, launches = conv2d.simulate(spec_of(kernel), x, filter, **own)
         if launches[0].findings:
             raise EntryError(f"{kernel.name} is refused. On {shape}:\n{launches[0].findings[0]}")
-        layer.check(y, x, filter, name=f"{kernel.name} on {shape}")
-    except (EntryError, checking.CheckError, layer.LayerError, TypeError) as error:
+        conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
+    except (EntryError, checking.CheckError, conv2d.LayerError, TypeError) as error:
         raise EntryError(f"{error}\n{hint}".rstrip()) from error
     return ladder.counters_of(launches, shape)
 
@@ -151,24 +154,24 @@ def require_right(kernel: Any, seed: int = 22) -> int:
 
 def counted(kernel: Any) -> dict[str, float]:
     """Return the passes of an entry by layer, for one image of each, which it must be right on."""
-    return {name: run(kernel, layer.shape_of(name, 1), np.random.default_rng(layer.SEED)).passes for name in LAYERS}
+    return {name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).passes for name in LAYERS}
 
 
 @functools.cache
 def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
-    """Return (x, filter) of a layer as `layer.inputs` does; layer 2's x is made on the selected device."""
+    """Return (x, filter) of a layer as `conv2d.inputs` does; layer 2's x is made on the selected device."""
     weights = datasets.lenet_weights()
     if which == LAYERS[0]:
         pixels = datasets.images_at_hand(batch).repeated(batch)
         return datasets.network_input(pixels), weights.conv1
-    with lenet.Network(weights, batch) as net:
+    with pipeline.Network(weights, batch) as net:
         net.load(inputs(LAYERS[0], batch)[0])
         net.launch()
         return net.read("pool 1"), weights.conv2
 
 
 def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
-    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as layer.Problem.check, and
+    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as conv2d.Problem.check, and
     EntryError where the compiled kernel takes too many registers for its block."""
     spec, found = spec_of(kernel), {}
     if (most := kernel.max_threads_per_block) < math.prod(spec.block):
@@ -177,9 +180,9 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
             f"{math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
         )
     for name in LAYERS:
-        shape = layer.shape_of(name, batch)
+        shape = conv2d.shape_of(name, batch)
         spec.require(shape, device.select())
-        with layer.Problem(shape, *inputs(name, batch)) as problem:
+        with conv2d.Problem(shape, *inputs(name, batch)) as problem:
             arguments = spec.arguments(*map(np.uintp, (problem.y, problem.x, problem.filter)), shape)
             where = {"block": spec.threads(shape), "grid": spec.grid(shape)}
             found[name] = _time(lambda stream, a=arguments, w=where: kernel(*a, **w, stream=stream), problem, kernel.name).median
@@ -187,14 +190,14 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
 
 
 def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]:
-    """Return the rows of a record: op times of kernels of layer.CONV2D on both layers, every output checked before."""
+    """Return the rows of a record: op times of kernels of conv2d.CONV2D on both layers, every output checked before."""
     rows = []
     for which in LAYERS:
-        with layer.Problem(layer.shape_of(which, batch), *inputs(which, batch)) as problem:
+        with conv2d.Problem(conv2d.shape_of(which, batch), *inputs(which, batch)) as problem:
             for name in names:
-                compiled = layer.compile(name, problem.shape)
+                compiled = conv2d.compile(name, problem.shape)
 
-                def launch(stream: Any, compiled: layer.Compiled = compiled) -> None:
+                def launch(stream: Any, compiled: conv2d.Compiled = compiled) -> None:
                     compiled.launch(problem.y, problem.x, problem.filter, stream)
 
                 rows.append({"series": name, "layer": which, "batch": batch, "timing": _time(launch, problem, name)})
@@ -202,7 +205,7 @@ def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]
     return rows
 
 
-def _time(launch: Any, problem: layer.Problem, name: str) -> timing.Timing:
+def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
     problem.poison()
     launch(None)
     return timing.time_gpu(launch, verdict=problem.check(name), name=name, budget_s=BUDGET_S)

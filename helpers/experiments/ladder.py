@@ -1,8 +1,8 @@
 """The ladder: every kernel of the convolution layer on the floor that `limits` gives, and why each step gains or loses.
 
-    python -m helpers.ladder [--record FILE] [--batch N]
+    python -m helpers.experiments.ladder [--record FILE] [--batch N]
 
-The times are those of a record, ``data/measured/benchmark_conv2d.json`` unless told otherwise (`python -m helpers.benchmarks
+The times are those of a record, ``data/measured/benchmark_conv2d.json`` unless told otherwise (`python -m helpers.tools.benchmarks
 conv2d` makes one). The counters beside them are made now, by the simulator, for one image of each layer: requests and sectors do
 not depend on the device, and are given per output. What a step is told to change is made of the counters that changed most
 against the kernel that it builds on. `results/ladder.png` and `results/ladder.md` are written, and the table is printed.
@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, cudnn_yardstick, layer, layer_benchmark, limits, plotting, results
+from helpers import checking, limits, plotting, results
+from helpers.experiments import layer_benchmark
 from helpers.limits import ConvShape
+from helpers.problems import conv2d, cudnn
 from helpers.results import Record
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ NAME = "ladder"
 LENET = ("layer 1", "layer 2")
 BATCH = 10_000
 YARDSTICK = "cuDNN, best FP32"
-AGAIN = "make a whole one on a machine with a GPU: python -m helpers.benchmarks conv2d"
+AGAIN = "make a whole one on a machine with a GPU: python -m helpers.tools.benchmarks conv2d"
 SAME = "no measurable difference"
 NO_COUNTER = "no counter differs"
 MOST_TOLD = 3  # counters that a step is explained by
@@ -139,19 +141,19 @@ def _passes(launch: Profile) -> float:
 
 @functools.cache
 def counted(name: str, which: str) -> Counters:
-    """Return the counters of a kernel of `layer.CONV2D` for one image of a layer of `layer.LAYERS`, by the simulator.
+    """Return the counters of a kernel of `conv2d.CONV2D` for one image of a layer of `conv2d.LAYERS`, by the simulator.
 
     The cells are random: which ones are read does not depend on what they hold. Raises LadderError where the simulator finds
-    something wrong, checking.CheckError where the outputs are, layer.LayerError where the kernel does not take the layer.
+    something wrong, checking.CheckError where the outputs are, conv2d.LayerError where the kernel does not take the layer.
     """
-    shape = layer.shape_of(which, 1)
-    rng = np.random.default_rng(layer.SEED)
+    shape = conv2d.shape_of(which, 1)
+    rng = np.random.default_rng(conv2d.SEED)
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
-    y, launches = layer.simulate(name, x, filter)
+    y, launches = conv2d.simulate(name, x, filter)
     for launch in launches:
         if launch.findings:
             raise LadderError(f"{name} on {which}, which its counters would be made of: {launch.findings[0]}")
-    layer.check(y, x, filter, name=f"{name} on {which}")
+    conv2d.check(y, x, filter, name=f"{name} on {which}")
     return counters_of(launches, shape)
 
 
@@ -309,7 +311,7 @@ class Ladder:
 
 
 def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
-    """Build the ladder of one layer of `layer.LAYERS` for ``batch`` images from a record of `layer_benchmark`.
+    """Build the ladder of one layer of `conv2d.LAYERS` for ``batch`` images from a record of `layer_benchmark`.
 
     Raises LadderError for another record, and where it lacks a kernel, a time, or the layer and batch.
     """
@@ -326,24 +328,24 @@ def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
     if len(copies) != 1:
         raise LadderError(f"the record has {len(copies)} times of the {layer_benchmark.COPY} for {which}, not one: {AGAIN}")
     steps = _steps(timed, which)
-    yardstick = cudnn_yardstick.best([row for row in rows if "median_ms" in row])
-    shape = layer.shape_of(which, batch)
+    yardstick = cudnn.best([row for row in rows if "median_ms" in row])
+    shape = conv2d.shape_of(which, batch)
     order = tuple(sorted(steps, key=lambda step: -step.ms))
     return Ladder(which, shape, record.device, order, yardstick, copies[0], left_out)
 
 
 def _kernels(rows: Sequence[Mapping[str, Any]], place: str) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
-    """The timed rows by kernel, in the order of layer.CONV2D, and why the others were left out."""
-    others = {layer_benchmark.COPY, cudnn_yardstick.NAME}
+    """The timed rows by kernel, in the order of conv2d.CONV2D, and why the others were left out."""
+    others = {layer_benchmark.COPY, cudnn.NAME}
     found: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["series"] in found:
             raise LadderError(f"the record has {row['series']} twice for {place}: {AGAIN}")
         if row["series"] not in others:
             found[row["series"]] = row
-    known = [spec.name for spec in layer.CONV2D]
+    known = [spec.name for spec in conv2d.CONV2D]
     if strange := [name for name in found if name not in known]:
-        raise LadderError(f"the record has {', '.join(strange)}, which layer.CONV2D has not: {AGAIN}")
+        raise LadderError(f"the record has {', '.join(strange)}, which conv2d.CONV2D has not: {AGAIN}")
     if missing := [name for name in known if name not in found]:
         raise LadderError(f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}")
     timed = {name: found[name] for name in known if "median_ms" in found[name]}
@@ -361,7 +363,7 @@ def _steps(timed: Mapping[str, Mapping[str, Any]], which: str) -> list[Step]:
 
     def make(name: str) -> Step:
         if name not in made:
-            before, lab = BUILDS_ON.get(name, (layer.PLAINEST, "-"))
+            before, lab = BUILDS_ON.get(name, (conv2d.PLAINEST, "-"))
             made[name] = Step(name, which, lab, timed[name], make(before) if before in timed else None)
         return made[name]
 
@@ -443,7 +445,7 @@ _HEADS = ("kernel", "lab", "ms", "x basic", "% of floor", "error", "load sectors
 
 def table(ladder: Ladder) -> str:
     """A Markdown table of the steps: times, share of the floor's speed, relative error, and the counters per output."""
-    basic = next((step.ms for step in ladder.steps if step.name == layer.PLAINEST), None)
+    basic = next((step.ms for step in ladder.steps if step.name == conv2d.PLAINEST), None)
     lines = [_cells(step, basic, ladder.floor_ms) for step in ladder.steps]
     spare = ("",) * (len(_HEADS) - 5)
     others = [(YARDSTICK, ladder.yardstick["median_ms"])] if ladder.yardstick else []
@@ -549,7 +551,7 @@ def _ladders(record: Record, batch: int) -> Iterator[Ladder]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Build the ladder, write its figure and page, print the page. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.ladder", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m helpers.experiments.ladder", description=__doc__.splitlines()[0])
     parser.add_argument("--record", metavar="FILE", help="a record of the benchmark (default: the committed one)")
     parser.add_argument("--batch", type=int, default=BATCH, metavar="N", help="of the batches in the record (default 10,000)")
     asked = parser.parse_args(argv)
