@@ -120,7 +120,8 @@ def _encoder() -> str:
     """What decides about the encoding beside the PTX: the encoder's own text, and the machine's operations."""
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
-    return toolchain.content_key(*texts, *library.operation_ids())
+    # Their numbers as well: where another library of operations is loaded too, a name has another one.
+    return toolchain.content_key(*texts, *(f"{name} {number}" for name, number in library.operation_ids().items()))
 
 
 def _write(path: Path, program: Program) -> None:
