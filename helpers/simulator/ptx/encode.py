@@ -127,9 +127,11 @@ def encode(
     name: str,
     operation_ids: Mapping[str, int],
     machine_code: sass.Lines | None = None,
+    leaves_out: bool = False,
 ) -> Program:
     """Encode a kernel. operation_ids: the index of each operation by its name; machine_code: the
-    accesses of its machine code, by which memory traffic is then counted.
+    accesses of its machine code, by which memory traffic is then counted; leaves_out: what the
+    machine does not run is no error until a thread comes there, see Context.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -139,7 +141,7 @@ def encode(
     for directive in ("reqnctapercluster", "explicitcluster"):
         if directive in kernel.directives:
             raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
-    context = Context(module, operation_ids)
+    context = Context(module, operation_ids, leaves_out)
     layout = _Shared(context)
     codes = _reachable(context, layout, name)
 
