@@ -113,8 +113,8 @@ def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeyp
         asked.append((shape, budget_s, atol > 0))
         yield {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "timing": None}
 
-    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "why_not", lambda: "")
-    monkeypatch.setattr(layer_benchmark.cudnn_yardstick, "measure", measure)
+    monkeypatch.setattr(layer_benchmark.cudnn, "why_not", lambda: "")
+    monkeypatch.setattr(layer_benchmark.cudnn, "measure", measure)
     *_, last = times(2)
     assert asked == [(conv2d.shape_of(SMALL, 2), 0.0, True)]
     assert last == {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "layer": SMALL, "batch": 2, "timing": None}

@@ -1,6 +1,6 @@
 """The convolution layer on a device: how each of its kernels is compiled and launched, and what is refused before that.
 
-    y = layer.convolve("conv2d_basic", x, filter)                # arrays in, an array out, everything checked
+    y = conv2d.convolve("conv2d_basic", x, filter)                # arrays in, an array out, everything checked
     run = layer.compile("conv2d_constant", shape)                # on device addresses, to be timed
     run.launch(problem.y, problem.x, problem.filter, stream)
 
@@ -900,7 +900,7 @@ def _require_grid(spec: Conv2d, shape: ConvShape) -> None:
         hint = {
             "x": "convolve parts of the image",
             "y": f"launch it for {most * spec.tile[2]:,} output maps at a time",
-            "z": f"pass chunk={most} to layer.convolve, or launch it for {most:,} images at a time",
+            "z": f"pass chunk={most} to conv2d.convolve, or launch it for {most:,} images at a time",
         }
         raise LayerError(f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: {hint[axis]}")
 
@@ -915,7 +915,7 @@ def _require_memory(spec: Conv2d, shape: ConvShape, free: int, more: Callable[[C
     if needed(shape.B) <= SPARE * free:
         return
     images = next((n for n in _fewer(shape.B) if needed(n) <= SPARE * free), 0)
-    advice = f"pass chunk={images} to layer.convolve: {needed(images):,} bytes at a time" if images else "not even one image fits"
+    advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time" if images else "not even one image fits"
     if more and images:
         advice = f"take {images:,} images"
     raise LayerError(f"{spec.name} on {shape} needs {needed(shape.B):,} bytes of device memory, and {free:,} are free: {advice}")
