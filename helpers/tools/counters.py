@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, kernels, results, simulator
+from helpers import device, kernels, results, simulator, tables
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets, fft
 from helpers.problems.lenet import pipeline
@@ -686,15 +686,10 @@ def table(compared: Sequence[Compared]) -> str:
     for found in compared:
         lines.setdefault(found.launch.label, []).append(str(found))
     head = ["launch", *short.values()]
-    rows = [head, *([label, *cells] for label, cells in lines.items())]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    text = [
-        "  ".join(cell.ljust(w) if not k else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+    text = tables.text(head, [[label, *cells] for label, cells in lines.items()])
     differ = [found for found in compared if not found.equal]
     reasons = dict.fromkeys(f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why)
-    return "\n".join([*text, *reasons, summary(compared)])
+    return "\n".join([text, *reasons, summary(compared)])
 
 
 def summary(compared: Sequence[Compared]) -> str:
