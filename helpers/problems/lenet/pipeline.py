@@ -524,7 +524,7 @@ class Checker:
 
     def __init__(self, weights: Weights, images: np.ndarray):
         self.weights, self.pixels, self.batch = weights, images, len(images)
-        self.some = conv2d._some_images(self.batch)
+        self.some = conv2d.some_images(self.batch)
         self._counter: checking.DeviceCounter | None = None
         self._plain = Network(weights, self.batch, PLAIN)
         self._counter = checking.DeviceCounter()
