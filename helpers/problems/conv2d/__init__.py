@@ -11,9 +11,16 @@ This file only hands on the names of its modules, each of which is one kernel's 
 """
 
 from helpers import kernels
-from helpers.limits import ConvShape
+from helpers.limits import (
+    CONSTANT_BYTES,
+    INDICES,
+    MOST_SHARED_BYTES,
+    MULTIPROCESSOR_SHARED_BYTES,
+    STATIC_SHARED_BYTES,
+    ConvShape,
+)
 
-from .base import Compiled, Conv2d
+from .base import Compiled, Conv2d, Names
 from .checks import Problem, check, conv2d_atol, some_images, suspects
 from .data import inputs
 from .half import HalfInputs, half2
@@ -24,24 +31,17 @@ from .mma import (
     Pairs,
     Quads,
     ScaledHalf,
+    TensorKernel,
     TensorLayer,
     mma_halves,
     mma_pairs,
     mma_quads,
     power_of_two,
 )
-from .refusals import (
-    CONSTANT_BYTES,
-    INDICES,
-    MOST_SHARED_BYTES,
-    MULTIPROCESSOR_SHARED_BYTES,
-    PLAINEST,
-    SPARE,
-    STATIC_SHARED_BYTES,
-)
+from .refusals import PLAINEST, SPARE
 from .register_tiled import FITTED, RegisterTiled
 from .runs import compile, convolve, simulate
-from .shapes import LAYERS, SEED, LayerError, shape_for, shape_of
+from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
 from .table import CONV2D, REDUCED, channels_shuffle, channels_tree, conv2d_named
 from .wmma import Wmma, wmma
 
@@ -66,13 +66,16 @@ __all__ = [
     "HalfInputs",
     "Im2colGemm",
     "LayerError",
+    "Names",
     "Pairs",
     "Problem",
     "Quads",
     "RegisterTiled",
     "ScaledHalf",
+    "TensorKernel",
     "TensorLayer",
     "Wmma",
+    "ceil_div",
     "channels_shuffle",
     "channels_tree",
     "check",

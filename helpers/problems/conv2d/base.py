@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits
+from helpers import device, kernels, limits
+from helpers.launch import Array, Launch, LaunchError, Plan, Prepared, Program
 from helpers.limits import ConvShape
 from helpers.problems import precision
 from helpers.problems.precision import Precision
@@ -19,7 +20,7 @@ from helpers.problems.precision import Precision
 from . import refusals
 from .shapes import LayerError, ceil_div
 
-Entry = Callable[..., Any]  # simulator.profile or simulator.check, given a kernel's name in place of its source and name
+Names = tuple[Array, Array, Array]  # y, x and the filter of a plan
 
 
 def nothing(spec: Conv2d, shape: ConvShape) -> int:
@@ -51,7 +52,7 @@ class Conv2d:
     "constant" (-D FILTER_WIDTH). constants: more -D, as pairs. static: function of the record and a shape that gives the
     bytes of static shared memory of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image
     are counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its own. strides: takes a
-    stride other than 1. zeroed: y must hold 0 before the launch (`Compiled.launch` sees to it). largest_width: the largest
+    stride other than 1. zeroed: y must hold 0 before the launch (its runner sees to it). largest_width: the largest
     K it takes, None for any. precision: what it rounds, and so how exact it can be.
     """
 
@@ -70,6 +71,14 @@ class Conv2d:
     largest_width: int | None = None
     precision: Precision = precision.FLOAT
 
+    # Whether the kernel wants the weights in another order, that of `arrange`.
+    arranged: ClassVar[bool] = False
+
+    @property
+    def source(self) -> str:
+        """The CUDA text of the layer's own kernel, the last of `sources`."""
+        return kernels.source(self.sources[-1])
+
     @property
     def sources(self) -> tuple[str, ...]:
         """Names of the kernels that it launches."""
@@ -82,7 +91,11 @@ class Conv2d:
 
     def constant_names(self) -> tuple[str, ...]:
         """Return the constants that its source can be given by -D, in the order in which it names them."""
-        return tuple(re.findall(r"^#ifndef (\w+)", kernels.source(self.name), re.MULTILINE))
+        return tuple(re.findall(r"^#ifndef (\w+)", self.source, re.MULTILINE))
+
+    def fitted(self, shape: ConvShape) -> Conv2d:
+        """Return the record with all sizes chosen for a shape: most have nothing to choose."""
+        return self
 
     def options(self, shape: ConvShape) -> list[str]:
         """Return nvcc's options for a shape: -D for each constant that the source has and the record or shape fixes.
@@ -124,9 +137,9 @@ class Conv2d:
         return (*arrays, *map(np.int32, sizes if self.width_in == "argument" else sizes[:-1]))
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return what the constant symbol ``filter`` holds for a filter of shape (M, C, K, K): the filter as it is.
+        """Return the weights, given in shape (M, C, K, K), in the order that the kernel reads.
 
-        A kernel that wants the weights in another order has a record of its own that returns them so.
+        A record whose kernel wants another order than that says so by `arranged`.
         """
         return filter
 
@@ -148,93 +161,89 @@ class Conv2d:
         refusals.require_width(self, shape)
         refusals.require_constant(self, shape)
         refusals.require_block(self, shape)
-        refusals.require_shared(self, shape, refusals.STATIC_SHARED_BYTES if device is None else device.shared_memory_per_block)
+        refusals.require_shared(self, shape, limits.STATIC_SHARED_BYTES if device is None else device.shared_memory_per_block)
         refusals.require_indices(self, shape)
         refusals.require_grid(self, shape)
 
-    def compile(self, shape: ConvShape) -> Compiled:
-        """Return the kernel compiled for a shape on the selected device. Raises as `require` does."""
-        return Compiled(self, shape)
+    def scratch_advice(self, shape: ConvShape, free: int) -> str:
+        """Return what to say where `scratch` is more than the ``free`` bytes of device memory."""
+        return f"{self.name} keeps {self.scratch(shape):,} bytes beside its arrays, and {free:,} are free: take fewer images"
 
-    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
-        """Run ``entry(name, *arguments, **launch)`` for each kernel launch, in order, and return what it returns."""
-        constants = {"filter": self.arrange(filter)} if self.filter_in == "constant" else {}
-        launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
-        arguments = self.arguments(y, x, filter, shape)
-        return (entry(self.name, *arguments, options=self.options(shape), constants=constants, **launch),)
+    def names(self, shape: ConvShape) -> Names:
+        """Return the arrays of a plan: y, x and the filter."""
+        return (
+            Array("y", shape.y_shape, zeroed=self.zeroed),
+            Array("x", shape.x_shape),
+            Array("filter", shape.filter_shape),
+        )
+
+    def plan(self, shape: ConvShape) -> Plan:
+        """Return the layer's launches, in order, on arrays of the names "y", "x" and "filter"."""
+        return (self._launch(shape, *self.names(shape)),)
+
+    def _launch(self, shape: ConvShape, y: Any, x: Any, filter: Any) -> Launch:
+        """The launch of the layer's own kernel, on what a plan names."""
+        constants = {}
+        if self.filter_in == "constant":
+            constants["filter"] = Prepared(filter, self.arrange) if self.arranged else filter
+        return Launch(
+            self.source,
+            self.sources[-1],
+            tuple(self.options(shape)),
+            self.grid(shape),
+            self.threads(shape),
+            self.shared(shape),
+            constants,
+            self.arguments(y, x, filter, shape),
+        )
+
+    def compile(self, shape: ConvShape, plan: Plan | None = None) -> Compiled:
+        """Return the kernel compiled for a shape on the selected device. Raises as `require` does.
+
+        plan: launches in place of `plan`, such as one with another source.
+        """
+        return Compiled(self, shape, plan)
 
 
 class Compiled:
-    """A kernel compiled for one shape on the selected device, to be launched on device addresses."""
+    """A layer compiled for one shape on the selected device, to be launched on device addresses."""
 
-    def __init__(self, spec: Conv2d, shape: ConvShape):
+    def __init__(self, spec: Conv2d, shape: ConvShape, plan: Plan | None = None):
         spec.require(shape, device.select())
         import pycuda.driver as cuda
 
-        self.spec, self.shape, self._cuda = spec, shape, cuda
-        self.module, self.function = self._load(spec.name, spec.options(shape))
-        self.grid, self.block, self.shared = spec.grid(shape), spec.threads(shape), spec.shared(shape)
-        self._allow_shared()
-        self._uploaded: int | None = None
+        self.spec, self.shape = spec.fitted(shape), shape
+        if spec.scratch(shape) > (free := cuda.mem_get_info()[0]):
+            raise LayerError(spec.scratch_advice(shape, free))
+        try:
+            self.program = Program(self.spec.plan(shape) if plan is None else plan)
+        except LaunchError as error:
+            raise LayerError(str(error)) from None
 
-    def _load(self, name: str, options: list[str]) -> tuple[Any, Any]:
-        from pycuda.compiler import SourceModule
+    @property
+    def function(self) -> Any:
+        """The layer's own kernel, as PyCUDA has it: its `num_regs` are the registers of a thread."""
+        return self.program.kernel().function
 
-        module = SourceModule(kernels.source(name), options=options, no_extern_c=True)
-        function = module.get_function(name)
-        threads = math.prod(self.spec.threads(self.shape))
-        if (most := function.max_threads_per_block) < threads:
-            raise LayerError(
-                f"{name}, as compiled, takes so many registers that a block can have {most} threads, not {threads}: "
-                "take smaller blocks"
-            )
-        return module, function
+    @property
+    def module(self) -> Any:
+        """The module of `function`."""
+        return self.program.kernel().module
 
-    def _allow_shared(self) -> None:
-        """Dynamic shared memory beyond 48 KB must be asked for, up to what the device has."""
-        if self.shared <= refusals.STATIC_SHARED_BYTES:
-            return
-        attribute = self._cuda.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-        most = self._cuda.Context.get_device().get_attribute(attribute)
-        if self.shared > most:
-            raise LayerError(
-                f"{self.spec.name} needs {self.shared:,} bytes of dynamic shared memory; a block of this device can have "
-                f"{most:,}. Take smaller tiles."
-            )
-        self.function.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, self.shared)
+    def launch(
+        self, y: int, x: int, filter: int, stream: Any = None, only: Collection[str] | None = None
+    ) -> None:
+        """Enqueue the layer on device addresses, or those of its kernels that ``only`` names.
+
+        What the host makes of the weights (a constant, another order) is made when their address is
+        a new one. After writing other weights to the same address, call `upload`.
+        """
+        self.program.launch({"y": y, "x": x, "filter": filter}, stream, only)
 
     def upload(self, filter: Any, stream: Any = None) -> None:
-        """Fill the constant symbol ``filter`` from a NumPy array or a device address. Nothing for a global filter."""
-        if self.spec.filter_in != "constant":
-            return
-        symbol, size = self.module.get_global("filter")
-        as_it_is = type(self.spec).arrange is Conv2d.arrange
-        if as_it_is and not isinstance(filter, np.ndarray):
-            self._cuda.memcpy_dtod_async(symbol, int(filter), size, stream)
-            return
-        self._cuda.memcpy_htod(symbol, np.ascontiguousarray(self.spec.arrange(self._on_host(filter))))
-
-    def _on_host(self, filter: Any) -> np.ndarray:
-        """The weights, given as a NumPy array or a device address."""
-        weights = filter
-        if not isinstance(filter, np.ndarray):
-            weights = np.empty(self.shape.filter_shape, np.float32)
-            self._cuda.memcpy_dtoh(weights, int(filter))
-        checking.require_array(weights, dtype=np.float32, shape=self.shape.filter_shape, name="filter")
-        return weights
-
-    def launch(self, y: int, x: int, filter: int, stream: Any = None) -> None:
-        """Enqueue the layer on device addresses. A constant filter is uploaded when its address is a new one.
-
-        After writing other weights to the same address, call `upload`.
-        """
-        if self._uploaded != int(filter):
-            self.upload(filter, stream)
-            self._uploaded = int(filter)
-        if self.spec.zeroed:
-            self._cuda.memset_d32_async(int(y), 0, self.shape.outputs, stream)
-        arguments = self.spec.arguments(np.uintp(int(y)), np.uintp(int(x)), np.uintp(int(filter)), self.shape)
-        self.function(*arguments, block=self.block, grid=self.grid, shared=self.shared, stream=stream)
+        """Take these weights for what the host makes of them; a NumPy array or a device address."""
+        self.program.upload({"filter": filter}, stream)
 
     def free(self) -> None:
         """Give back what `launch` needed beside the arrays."""
+        self.program.free()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from helpers import device, kernels
-from helpers.limits import ConvShape
+from helpers.launch import Launch, Plan, Scratch
+from helpers.limits import INDICES, MAX_GRID, ConvShape
 
-from .base import Compiled, Conv2d, Entry
-from .refusals import INDICES
+from .base import Conv2d
 from .shapes import LayerError, ceil_div
 
 
@@ -31,10 +30,6 @@ class Im2colGemm(Conv2d):
     @property
     def sources(self) -> tuple[str, ...]:
         return "im2col_basic", "gemm_tiled"
-
-    def constant_names(self) -> tuple[str, ...]:
-        return ("TILE_WIDTH",)
-
     def per_launch(self, shape: ConvShape) -> int:
         """Return how many images a pair of launches takes."""
         return min(shape.B, self.images or shape.B)
@@ -56,15 +51,22 @@ class Im2colGemm(Conv2d):
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         super().require(shape, device)
-        if self.im2col_grid(shape)[1] > kernels.MAX_GRID[1]:
-            raise LayerError(f"im2col_basic takes {kernels.MAX_GRID[1]:,} channels, not {shape.C:,}")
+        if self.im2col_grid(shape)[1] > MAX_GRID[1]:
+            raise LayerError(f"im2col_basic takes {MAX_GRID[1]:,} channels, not {shape.C:,}")
         if self.cells(shape) >= INDICES:
             raise LayerError(
                 f"the unrolled matrix of one image has {self.cells(shape):,} cells; the kernels count up to {INDICES - 1:,}"
             )
 
-    def compile(self, shape: ConvShape) -> CompiledIm2colGemm:
-        return CompiledIm2colGemm(self, shape)
+    def scratch_advice(self, shape: ConvShape, free: int) -> str:
+        fitting = free // (4 * self.cells(shape))
+        advice = "not even that of one image fits"
+        if fitting:
+            advice = f"take dataclasses.replace(spec, images={fitting})"
+        return (
+            f"the unrolled matrices of {shape} take {self.scratch(shape):,} bytes, and {free:,} are "
+            f"free: {advice}"
+        )
 
     def im2col_sizes(self, shape: ConvShape) -> tuple:
         """Return what im2col_basic takes after its arrays: B, C, H, W, K."""
@@ -74,59 +76,31 @@ class Im2colGemm(Conv2d):
         """Return what gemm_tiled takes after its arrays: rows, cols, inner."""
         return tuple(map(np.int32, (shape.M, shape.out_h * shape.out_w, shape.terms)))
 
-    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
-        found, step = [], self.per_launch(shape)
-        for first in range(0, shape.B, step):
-            cells, into = x[first : first + step], y[first : first + step]
-            part = dataclasses.replace(shape, B=len(cells))
-            unrolled = np.full((part.B, part.terms, part.out_h * part.out_w), np.nan, np.float32)
-            launch = {"grid": self.im2col_grid(part), "block": (self.columns, 1, 1)}
-            found.append(entry("im2col_basic", unrolled, cells, *self.im2col_sizes(part), **launch))
-            launch = {"grid": self.grid(part), "block": self.threads(part), "options": self.options(part)}
-            found.append(entry("gemm_tiled", into, filter, unrolled, *self.gemm_sizes(part), **launch))
-        return tuple(found)
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        """Return the arguments of gemm_tiled; x: the unrolled matrices."""
+        return y, filter, x, *self.gemm_sizes(shape)
 
+    def plan(self, shape: ConvShape) -> Plan:
+        """Return a pair of launches for every ``images`` images."""
+        step = self.per_launch(shape)
+        return tuple(
+            launch
+            for first in range(0, shape.B, step)
+            for launch in self._pair(shape, first, min(step, shape.B - first))
+        )
 
-class CompiledIm2colGemm(Compiled):
-    """im2col_basic and gemm_tiled, and a scratch buffer between them, which `free` gives back."""
-
-    def __init__(self, spec: Im2colGemm, shape: ConvShape):
-        spec.require(shape, device.select())
-        import pycuda.driver as cuda
-
-        self.spec, self.shape, self._cuda = spec, shape, cuda
-        self._im2col = self._load("im2col_basic", [])
-        self._gemm = self._load("gemm_tiled", spec.options(shape))
-        self.block, self.shared = spec.threads(shape), 0
-        needed, free = spec.scratch(shape), cuda.mem_get_info()[0]
-        if needed > free:
-            fitting = free // (4 * spec.cells(shape))
-            advice = f"take dataclasses.replace(spec, images={fitting})" if fitting else "not even that of one image fits"
-            raise LayerError(f"the unrolled matrices of {shape} take {needed:,} bytes, and {free:,} are free: {advice}")
-        self.unrolled = cuda.mem_alloc(needed)
-
-    def upload(self, filter: Any, stream: Any = None) -> None:
-        """Nothing: the filter is read from global memory."""
-
-    def launch(self, y: int, x: int, filter: int, stream: Any = None) -> None:
-        """Enqueue both kernels, for ``spec.images`` images at a time."""
-        step = self.spec.per_launch(self.shape)
-        for first in range(0, self.shape.B, step):
-            part = dataclasses.replace(self.shape, B=min(step, self.shape.B - first))
-            at = [int(array) + 4 * first * math.prod(shape[1:]) for array, shape in ((y, part.y_shape), (x, part.x_shape))]
-            self.im2col(at[1], part, stream)
-            self.gemm(at[0], filter, part, stream)
-
-    def im2col(self, x: int, shape: ConvShape, stream: Any = None) -> None:
-        """Enqueue im2col_basic alone: x to the scratch buffer."""
-        arguments = (self.unrolled, np.uintp(int(x)), *self.spec.im2col_sizes(shape))
-        self._im2col[1](*arguments, block=(self.spec.columns, 1, 1), grid=self.spec.im2col_grid(shape), stream=stream)
-
-    def gemm(self, y: int, filter: int, shape: ConvShape, stream: Any = None) -> None:
-        """Enqueue gemm_tiled alone: filter times the scratch buffer to y."""
-        arguments = (np.uintp(int(y)), np.uintp(int(filter)), self.unrolled, *self.spec.gemm_sizes(shape))
-        self._gemm[1](*arguments, block=self.block, grid=self.spec.grid(shape), stream=stream)
-
-    def free(self) -> None:
-        """Free the scratch buffer."""
-        self.unrolled.free()
+    def _pair(self, shape: ConvShape, first: int, images: int) -> Plan:
+        part = dataclasses.replace(shape, B=images)
+        entries = (first, first + images)
+        y, x, filter = self.names(shape)
+        y, x = (dataclasses.replace(array, entries=entries) for array in (y, x))
+        unrolled = Scratch("unrolled", (images, shape.terms, shape.out_h * shape.out_w))
+        unroll = Launch(
+            kernels.source("im2col_basic"),
+            "im2col_basic",
+            (),
+            self.im2col_grid(part),
+            (self.columns, 1, 1),
+            arguments=(unrolled, x, *self.im2col_sizes(part)),
+        )
+        return unroll, self._launch(part, y, unrolled, filter)

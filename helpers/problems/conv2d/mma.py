@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import itertools
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from helpers import device, kernels
-from helpers.limits import ConvShape
+from helpers.limits import MOST_SHARED_BYTES, MULTIPROCESSOR_SHARED_BYTES, RESERVED_SHARED_BYTES, ConvShape
 from helpers.problems.precision import Precision
 
-from .base import Conv2d, Entry
-from .refusals import MOST_SHARED_BYTES, MULTIPROCESSOR_SHARED_BYTES
+from .base import Conv2d, Names
 from .shapes import LAYERS, LayerError, ceil_div
 
 
@@ -37,28 +37,27 @@ ANY_SHAPE = "conv2d_register_tiled takes any shape"  # what is said where a kern
 
 
 @dataclass(frozen=True)
-class TensorLayer(Conv2d):
-    """A layer by persistent blocks on tensor cores, weights in the order of A's registers.
+class TensorKernel(Conv2d, abc.ABC):
+    """Persistent blocks on tensor cores, with the weights in the order of A's registers.
 
-    parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which has FP32's accuracy.
-    half_io: x and y are float16 (`simulate` and `Compiled.launch` take them; the functions on host arrays know float32 only).
-    warps: of a block; resident: blocks of a multiprocessor. blocks: of a group of maps; None for as many as are resident on the
-    device.
+    parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which
+    has FP32's accuracy. warps: of a block; resident: blocks of a multiprocessor. blocks: of a group
+    of maps; None for as many as are resident on the device.
     """
 
     parts: int = 2
-    half_io: bool = False
     warps: int = 8
     resident: int = 2
     blocks: int | None = None
 
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
+    arranged: ClassVar[bool] = True
 
-    def options(self, shape: ConvShape) -> list[str]:
-        values = {"CHANNELS": shape.C, "OUTPUT_MAPS": shape.M, "HEIGHT": shape.H, "WIDTH": shape.W, "FILTER_WIDTH": shape.K,
-                  "PARTS": self.parts, "HALF_IO": int(self.half_io), "WARPS": self.warps, "RESIDENT": self.resident}  # fmt: skip
-        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+    @abc.abstractmethod
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return weights, float16, shape (parts, M, C, K, K), as fragments of A.
+
+        The last axes are lanes, registers and halves.
+        """
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * self.warps, 1, 1
@@ -67,55 +66,94 @@ class TensorLayer(Conv2d):
         blocks = self.blocks or self.resident * device.select().multiprocessors
         return min(shape.B, blocks), ceil_div(shape.M, self.tile[2]), 1
 
-    def staged(self, pairs: int, cells: int) -> int:
-        """Return the bytes of shared memory for an image, ``pairs`` words a part, and for the next one's ``cells``, as they are."""
-        halves = 128 * ceil_div(pairs, 32)
-        arriving = halves + 128 if self.half_io else 128 * ceil_div(cells, 32)
-        return arriving + self.parts * halves + 128
-
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x, np.int32(shape.B)
 
     def constant_bytes(self, shape: ConvShape) -> int:
         return 0  # the symbol lies in global memory
 
-    def piece(self, shape: ConvShape) -> int:
-        """Return how many outputs leave shared memory as one piece."""
-        raise NotImplementedError
-
-    def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as fragments of A: the last axes are lanes, registers, halves."""
-        raise NotImplementedError
-
     def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the weights as `fragments`, and behind them 1 / scale in 16 bytes: what the symbol ``filter`` holds."""
+        """Return the weights as `fragments`, and behind them 1 / scale in 16 bytes."""
         scale = power_of_two(filter)
         scaled = filter * np.float32(scale)
         high = scaled.astype(np.float16)
-        parts = np.stack([high, (scaled - high.astype(np.float32)).astype(np.float16)][: self.parts])
+        low = (scaled - high.astype(np.float32)).astype(np.float16)
+        fragments = self.fragments(np.stack([high, low][: self.parts]))
         inverse = np.array([1 / scale, 0, 0, 0], np.float32)
-        return np.concatenate([np.ascontiguousarray(self.fragments(parts)).view(np.uint8).ravel(), inverse.view(np.uint8)])
+        flat = np.ascontiguousarray(fragments).view(np.uint8).ravel()
+        return np.concatenate([flat, inverse.view(np.uint8)])
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
-            raise LayerError(f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; {ANY_SHAPE}")
-        if self.parts not in (1, 2) or (self.half_io and self.parts == 2):
-            told = f"parts = {self.parts}, half_io = {self.half_io}"
-            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {told}")
-        if self.half_io and self.piece(shape) % 8:
-            told = f"writes float16 in pieces of whole vectors of 8, not of {self.piece(shape)} outputs"
-            raise LayerError(f"{self.name} {told}; {ANY_SHAPE}")
+            raise LayerError(
+                f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; "
+                f"{ANY_SHAPE}"
+            )
+        if self.parts not in (1, 2):
+            raise LayerError(f"{self.name} has parts = 1 or 2, not {self.parts}")
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
-                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared memory on {shape}; a block "
-                f"of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
+                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared "
+                f"memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
             )
         super().require(shape, device)
 
-    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
-        launch = {"grid": self.grid(shape), "block": self.threads(shape), "shared": self.shared(shape)}
-        constants = {"filter": self.arrange(filter)}
-        return (entry(self.name, y, x, np.int32(shape.B), options=self.options(shape), constants=constants, **launch),)
+
+@dataclass(frozen=True)
+class TensorLayer(TensorKernel):
+    """A layer by a `TensorKernel` for any even shape that fits shared memory.
+
+    half_io: x and y are float16 (`plan` says so; the functions on host arrays know float32 only).
+    """
+
+    half_io: bool = False
+
+    @abc.abstractmethod
+    def piece(self, shape: ConvShape) -> int:
+        """Return how many outputs leave shared memory as one piece."""
+
+    def names(self, shape: ConvShape) -> Names:
+        y, x, filter = super().names(shape)
+        if not self.half_io:
+            return y, x, filter
+        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
+
+    def options(self, shape: ConvShape) -> list[str]:
+        values = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "FILTER_WIDTH": shape.K,
+            "PARTS": self.parts,
+            "HALF_IO": int(self.half_io),
+            "WARPS": self.warps,
+            "RESIDENT": self.resident,
+        }
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+
+    def staged(self, pairs: int, cells: int) -> int:
+        """Return the bytes of shared memory for two images.
+
+        pairs: words a part of the image that is multiplied; cells: of the next one, as they are.
+        """
+        halves = 128 * ceil_div(pairs, 32)
+        following = halves + 128 if self.half_io else 128 * ceil_div(cells, 32)
+        return following + self.parts * halves + 128
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if self.half_io and self.parts == 2:
+            given = f"parts = {self.parts}, half_io = {self.half_io}"
+            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {given}")
+        if self.half_io and self.piece(shape) % 8:
+            raise LayerError(
+                f"{self.name} writes float16 in pieces of whole vectors of 8, not of "
+                f"{self.piece(shape)} outputs; {ANY_SHAPE}"
+            )
+        super().require(shape, device)
 
 
 class Quads(TensorLayer):
@@ -127,7 +165,7 @@ class Quads(TensorLayer):
     def bands(self, shape: ConvShape) -> int:
         """Return into how many bands an image's outputs are cut: the fewest that let ``resident`` blocks share the memory."""
         counts = [bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0]
-        most = MULTIPROCESSOR_SHARED_BYTES // self.resident - 1024
+        most = MULTIPROCESSOR_SHARED_BYTES // self.resident - RESERVED_SHARED_BYTES
         return next((bands for bands in counts if self.shared_of(shape, bands) <= most), counts[-1])
 
     def shared_of(self, shape: ConvShape, bands: int) -> int:

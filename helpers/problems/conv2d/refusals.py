@@ -8,25 +8,23 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from helpers import kernels
-from helpers.limits import ConvShape
+from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
 
 from .shapes import LayerError
 
 if TYPE_CHECKING:
     from .base import Conv2d
 
-CONSTANT_BYTES = 64 * 1024  # of __constant__ memory, on every GPU (CUDA C++ Programming Guide, technical specifications)
-MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, from compute capability 9.0 on
-MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all its blocks, with 1 KB more for each
-STATIC_SHARED_BYTES = 48 * 1024  # of static shared memory in a block, likewise; more has to be dynamic
-INDICES = 2**31  # how many cells an int can count
 PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
-SPARE = 0.95  # of the free memory: the rest is for the modules and for what the driver keeps
+SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
 def require_stride(spec: Conv2d, shape: ConvShape) -> None:
     if shape.stride != 1 and not spec.strides:
-        raise LayerError(f"{spec.name} moves the filter cell by cell, the stride asked for is {shape.stride}: take {PLAINEST}")
+        raise LayerError(
+            f"{spec.name} moves the filter cell by cell, the stride asked for is {shape.stride}: "
+            f"take {PLAINEST}"
+        )
 
 
 def require_width(spec: Conv2d, shape: ConvShape) -> None:
@@ -82,7 +80,7 @@ def require_indices(spec: Conv2d, shape: ConvShape) -> None:
 
 def require_grid(spec: Conv2d, shape: ConvShape) -> None:
     grid = spec.grid(shape)
-    for axis, blocks, most in zip("xyz", grid, kernels.MAX_GRID, strict=True):
+    for axis, blocks, most in zip("xyz", grid, MAX_GRID, strict=True):
         if blocks <= most:
             continue
         hint = {

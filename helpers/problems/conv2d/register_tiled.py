@@ -9,15 +9,16 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from helpers import device
+from helpers import device, limits
+from helpers.launch import Plan
 from helpers.limits import ConvShape
 
 from . import refusals
-from .base import Compiled, Conv2d, Entry
+from .base import Conv2d
 from .shapes import LAYERS, LayerError, ceil_div
 
 # Of conv2d_register_tiled on an H200: the fastest of the configurations that lab 14 sweeps.
@@ -48,18 +49,28 @@ class RegisterTiled(Conv2d):
     staged: int | None = None
     unroll: int | None = None
 
+    arranged: ClassVar[bool] = True
+
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
 
+    def __post_init__(self) -> None:
+        if self.is_fitted:
+            columns, rows, maps = self.patch
+            tile = (columns * self.patches[0], rows * self.patches[1], maps)
+            object.__setattr__(self, "tile", tile)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether nothing is left to choose."""
+        return bool(self.patch and self.patches and self.staged and self.unroll)
+
     def fitted(self, shape: ConvShape) -> RegisterTiled:
-        """Return the record with nothing left to choose: what is None as measured best (`FITTED`), else by `cost`.
+        """Fill in the sizes that are None: the measured best (`FITTED`), else the lowest `cost`.
 
         Raises LayerError where nothing that could be chosen can be launched.
         """
-        if self.patch and self.patches and self.staged and self.unroll:
-            columns, rows, maps = self.patch
-            return dataclasses.replace(self, tile=(columns * self.patches[0], rows * self.patches[1], maps))
-        return _fit(self, dataclasses.replace(shape, B=1))
+        return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
 
     def options(self, shape: ConvShape) -> list[str]:
         spec = self.fitted(shape)
@@ -73,7 +84,7 @@ class RegisterTiled(Conv2d):
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         spec = self.fitted(shape)
-        tiles, groups, _ = Conv2d.grid(spec, shape)
+        tiles, groups, _ = super(RegisterTiled, spec).grid(shape)
         return tiles, groups, ceil_div(shape.B, spec.patches[2])
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
@@ -106,18 +117,15 @@ class RegisterTiled(Conv2d):
                 f"{self.name} stages {spec.staged} of {shape.C} channels for {spec.patches[2]} images at a time: staged must "
                 "divide the channels, and be all of them where a block has several images"
             )
-        Conv2d.require(spec, shape, device)
+        super(RegisterTiled, spec).require(shape, device)
         if spec.loads_at_a_time(shape) < 1:
             raise LayerError(
                 f"{self.name} with {spec.threads(shape)[0]} threads cannot load a row of {spec.staged_cells(shape)[1]} cells "
                 "at once: take more patches along rows, or fewer along columns"
             )
 
-    def compile(self, shape: ConvShape) -> Compiled:
-        return Compiled(self.fitted(shape), shape)
-
-    def simulate(self, entry: Entry, y: np.ndarray, x: np.ndarray, filter: np.ndarray, shape: ConvShape) -> tuple:
-        return Conv2d.simulate(self.fitted(shape), entry, y, x, filter, shape)
+    def plan(self, shape: ConvShape) -> Plan:
+        return super(RegisterTiled, self.fitted(shape)).plan(shape)
 
     def cost(self, shape: ConvShape) -> float:
         """Return an estimate of instructions per useful multiply-add, for a record with nothing left to choose.
@@ -133,8 +141,10 @@ class RegisterTiled(Conv2d):
         columns, rows, maps = self.patch
         sums, threads = math.prod(self.patch), self.threads(shape)[0]
         parts = ceil_div(columns + shape.K - 1, vector_width(0, columns))
-        registers = min(255, 8 * ceil_div(sums + (rows + 1) * (columns + shape.K) + 24, 8))
-        resident = min(65536 // (registers * threads), 227 * 1024 // (staged_tile(self, shape) + 1024)) * threads // 32
+        registers = min(limits.THREAD_REGISTERS, 8 * ceil_div(sums + (rows + 1) * (columns + shape.K) + 24, 8))
+        by_registers = limits.MULTIPROCESSOR_REGISTERS // (registers * threads)
+        of_a_block = staged_tile(self, shape) + limits.RESERVED_SHARED_BYTES
+        resident = min(by_registers, limits.MOST_SHARED_BYTES // of_a_block) * threads // 32
         if resident < 8:
             return math.inf
         of_a_row = shape.K * sums + rows * parts + shape.K * ceil_div(maps, 2) + 8
@@ -152,10 +162,10 @@ def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
     best = min((dataclasses.replace(spec, **choice) for choice in choices), key=lambda one: one.cost(shape))
     if not known and math.isinf(best.cost(shape)):
         raise LayerError(
-            f"{spec.name} has no patch and block for {shape}: the filter must fit {refusals.CONSTANT_BYTES:,} bytes of constant "
-            f"memory, its maps rounded up to a patch's, and a tile {refusals.STATIC_SHARED_BYTES:,} bytes of shared memory"
+            f"{spec.name} has no patch and block for {shape}: the filter must fit {limits.CONSTANT_BYTES:,} bytes of constant "
+            f"memory, its maps rounded up to a patch's, and a tile {limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
         )
-    return best.fitted(shape)
+    return best
 
 
 def _choices(shape: ConvShape, patch: tuple[int, int, int] | None) -> Iterator[dict[str, Any]]:

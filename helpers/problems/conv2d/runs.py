@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, kernels, simulator
+from helpers import device, launch, simulator
+from helpers.launch import Plan
 from helpers.limits import ConvShape
 
 from . import refusals
@@ -17,13 +18,14 @@ from .shapes import LayerError, shape_for
 from .table import spec_of
 
 
-def compile(kernel: str | Conv2d, shape: ConvShape) -> Compiled:
+def compile(kernel: str | Conv2d, shape: ConvShape, plan: Plan | None = None) -> Compiled:
     """Return a kernel, by name or by its record, compiled for a shape on the selected device.
 
-    Raises LayerError for what `Conv2d.require` refuses, and where the compiled kernel needs more registers than its block
-    has, or more shared memory than the device.
+    plan: launches in place of the record's own, such as `launch.replaced` makes. Raises LayerError
+    for what `Conv2d.require` refuses, and where the compiled kernel needs more registers than its
+    block has, or more shared memory than the device.
     """
-    return spec_of(kernel).compile(shape)
+    return spec_of(kernel).compile(shape, plan)
 
 
 def convolve(kernel: str | Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1, chunk: int | None = None) -> np.ndarray:
@@ -68,13 +70,9 @@ def simulate(
     """
     spec, shape = spec_of(kernel), shape_for(x, filter, stride)
     spec.require(shape)
-
-    def launch(name: str, *arguments: Any, **how: Any) -> Any:
-        run, source = (instead or {}).get(name) or (name, kernels.source(name))
-        return entry(source, run, *arguments, **{**how, **more})
-
-    y = np.full(shape.y_shape, 0 if spec.zeroed else np.nan, np.float32)
-    return y, spec.simulate(launch, y, x, filter, shape)
+    y = np.full(shape.y_shape, np.nan, np.float32)
+    plan = launch.replaced(spec.plan(shape), instead)
+    return y, launch.simulate(plan, {"y": y, "x": x, "filter": filter}, entry, **more)
 
 
 def _require_chunk(chunk: int | None, batch: int) -> int:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers import device
-from helpers.limits import ConvShape
+from helpers.limits import MOST_SHARED_BYTES, ConvShape
 from helpers.problems import precision
 
 from .base import Conv2d
-from .refusals import MOST_SHARED_BYTES, PLAINEST
+from .refusals import PLAINEST
 from .shapes import LAYERS, LayerError, ceil_div
 
 
