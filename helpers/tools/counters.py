@@ -45,9 +45,8 @@ import numpy as np
 from helpers import device, kernels, results, simulator
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, datasets, fft
 from helpers.problems.lenet import pipeline
-from helpers.tools import benchmarks
 
 KERNELS = results.ROOT / "tests" / "counters"
 READINGS = 3
@@ -155,8 +154,8 @@ def _of_type(name: str, cells: int) -> np.ndarray:
 
 
 def _conv1d() -> Iterable[Case]:
-    cases = [(spec, n, width, "") for spec in benchmarks.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
-    nine = benchmarks.conv1d_named("conv1d_outputs")
+    cases = [(spec, n, width, "") for spec in conv1d.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
+    nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
         taps = np.linspace(-1, 1, width).astype(np.float32)

@@ -22,7 +22,7 @@ from .table import conv2d_named
 def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
     """The largest error that a float32 sum of C K K products may have, in any order, with or without fused multiply-adds.
 
-    As `benchmarks.conv1d_atol`: each of the C K K roundings errs by at most u = 2^-24 relative to a partial sum that is
+    As `conv1d.conv1d_atol`: each of the C K K roundings errs by at most u = 2^-24 relative to a partial sum that is
     never larger than max |x| * sum |filter[m]|; one more pays for the denominator of the bound (N. J. Higham, *Accuracy
     and Stability of Numerical Algorithms*, section 3.1).
     """
