@@ -40,9 +40,9 @@ def test_missing_torch_is_said(gpu, monkeypatch):
         list(cudnn.measure(SHAPE, 0, 0, 0, 1e-6))
 
 
-@pytest.mark.parametrize(("cuda", "cudnn"), [(False, True), (True, False)])
-def test_torch_without_cuda_is_said(gpu, monkeypatch, cuda, cudnn):
-    install(monkeypatch, FakeTorch({}, cuda=cuda, cudnn=cudnn))
+@pytest.mark.parametrize(("cuda", "has_cudnn"), [(False, True), (True, False)])
+def test_torch_without_cuda_is_said(gpu, monkeypatch, cuda, has_cudnn):
+    install(monkeypatch, FakeTorch({}, cuda=cuda, cudnn=has_cudnn))
     with pytest.raises(cudnn.TorchMissing, match="installed without CUDA and cuDNN"):
         cudnn.require()
 

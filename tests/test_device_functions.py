@@ -230,12 +230,6 @@ def results(kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> dict[str,
     return dict(zip(names, out, strict=True))
 
 
-# hexp and hlog go through approximations in float, and cuda_fp16.h corrects by one unit the few arguments at which those of a GPU
-# lie on the wrong side of the middle between two halves. The simulator's are nearest floats: they may lie on the right side there,
-# and on the wrong one elsewhere. So many of all 65,536 arguments, at most, may be one unit off.
-APPROXIMATED = 8
-
-
 def test_half_arithmetic_against_numpy():
     n = 1 << 17
     generator = np.random.default_rng(5)
@@ -268,11 +262,11 @@ def test_half_arithmetic_against_numpy():
         expect(got["hrcp"], (1.0 / x.astype(np.float64)).astype(np.float16), x)
         expect(got["hrsqrt"], (1 / np.sqrt(x.astype(np.float64))).astype(np.float16), (np.float16(1) / np.sqrt(x)))  # rounded twice
         for name, function in (("hexp", np.exp), ("hlog", np.log)):
+            # They go through approximations in float; cuda_fp16.h corrects the few arguments at which
+            # those lie on the wrong side of the middle between two halves. So every half has the
+            # nearest result, as on a GPU.
             want = function(x.astype(np.float64)).astype(np.float16)
-            differ = (got[name] != want) & ~(np.isnan(got[name]) & np.isnan(want))
-            assert len(np.unique(a[differ])) <= APPROXIMATED, name
-            units = np.abs(got[name].view(np.int16).astype(int) - want.view(np.int16))
-            assert (units[differ] == 1).all() and units[~np.isnan(want)].max() == 1, name
+            expect(got[name], want, np.nextafter(want, np.float16(0)))
         expect(got["hfloor"], np.floor(x), np.rint(x))
         expect(got["hrint"], np.rint(x), np.floor(x))
         expect(got["__hneg"], -x, x)
@@ -532,7 +526,11 @@ def test_intrinsics_round_as_their_names_say():
     expect(f[8], above, np.sqrt(np.abs(x)))
     expect(f[9], directed([i / j for i, j in zip(p, q, strict=True)], "rz"), x / y)
     expect(f[10], np.clip(x, 0, 1), x)
-    expect(f[11], (1 / np.sqrt(np.abs(x.astype(np.float64)))).astype(np.float32), 1 / np.sqrt(np.abs(x)))
+    # rsqrtf is an approximation: one unit off for many an argument, and never two (CUDA's
+    # documentation allows two).
+    nearest = (1 / np.sqrt(np.abs(x.astype(np.float64)))).astype(np.float32)
+    units = np.abs(f[11].view(np.int32) - nearest.view(np.int32))
+    assert units.max() == 1 and 0.1 < (units == 1).mean() < 0.4, (units.max(), (units == 1).mean())
     for slot in (12, 14):
         expect(f[slot], np.minimum(x, y), np.maximum(x, y))
     expect(f[15], np.maximum(x, y), np.minimum(x, y))

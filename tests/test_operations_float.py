@@ -1,8 +1,9 @@
-"""Floating-point operations of the simulator's machine against exact fractions, and approximations against their bounds."""
+"""Floating-point operations of the simulator's machine against exact fractions, and approximations against a GPU's."""
 
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -399,19 +400,18 @@ def test_approximations_are_within_their_bounds():
     x = np.concatenate([chooser.uniform(-149, 127.9, 40000), chooser.uniform(-1, 1, 20000), np.arange(-149, 128)]).astype(
         np.float32
     )
-    assert ulps(evaluate("ex2.f32", np.float32, x), np.exp2(x.astype(np.float64))).max() <= 0.5001
-    assert (evaluate("ex2.f32", np.float32, np.arange(-149, 128, dtype=np.float32)) == np.exp2(np.arange(-149.0, 128.0))).all()
+    assert ulps(evaluate("ex2.f32", np.float32, x), np.exp2(x.astype(np.float64))).max() <= 3
+    assert (evaluate("ex2.f32", np.float32, np.arange(-126, 128, dtype=np.float32)) == np.exp2(np.arange(-126.0, 128.0))).all()
     positive = np.exp2(chooser.uniform(-149, 127, 60000)).astype(np.float32)
     positive[:20000] = chooser.uniform(0.5, 2, 20000)
     want = np.log2(positive.astype(np.float64))
-    assert (np.abs(evaluate("lg2.f32", np.float32, positive) - want) <= np.maximum(2.0**-22 * np.abs(want), 2.0**-40)).all()
-    powers = np.exp2(np.arange(-149.0, 128.0)).astype(np.float32)
-    assert (evaluate("lg2.f32", np.float32, powers) == np.arange(-149, 128)).all()
-    assert ulps(evaluate("rsqrt.f32", np.float32, positive), 1 / np.sqrt(positive.astype(np.float64))).max() <= 0.5001
+    assert (np.abs(evaluate("lg2.f32", np.float32, positive) - want) <= np.maximum(2.0**-22 * np.abs(want), 2.0**-22)).all()
+    assert ulps(evaluate("rsqrt.f32", np.float32, positive), 1 / np.sqrt(positive.astype(np.float64))).max() <= 2
     angles = chooser.uniform(-math.pi, math.pi, 60000).astype(np.float32)
     for kind, function in (("sin", np.sin), ("cos", np.cos)):
         assert np.abs(evaluate(f"{kind}.f32", np.float32, angles) - function(angles.astype(np.float64))).max() <= 2.0**-20.5
-    assert ulps(evaluate("tanh.f32", np.float32, x), np.tanh(x.astype(np.float64))).max() <= 1
+    want = np.tanh(x.astype(np.float64))
+    assert (np.abs(evaluate("tanh.f32", np.float32, x) - want) <= 2.0**-10.9 * np.abs(want)).all()
     a, b = (np.exp2(chooser.uniform(-40, 40, 40000)).astype(np.float32) for _ in range(2))
     for flags in (APPROX, FULL):
         assert ulps(evaluate("div.f32", np.float32, a, b, flags=flags), a.astype(np.float64) / b).max() <= 2
@@ -434,21 +434,31 @@ def test_approximations_of_special_values():
     }
     for kind, values in want.items():
         got, expected = evaluate(f"{kind}.f32", np.float32, special, flags=APPROX), np.array(values, np.float32)
-        assert np.allclose(got, expected, 1e-6, 1e-7, equal_nan=True), (kind, got)
+        assert np.allclose(got, expected, 2.0**-10.9 if kind == "tanh" else 1e-6, 3e-7, equal_nan=True), (kind, got)
         assert (np.signbit(got) == np.signbit(expected))[~np.isnan(expected)].all(), (kind, got)
         assert (got.view(np.uint32)[np.isnan(got)] == 0x7FFFFFFF).all()
     assert evaluate("lg2.f32", np.float32, special, flags=FTZ)[6] == -np.inf
     assert evaluate("ex2.f32", np.float32, np.array([-127.0], np.float32), flags=FTZ)[0] == 0
 
 
-def test_half_functions_and_doubles():
-    x = np.linspace(-8, 8, 2001).astype(np.float16)
-    bits = evaluate("ex2.f16", np.dtype(np.uint16), x.view(np.uint16))
-    assert (bits == np.exp2(x.astype(np.float64)).astype(np.float16).view(np.uint16)).all()
-    bits = evaluate("tanh.f16", np.dtype(np.uint16), x.view(np.uint16))
-    assert (bits == np.tanh(x.astype(np.float64)).astype(np.float16).view(np.uint16)).all()
+def test_approximations_of_doubles():
     d = np.exp2(np.random.default_rng(2).uniform(-300, 300, 4000))
     assert (np.abs(evaluate("rsqrt.f64", np.float64, d) * np.sqrt(d) - 1) < 2.0**-50).all()
     for kind, want in (("rcp", 1 / d), ("rsqrt", 1 / np.sqrt(d))):
         got = evaluate(f"{kind}.f64", np.float64, d, flags=APPROX | FTZ)
         assert (np.abs(got / want - 1) < 2.0**-19).all() and (got.view(np.uint64) & np.uint64(0xFFFFFFFF) == 0).all()
+
+
+MEASURED = np.load(Path(__file__).with_name("special_functions.npz"))
+
+
+@pytest.mark.parametrize("name", MEASURED.files)
+def test_approximations_are_those_of_a_gpu(name):
+    """Bits of operands and results of an H200. They hold numbers of every kind."""
+    a, want = MEASURED[name]
+    kind, of_type, *ftz = name.split(".")
+    # f64: ptxas makes rsqrt of its estimate of the upper half, which is what .ftz gives.
+    flags = (FTZ if ftz or (kind == "ex2" and of_type == "bf16") else 0) | (0 if name == "rsqrt.f64" else APPROX)
+    bits = {"f32": np.uint32, "f64": np.uint64, "f16": np.uint16, "bf16": np.uint16}[of_type]
+    got = evaluate(f"{kind}.{of_type}", np.dtype(bits), a.astype(bits), flags=flags)
+    np.testing.assert_array_equal(got, want.astype(bits))

@@ -146,7 +146,7 @@ def typed(name):
         ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k16.row.col.f32.f16.f16.f32", 0),
         ("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16", "wmma.load.a.row.m16n16k16.shared.f16", 0),
         ("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16", "ldmatrix.m8n8.x4.trans.shared.b16", 0),
-        ("cp.async.cg.shared.global.L2::128B", "cp.async.shared.global", 0),
+        ("cp.async.cg.shared.global.L2::128B", "cp.async.shared.global", NON_COHERENT),
         ("mbarrier.try_wait.parity.shared::cta.b64", "mbarrier.try_wait.parity.shared.b64", 0),
         ("bra.uni", "bra", 0),
     ],

@@ -5,6 +5,7 @@ import pytest
 
 from helpers.simulator import assembly, compiler, library, toolkit
 from helpers.simulator.ptx import sass
+from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
 from helpers.simulator.ptx.encode import encode
 from helpers.simulator.ptx.opcodes import NO_COUNT
 from helpers.simulator.ptx.parse import Module
@@ -273,6 +274,79 @@ def test_a_load_of_what_a_dominating_block_has_loaded():
     assert counted(again.format(""), {0: "LDG4"})[:2] == [((0, 4),), ()]
     stored = counted(again.format("st.global.u32 [%rd1+4], %r9;\n"), {0: "LDG4", 2: "STG4"})
     assert stored[:3] == [((0, 4),), ((0, 4),), ((0, 4),)]
+
+
+# ---- atomics ----
+
+
+def form(atomic, machine_code=""):
+    """What becomes of an atomic: %rd1, %rd2 and %r9 are the same for all lanes, %rd4 and %r1 are
+    not; s and %r4 lie in shared memory. machine_code: opcodes of its line."""
+    body = f"""mul.wide.u32 %rd3, %r1, 4;
+        add.s64 %rd4, %rd1, %rd3;
+        mov.u32 %r20, %ctaid.x;
+        mul.wide.u32 %rd5, %r20, 8;
+        add.s64 %rd2, %rd1, %rd5;
+        {atomic}
+        {used(["%r8"]) if "%r8" in atomic else ""}"""
+    lines = (
+        {FIRST + 5: tuple(sass.Access(one, 4) for one in machine_code.split())}
+        if machine_code
+        else None
+    )
+    program = encode(
+        Module(f"{HEAD}{body.strip()}\nret;\n}}\n"), "k", library.operation_ids(), lines
+    )
+    atomics = {
+        number for name, number in library.operation_ids().items() if name.startswith("atom.")
+    }
+    (row,) = [row for row in program.instructions if row["operation"] in atomics]
+    return int(row["join"])
+
+
+@pytest.mark.parametrize(
+    ("atomic", "wanted"),
+    [
+        ("red.global.add.u32 [%rd4], %r9;", 0),
+        ("red.global.add.f32 [%rd1], %f1;", 0),
+        ("red.global.add.u32 [%rd1], %r1;", ONE_LANE),
+        ("red.global.max.s32 [%rd2], %r1;", ONE_LANE),
+        ("atom.global.add.u32 %r8, [%rd1], %r9;", ONE_LANE),
+        ("atom.global.add.u32 %r8, [%rd1], %r1;", WHOLE_WARP),
+        ("atom.global.max.s32 %r8, [%rd1], %r1;", 0),
+        ("atom.global.exch.b32 %r8, [%rd1], %r1;", 0),
+        ("red.global.inc.u32 [%rd1], %r9;", 0),
+        ("red.global.add.u64 [%rd1], 1;", ONE_LANE),
+        ("red.global.add.u64 [%rd1], %rd4;", 0),
+        ("red.shared.add.u32 [%r4], 1;", JOINED),
+        ("red.shared.inc.u32 [%r4], -1;", JOINED),
+        ("red.shared.add.u32 [%r4], 2;", 0),
+        ("atom.shared.add.u32 %r8, [%r4], 1;", 0),
+        ("red.shared.max.u32 [s], %r1;", ONE_LANE),
+        ("red.shared.add.f32 [%r4], %f1;", SPIN),
+        ("red.add.f32 [%rd4], %f1;", SPIN),
+        ("red.shared.add.f64 [%r4], %d1;", SPIN),
+        ("red.shared.min.u64 [%r4], %rd4;", SPIN),
+        ("red.shared.add.u64 [s], 1;", SPIN | ONE_LANE),
+        ("atom.shared.exch.b64 %rd6, [%r4], %rd4;", 0),
+        ("atom.global.cas.b16 %h1, [%rd4], %h2, %h3;", WORD),
+        ("atom.global.add.noftz.f16 %h1, [%rd4], %h2;", WORD),
+        ("red.global.add.noftz.f16x2 [%rd4], %r9;", 0),
+    ],
+)
+def test_what_becomes_of_an_atomic(atomic, wanted):
+    assert form(atomic) == wanted
+
+
+def test_the_machine_code_tells_who_updates():
+    assert (
+        form("red.global.add.u32 [%rd4], %r9;", "VOTEU.ANY REDUX.SUM REDG.E.ADD.STRONG.GPU")
+        == ONE_LANE
+    )
+    assert form("red.global.add.u32 [%rd1], %r9;", "REDG.E.ADD.STRONG.GPU") == 0
+    lanes = "VOTE.ANY ATOMG.E.ADD.STRONG.GPU SHFL.UP SHFL.UP SHFL.UP ATOMG.E.ADD.STRONG.GPU"
+    assert form("atom.global.add.u32 %r8, [%rd1], %r1;", lanes) == WHOLE_WARP
+    assert form("red.shared.add.u32 [%r4], %r9;", "ATOMS.POPC.INC.32") == JOINED
 
 
 LISTING = """

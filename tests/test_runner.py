@@ -153,7 +153,7 @@ def test_stored_outputs_of_cells_not_reached_are_dropped(tmp_path):
 def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     lab = notebook(
         tmp_path / "a.ipynb",
-        "from helpers import runner\nrunner.find_labs(['no such lab'])",
+        "from helpers.tools import run_labs\nrun_labs.find_labs(['no such lab'])",
         "import json\njson.loads('{')",
         "import tqdm\ntqdm.tqdm(total='x').update()",
         cell1="raises-exception",

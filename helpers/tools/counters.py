@@ -485,13 +485,8 @@ _JOINED = (
     "nvcc joins two loads of neighbours to one; the simulator's compiler, NVRTC, writes their addresses in another way, in which "
     "they stay two"
 )
-_MAXIMA = (
-    "lanes that raise one word of shared memory take turns (here two); the simulator serves them together, as the hardware does "
-    "where they add one"
-)
 KNOWN: dict[str, dict[str, str]] = {
     "reduce_interleaved, n = 1000": {"shared_load_wavefronts": _JOINED, "shared_load_conflicts": _JOINED},
-    "lenet_conv_pool, layer 2, windows of 4": {"shared_atomic_wavefronts": _MAXIMA},
     "histogram_global, random": {"global_atomic_sectors": _TURNS},
 }
 

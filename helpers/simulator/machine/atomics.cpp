@@ -107,6 +107,21 @@ void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t add
             cell->read_block = 0;
 }
 
+// What it costs in the form that ptxas gives it.
+void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                  const std::uint64_t* addresses, std::uint32_t size, bool swaps) {
+    Region* regions[WARP_SIZE] = {};
+    Region* const first = memory.find(addresses[__builtin_ctz(lanes)]);
+    bool same = true;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        regions[lane] = first->holds(addresses[lane], size) ? first : memory.find(addresses[lane]);
+        same &= regions[lane] == first;
+    }
+    const Request request{addresses, lanes, static_cast<std::uint32_t>(pc), size, size, ATOMIC, first, same ? nullptr : regions};
+    w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, w.traffic.watches(w.block_linear, warp.number));
+}
+
 // A compare-and-swap of 128 bits, and the exchange.
 void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::uint64_t address) {
     struct Wide { std::uint64_t low, high; } old, fresh;
@@ -140,11 +155,8 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         forgive(w, warp, same, address, size);
         left &= ~same;
     }
-    const std::int32_t added = i.elements == 1 && i.bytes == 4 ? i.operand[2] : -1;
-    const bool adds_one = operation == ATOMIC_ADD && added >= 0 && (added & 1) && i.type != F32 &&
-                          *warp.at<std::uint32_t>(added) == 1;    // a constant of the program
-    w.traffic.lanes_take_turns = !adds_one;
-    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC)) return false;
+    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false)) return false;
+    if (w.observe & TRAFFIC) count_atomic(w, warp, i, pc, lanes, addresses, size, swaps);
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);

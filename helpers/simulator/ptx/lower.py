@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .contraction import contracted
 from .opcodes import (
     CONST_SPACE,
     FRAME_LOCAL,
@@ -47,8 +48,13 @@ class Lowering(Values):
         """Returns the function's rows. Raises Unsupported."""
         rows, widths, plain = self.rows, self.widths, self.context.plain
         first_rows = self.code.first_rows
-        for statement in self.body.statements:
+        changed = contracted(self.body) if self.context.contract else {}
+        for number, statement in enumerate(self.body.statements):
             first_rows.append(len(rows))
+            if number in changed:
+                if (fused := changed[number]) is None:
+                    continue
+                statement = fused
             self.predicate = statement.guard
             self.guard = 0 if statement.guard < 0 else 2 if statement.negated else 1
             self.place = statement.place

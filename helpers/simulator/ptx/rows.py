@@ -102,11 +102,13 @@ class Statics:
 class Context:
     """What the functions of a program share.
 
-    shared: offset of each shared variable (of a module's by its name).
+    contract: whether products and sums are contracted; shared: offset of each shared variable (of a
+    module's by its name).
     """
 
     module: Module
     operation_ids: Mapping[str, int]
+    contract: bool = True
     statics: Statics = field(default_factory=Statics)
     templates: dict[Template, int] = field(default_factory=dict)
     known: dict[object, int] = field(default_factory=dict)  # templates by opcode
