@@ -36,7 +36,7 @@ class HeaderError(ValueError):
 
 
 class GridError(ValueError):
-    """A block or grid that CUDA does not allow, or a grid that leaves part of the output out."""
+    """A block or grid that CUDA does not allow."""
 
 
 def names() -> tuple[str, ...]:
@@ -163,26 +163,6 @@ def grid_for(
     grid = tuple(-(-c // t) for c, t in zip(cells, tile, strict=True))
     _require_grid(grid)
     return grid
-
-
-def covers(
-    grid: int | Sequence[int],
-    block: int | Sequence[int],
-    shape: int | Sequence[int],
-    tile: int | Sequence[int] | None = None,
-) -> None:
-    """Raise GridError unless ``grid`` blocks cover an output of ``shape``; arguments as in :func:`grid_for`."""
-    needed = grid_for(shape, block, tile)
-    grid, block = _three(grid, "grid"), _three(block, "block")
-    _require_grid(grid)
-    tile = block if tile is None else _three(tile, "tile")
-    for axis, blocks, least, size, cells in zip("xyz", grid, needed, tile, _cells(shape), strict=True):
-        if blocks < least:
-            raise GridError(
-                f"grid {grid} of blocks {block} covers {blocks * size:,} of {cells:,} cells along {axis}: the last "
-                f"{cells - blocks * size:,} would never be written. Launch {least:,} blocks along {axis}: "
-                "round up, as kernels.grid_for does."
-            )
 
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import reference
+from helpers import baselines
 from helpers.simulator import toolchain
 
 LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))  # inputs, outputs, activation
@@ -216,7 +216,7 @@ def _library() -> ctypes.CDLL:
 
 @functools.cache
 def _load(compiler: toolchain.Compiler) -> ctypes.CDLL:
-    library = reference.load_cpp("mlp", reference.cpu_source("mlp"))
+    library = baselines.load_cpp("mlp", baselines.cpu_source("mlp"))
     library.clock_cost.restype = ctypes.c_double
     return library
 

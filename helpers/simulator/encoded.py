@@ -104,13 +104,14 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
-    """file:line of the source, or of the header that it comes from; of the kernel where the place is not known."""
+    """file:line of the source; of the header that the kernel stands in; of the kernel where the place is not known."""
     frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
     if not frames:
         line = next((kernel.line for kernel in compiled.kernels if kernel.mangled == mangled), 0)
         return f"{compiled.file}:{line}" if line else compiled.file
     name = Path(compiled.file).name
-    file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[0])
+    # The outermost call of a kernel in a header is the kernel's own line, an inner one may lie in CUDA's headers.
+    file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[-1])
     return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"
 
 

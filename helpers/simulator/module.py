@@ -303,8 +303,9 @@ class Kernels(Mapping):
 
 
 def _normal_name(name: str) -> str:
-    """A kernel's name without spaces that mean nothing."""
-    return re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
+    """A kernel's name without spaces that mean nothing, and without the letters behind numbers: "k<4U>" is also "k<4>"."""
+    plain = re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
+    return re.sub(r"(?<!\w)(\d+)[uUlL]+\b", r"\1", plain)
 
 
 def _without_namespaces(name: str) -> str:

@@ -7,7 +7,7 @@
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
 ``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/test_counters.py``.
+``tests/simulator/test_counters.py``.
 
 --only takes the launches whose label a regular expression is found in. --merge keeps, of the launches that were not run, what
 another record of the same GPU and CUDA read, so that new launches cost a short run. --explain asks the simulator again about

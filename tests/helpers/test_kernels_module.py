@@ -147,6 +147,13 @@ def test_show_some_lines_keeps_their_numbers(toy):
 # Grids
 
 
+@settings(deadline=None)
+@given(st.integers(1, 10**6), st.integers(1, 1024))
+def test_a_grid_covers_every_cell_and_one_block_less_does_not(n, block):
+    blocks, *others = kernels.grid_for(n, block)
+    assert (blocks - 1) * block < n <= blocks * block and others == [1, 1]
+
+
 def test_grids_by_hand():
     assert kernels.grid_for(1000, 256) == (4, 1, 1)
     assert kernels.grid_for((1024,), (256, 1, 1)) == (4, 1, 1)
@@ -154,24 +161,6 @@ def test_grids_by_hand():
     assert kernels.grid_for((5, 30, 100), (32, 8)) == (4, 4, 5)
     assert kernels.grid_for(1000, 128, tile=120) == (9, 1, 1)
     assert kernels.grid_for(10_000, 256, tile=(1280,)) == (8, 1, 1)
-
-
-@settings(deadline=None)
-@given(st.integers(1, 10**6), st.integers(1, 1024))
-def test_a_grid_covers_and_one_block_less_does_not(n, block):
-    grid = kernels.grid_for(n, block)
-    kernels.covers(grid, block, n)
-    kernels.covers((grid[0] + 3,), block, n)
-    if grid[0] > 1:
-        with pytest.raises(GridError, match="would never be written"):
-            kernels.covers(grid[0] - 1, block, n)
-
-
-def test_covers_says_how_many_cells_are_left_out():
-    with pytest.raises(GridError, match=r"covers 768 of 1,000 cells along x: the last 232 .* Launch 4 blocks"):
-        kernels.covers(1000 // 256, 256, 1000)
-    with pytest.raises(GridError, match="along y"):
-        kernels.covers((4, 3), (32, 8), (30, 100))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator import compiler, compiler_cache, includes, toolkit
+from helpers.simulator import compiler, compiler_cache, front_ends, includes, toolkit
 from helpers.simulator.compiler import CompileFailed, compile_source
 
 NVCC = toolkit.program("nvcc") is not None and toolkit.host_compiler() is not None
@@ -296,6 +296,16 @@ def test_a_missing_header_is_named():
         compile_source('#include "nowhere.h"\n' + PLAIN)
 
 
+@pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc), ""])
+def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypatch):
+    monkeypatch.setitem(front_ends._WHEELS_OF_HEADERS, "of_a_wheel.h", "nvidia-of-a-wheel")
+    with pytest.raises(CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"):
+        compile_source('#include "of_a_wheel.h"\n' + PLAIN, compiler=which)
+    with pytest.raises(CompileFailed) as refused:
+        compile_source('#include "nowhere.h"\n' + PLAIN, compiler=which)
+    assert "pip install" not in refused.value.message
+
+
 def test_warnings_are_kept():
     source = "__global__ void k() { int unused; }"
     assert "never referenced" in compile_source(source).warnings
@@ -409,6 +419,11 @@ __global__ void k(float* y)
     y[0] = s[2];
 }"""
     assert compile_source(source, compiler="nvrtc").debug.variables[0].extents == (6,)
+
+
+def test_a_source_of_host_functions_alone_has_no_kernel():
+    compiled = compile_source("int twice(int x) { return 2 * x; }", compiler="nvrtc")
+    assert compiled.kernels == ()
 
 
 def test_host_functions_that_no_kernel_calls_are_no_harm():
@@ -633,7 +648,7 @@ def test_two_processes_may_compile_at_once():
         "print(len(compile_source(sys.argv[1]).ptx))"
     )
     arguments = {
-        "cwd": Path(__file__).resolve().parents[1],
+        "cwd": Path(__file__).resolve().parents[2],
         "stdout": subprocess.PIPE,
         "text": True,
     }

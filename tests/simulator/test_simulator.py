@@ -300,6 +300,17 @@ def test_an_instance_of_a_template_runs():
     np.testing.assert_array_equal(y, [1 + 6, 100 + 6])
 
 
+def test_an_instance_is_found_with_and_without_the_letter_of_an_unsigned_number():
+    source = "template <unsigned N, int M> __global__ void k(float* y) { y[0] = N + M; }\n"
+    module = load(source + "template __global__ void k<64, -1>(float*);")
+    (only,) = module.kernels.values()
+    for name in ("k<64, -1>", "k<64u,-1>", "k<64U, -1>"):
+        assert module.kernels[name] is only
+    with pytest.raises(KeyError, match="no kernel 'k<6, -1>'"):
+        module.kernels["k<6, -1>"]
+    module.close()
+
+
 @pytest.mark.parametrize(
     ("name", "match"),
     [
@@ -458,6 +469,13 @@ def test_several_kernels_of_one_source_have_their_own_shared_memory():
 def test_what_cannot_run_is_refused_by_line(line, what):
     with pytest.raises(CompileFailed, match=what):
         load(f"\n{line}\n").kernels["k"].require_supported()
+
+
+def test_a_kernel_in_a_header_is_refused_by_its_own_line(tmp_path):
+    kernel = "__global__ void k(float* y, cudaTextureObject_t t)\n{\n    y[0] = tex1D<float>(t, 0.f);\n}\n"
+    (tmp_path / "sampled.cuh").write_text("#pragma once\n" + kernel)
+    with pytest.raises(CompileFailed, match=r"^sampled\.cuh:4: .*cannot run .*tex\."):
+        load('#include "sampled.cuh"\n', [f"-I{tmp_path}"]).kernels["k"].require_supported()
 
 
 TWO_FORMS = """

@@ -14,9 +14,9 @@ from matplotlib.text import Text
 
 from helpers import kernels, limits, plotting, simulator
 from helpers.device import Device
+from helpers.plotting import launches, memory, styles
 from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
-from helpers.simulator.profile import LineTraffic
 from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
@@ -242,7 +242,7 @@ def test_access_map_of_one_sector_says_sector(ax):
 def test_access_map_has_a_short_legend_for_many_requests(ax):
     reads = [request(*(4 * (lane + tap) for lane in range(32))) for tap in range(31)]
     plotting.access_map(ax, profile(*reads), array="N")
-    assert len(legend(ax)) == plotting.MOST_REQUESTS + 1
+    assert len(legend(ax)) == memory.MOST_REQUESTS + 1
     assert legend(ax)[-1] == "the others, to request 31"
     assert len(ax.collections) == 31
 
@@ -319,7 +319,7 @@ def test_grid_picture_shows_blocks_threads_and_warps(ax):
 
 def test_grid_picture_folds_a_flat_block_into_warps_and_cuts_a_long_grid(ax):
     plotting.grid_picture(ax, (3907,), (256,))
-    assert len(ax.patches) == plotting.MOST_BLOCKS + 256
+    assert len(ax.patches) == launches.MOST_BLOCKS + 256
     assert {"...", "grid: 3907 x 1 = 3,907 blocks", "block (0, 0): 256 x 1 = 256 threads, 8 warps"} <= texts(ax)
 
 
@@ -351,14 +351,14 @@ def test_large_ratios_are_written_out(ax):
     ("value", "text"), [(0.5, "0.5"), (999.4, "999"), (999.6, "1,000"), (1234.6, "1,230"), (2.16e7, "21,600,000")]
 )
 def test_ratio(value, text):
-    assert plotting._ratio(value) == text
+    assert styles.ratio_text(value) == text
 
 
 @pytest.mark.parametrize(
     ("ms", "text"), [(0.00046, "460 ns"), (0.0457, "45.7 µs"), (4.6, "4.6 ms"), (999.0, "999 ms"), (1.2e6, "1,200 s")]
 )
 def test_duration(ms, text):
-    assert plotting._duration(ms) == text
+    assert styles.duration_text(ms) == text
 
 
 def test_times_are_bars_on_a_logarithmic_axis(ax):
@@ -376,30 +376,6 @@ def test_times_are_bars_on_a_logarithmic_axis(ax):
 def test_times_refuses_an_unknown_emphasis(ax):
     with pytest.raises(ValueError, match=r"no bar 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"):
         plotting.times(ax, THREE, emphasize="conv1d")
-
-
-def test_share_is_yardstick_time_over_the_rows_time(ax):
-    assert plotting.share(ax, THREE, yardstick="C++, one core") is ax
-    assert {name: bar.get_width() for name, bar in bars(ax).items()} == {"conv1d_basic": 400.0, "conv1d_tiled": 50.0}
-    assert {"400 %", "50 %"} <= texts(ax)
-    assert ax.get_xlabel() == "percent of the speed of C++, one core (dotted: 100 %)"
-
-
-def test_share_of_a_time_that_depends_on_the_row_in_groups(ax):
-    rows = record(("a", 10, 2, 2, 2), ("b", 10, 4, 4, 4), ("a", 20, 4, 4, 4), ("b", 20, 5, 5, 5))
-    plotting.share(ax, rows, yardstick=lambda row: row["n"] / 10, group="n", xlabel="percent of copy bandwidth")
-    assert [bar.get_width() for bar in ax.patches] == [50, 25, 50, 40]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-    assert legend(ax) == ["n = 10", "n = 20"]
-    assert len({(bar.get_hatch(), bar.get_facecolor()) for bar in ax.patches}) == 2
-    assert ax.get_xlabel() == "percent of copy bandwidth"
-
-
-def test_share_refuses(ax):
-    with pytest.raises(ValueError, match="no row 'copy' to measure by"):
-        plotting.share(ax, THREE, yardstick="copy")
-    with pytest.raises(ValueError, match="several rows for a; they differ in n"):
-        plotting.share(ax, record(("a", 10, 1, 1, 1), ("a", 20, 1, 1, 1)), yardstick=lambda _: 1.0)
 
 
 # ------------------------------------------------------------------------------------------ requests, banks and lines
@@ -478,12 +454,12 @@ def test_no_conflict_where_each_bank_gives_one_word(ax, stride):
 
 def test_wide_accesses_take_a_wavefront_for_each_half_or_quarter():
     for size, least in ((8, 2), (16, 4)):
-        cells, wavefronts, needed = plotting._wavefronts(column(size, size).requests[0])
+        cells, wavefronts, needed = memory._wavefronts(column(size, size).requests[0])
         assert (wavefronts, needed, len(cells)) == (least, least, 32 * size // 4)
 
 
 def test_two_words_in_a_bank_are_two_wavefronts():
-    cells, wavefronts, needed = plotting._wavefronts(elsewhere("shared", 0, 128, 0, 4))
+    cells, wavefronts, needed = memory._wavefronts(elsewhere("shared", 0, 128, 0, 4))
     assert (wavefronts, needed) == (2, 1)
     assert cells == {(0, 0): 1, (1, 0): 2, (2, 0): 1, (3, 1): 1}
 
@@ -529,7 +505,7 @@ def transposes() -> tuple[Profile, Profile]:
 def test_the_picture_agrees_with_the_engine(transposes, ax):
     for seen, wavefronts in zip(transposes, (32, 1), strict=True):
         request = next(r for r in seen.requests if (r.space, r.kind) == ("shared", "load"))
-        assert plotting._wavefronts(request)[1] == wavefronts
+        assert memory._wavefronts(request)[1] == wavefronts
         assert seen.shared_load_wavefronts == 32 * wavefronts
 
 
@@ -542,45 +518,7 @@ def test_the_picture_agrees_with_the_engine_on_whatever_width_of_access(outputs)
     )  # fmt: skip
     for kind, counted in (("load", seen.shared_load_wavefronts), ("store", seen.shared_store_wavefronts)):
         requests = [r for r in seen.requests if (r.space, r.kind) == ("shared", kind)]
-        assert sum(plotting._wavefronts(request)[1] for request in requests) == counted > 0
-
-
-def test_traffic_stands_beside_the_source(transposes, ax):
-    assert plotting.traffic(ax, transposes[0], title="A claim") is ax
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["load of in", "store of out"]
-    headings = {text.get_text(): text.xy[1] for text in ax.texts if text.get_family() == ["monospace"]}
-    assert [heading[:12] for heading in headings] == ["7  for (int ", "11  out[x * "]
-    above = [(bar.get_y() + bar.get_height() / 2) - y for bar, y in zip(ax.patches, headings.values(), strict=False)]
-    assert 0 < above[0] < 1, "a bar stands below the line that it belongs to"
-    assert {"128 (11%), 100% asked for", "1,024 (89%), 12% asked for"} <= texts(ax)
-    hatched = [(bar.get_x(), bar.get_width()) for bar in ax.patches if bar.get_hatch()]
-    assert hatched == [(128, 1024 - 128)]
-    assert ax.get_xlabel().startswith("sectors of 32 bytes")
-
-
-def test_traffic_of_shared_memory(transposes, ax):
-    plotting.traffic(ax, transposes[0], counter="wavefronts")
-    assert {"32 (3%)", "1,024 (97%)"} <= texts(ax)
-    assert {name: bar.get_width() for name, bar in bars(ax).items()} == {"store of tile": 32, "load of tile": 1024}
-    ax.clear()
-    plotting.traffic(ax, transposes[0], counter="requests")
-    # Two lines, with two bars each; the barrier is not among them.
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["load of in", "store of tile", "load of tile", "store of out"]
-    assert len([text for text in ax.texts if text.get_family() == ["monospace"]]) == 2
-
-
-def test_traffic_of_bytes_that_several_lanes_ask_for_is_filled_and_no_more(ax):
-    row = LineTraffic(4, "sum += filter[k];", "load", "global", "filter", 2, 64, 256, 2, 0, 0)
-    plotting.traffic(ax, Profile("k", (1, 1, 1), (32, 1, 1), (), True, 1, 1, (row,), ()))
-    assert [(bar.get_width(), bar.get_hatch()) for bar in ax.patches] == [(2, None)]
-    assert "2 (100%), 400% asked for" in texts(ax)
-
-
-def test_traffic_refuses(transposes, ax):
-    with pytest.raises(ValueError, match="no counter 'bytes': choose among sectors, wavefronts"):
-        plotting.traffic(ax, transposes[0], counter="bytes")
-    with pytest.raises(ValueError, match="transpose made no conflicts in shared memory"):
-        plotting.traffic(ax, transposes[1], counter="conflicts")
+        assert sum(memory._wavefronts(request)[1] for request in requests) == counted > 0
 
 
 def test_compare_shows_what_differs(transposes, ax):
@@ -604,56 +542,7 @@ def test_compare_of_chosen_counters(transposes, ax):
     [(12, 3, "÷ 4"), (3, 12, "× 4"), (5, 5, "same"), (0, 0, "same"), (0, 7, "new"), (7, 0, "none"), (4346, 670, "÷ 6.49")],
 )
 def test_change(before, after, text):
-    assert plotting._change(before, after) == text
-
-
-# ------------------------------------------------------------------------------------------------------ halo of a picture
-
-
-def test_halo_in_two_dimensions(ax):
-    assert plotting.halo2d(ax, (6, 9), (3, 4), 1, block=(1, 0)) is ax
-    cells = looks(ax)
-    assert sorted(cells["own"]) == [(x, y) for x in range(4, 8) for y in range(3)]
-    assert sorted(cells["halo"]) == sorted([(3, y) for y in range(4)] + [(8, y) for y in range(4)] + [(x, 3) for x in range(4, 8)])
-    assert len(cells["ghost"]) == 8 * 11 - 6 * 9
-    assert legend(ax) == [
-        "own cells of block (1, 0): 12", "halo, neighbours' cells: 12", "ghosts, count as 0: 6 staged", "staged: 5 x 6 = 30 cells",
-    ]  # fmt: skip
-    assert sorted(texts(ax)) == ["1", "3", "4"]  # radius, rows and columns of the tile
-
-
-def test_halo_of_a_filter_of_seven_in_a_large_array(ax):
-    plotting.halo2d(ax, (1080, 1920), (16, 16), 3, block=(5, 7))
-    cells = looks(ax)
-    assert {look: len(found) for look, found in cells.items()} == {
-        "own": 256, "halo": 22**2 - 256, "ghost": 0, "plain": 26**2 - 22**2,
-    }  # fmt: skip
-    assert min(cells["own"]) == (80, 112) and min(cells["plain"]) == (75, 107) and max(cells["plain"]) == (100, 132)
-    assert legend(ax) == ["own cells of block (5, 7): 256", "halo, neighbours' cells: 228", "staged: 22 x 22 = 484 cells"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["80", "96"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column (x), 1,920 in all", "row (y), 1,080 in all")
-
-
-def test_halo_of_the_last_block_counts_what_lies_outside(ax):
-    plotting.halo2d(ax, (40, 40), (16, 16), 3, block=(2, 2))
-    assert legend(ax)[:3] == [
-        "own cells of block (2, 2): 64", "halo, neighbours' cells: 57", "ghosts, count as 0: 363 staged",
-    ]  # fmt: skip
-    frame = max(ax.lines, key=lambda line: line.get_linewidth())
-    assert frame.get_xydata().min() == 29 and frame.get_xydata().max() == 51
-
-
-@pytest.mark.parametrize(
-    ("sizes", "options", "message"),
-    [
-        (((0, 4), (2, 2), 1), {}, "give at least 1, 1 and 0"),
-        (((200, 400), (32, 36), 3), {}, "a tile of 32 x 36 with its halo has 38 x 42 cells; a picture shows at most 40"),
-        (((6, 9), (3, 4), 1), {"block": (3, 0)}, r"there are 3 x 2 \(x, y\) tiles"),
-    ],
-)
-def test_halo_in_two_dimensions_refuses(ax, sizes, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.halo2d(ax, *sizes, **options)
+    assert memory._change(before, after) == text
 
 
 # --------------------------------------------------------------------------------------------------- ladder and roofline
@@ -798,7 +687,7 @@ def test_timeline_of_an_order_says_that_it_is_no_time(ax):
 
 
 def test_ten_streams_differ_without_colour():
-    looks = [plotting._stream_look(stream) for stream in range(1, 11)]
+    looks = [launches._stream_look(stream) for stream in range(1, 11)]
     assert len({look["hatch"] for look in looks}) == 10
 
 
@@ -824,10 +713,7 @@ DRAW = {
     "access_map": lambda ax: plotting.access_map(ax, profile(request(*range(0, 128, 4))), array="N", title="A claim"),
     "halo": lambda ax: plotting.halo(ax, 12, 4, 1, block=1, title="A claim"),
     "times": lambda ax: plotting.times(ax, THREE, emphasize="conv1d_basic", title="A claim"),
-    "share": lambda ax: plotting.share(ax, THREE, yardstick="C++, one core", title="A claim"),
     "bank_conflicts": lambda ax: plotting.bank_conflicts(ax, column(8), array="filter", title="A claim"),
-    "halo2d": lambda ax: plotting.halo2d(ax, (6, 9), (3, 4), 1, title="A claim"),
-    "halo2d of a large array": lambda ax: plotting.halo2d(ax, (99, 99), (16, 16), 3, block=(1, 2), title="A claim"),
     "ladder": lambda ax: plotting.ladder(ax, THREE, floor_ms=1.0, yardstick="conv1d_basic", title="A claim"),
     "ladder, logarithmic": lambda ax: plotting.ladder(ax, THREE, floor_ms=0.01, title="A claim"),
     "roofline": lambda ax: plotting.roofline(ax, POINTS, H200, title="A claim"),
@@ -862,8 +748,7 @@ def assert_white_edges(ax):
 
 
 def test_nothing_of_a_launch_is_cut_off(transposes):
-    for draw in (lambda ax: plotting.traffic(ax, transposes[0]), lambda ax: plotting.compare(ax, *transposes)):
-        assert_white_edges(draw(Figure(figsize=(11, 4)).subplots()))
+    assert_white_edges(plotting.compare(Figure(figsize=(11, 4)).subplots(), *transposes))
 
 
 def test_caption_says_whether_the_numbers_are_recorded(ax):

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from helpers import reference
+from helpers import baselines
 from helpers.experiments import mlp
 from helpers.problems import datasets
 
@@ -53,9 +53,9 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_wrong_gradient_is_found(name, data, monkeypatch):
     right, wrong = MUTANTS[name]
-    source = reference.cpu_source("mlp")
+    source = baselines.cpu_source("mlp")
     assert source.count(right) == 1
-    library = reference.load_cpp("mlp_mutant", source.replace(right, wrong))
+    library = baselines.load_cpp("mlp_mutant", source.replace(right, wrong))
     monkeypatch.setattr(mlp, "_library", lambda: library)
     assert max(gradient_errors(data, unroll=4)) > 0.01
 
