@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, plotting, timing
+from helpers import checking, plotting, tables, timing
 from helpers.experiments import ladder
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
@@ -78,11 +78,19 @@ class Entry:
         return self.total_ms if by == "ms" else self.total_passes
 
 
-class _Launch(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic. Its constants are the entry's own."""
+@dataclass(frozen=True)
+class EntrySpec(conv2d.Conv2d):
+    """How an entry is launched: as conv2d_basic, with the text and the options that it came with."""
 
-    def constant_names(self) -> tuple[str, ...]:
-        return ()
+    text: str = ""
+    given: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return list(self.given)
 
 
 def spec_of(kernel: Any) -> conv2d.Conv2d:
@@ -96,7 +104,13 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
     if min(sizes.values()) < 1:
         raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
-    return _Launch(kernel.name, block=(width, width), tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]))
+    return EntrySpec(
+        kernel.name,
+        block=(width, width),
+        tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
+        text=kernel.source,
+        given=tuple(kernel.options),
+    )
 
 
 def _require_signature(kernel: Any) -> None:
@@ -123,9 +137,8 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
     Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
     """
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
-    own = {"instead": {kernel.name: (kernel.name, kernel.source)}, "options": kernel.options, "time_limit": LIMIT_S}
     try:
-        y, launches = conv2d.simulate(spec_of(kernel), x, filter, **own)
+        y, launches = conv2d.simulate(spec_of(kernel), x, filter, time_limit=LIMIT_S)
         if launches[0].findings:
             raise EntryError(f"{kernel.name} is refused. On {shape}:\n{launches[0].findings[0]}")
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
@@ -181,11 +194,15 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
-        spec.require(shape, device.select())
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
-            arguments = spec.arguments(*map(np.uintp, (problem.y, problem.x, problem.filter)), shape)
-            where = {"block": spec.threads(shape), "grid": spec.grid(shape)}
-            found[name] = _time(lambda stream, a=arguments, w=where: kernel(*a, **w, stream=stream), problem, kernel.name).median
+            compiled = conv2d.compile(spec, shape)
+            arrays = problem.y, problem.x, problem.filter
+
+            def start(stream: Any, run: conv2d.Compiled = compiled, at: tuple = arrays) -> None:
+                run.launch(*at, stream)
+
+            found[name] = _time(start, problem, kernel.name).median
+            compiled.free()
     return found
 
 
@@ -269,17 +286,18 @@ class Board:
         """Return the board as text, ranked by time where all kernels have one, else by passes. 2= is a shared second place."""
         by = "ms" if all(one.total_ms is not None for one in self.entries) else "passes"
         passes, times = self.places("passes"), self.places("ms")
-        columns = "".join(f"{text:>9}" for text in (*LAYERS, "both"))
-        lines = [
-            f"{'place by':39}{'passes per 32 multiply-adds':>27}  {f'op time, {BATCH:,} images (ms)':>27}",
-            f"{'passes  time  kernel':39}{columns}  {columns}",
-        ]
+        columns = (*LAYERS, "both")
+        head = ["place by\npasses", "\ntime", "\nkernel", *(f"passes\n{name}" for name in columns)]
+        head += [*(f"ms\n{name}" for name in columns), ""]
+        rows = []
         for one in self.ranked(by):
-            counts = "".join(f"{value:9.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes))
-            ms = "".join("        -" if value is None else f"{value:9.3f}" for value in (*map(one.ms.get, LAYERS), one.total_ms))
-            places = f"{_place(passes, one.name):>6}{_place(times, one.name):>6}"
-            lines.append(f"{places}  {one.name:25}{counts}  {ms}{'  <- entered' * one.mine}")
-        return "\n".join(lines)
+            counts = [f"{value:.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes)]
+            values = (*map(one.ms.get, LAYERS), one.total_ms)
+            ms = ["-" if value is None else f"{value:.3f}" for value in values]
+            places = [_place(passes, one.name), _place(times, one.name)]
+            rows.append([*places, one.name, *counts, *ms, "<- entered" * one.mine])
+        units = f"passes: per 32 multiply-adds; ms: op time of {BATCH:,} images"
+        return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "passes", title: str = "") -> Axes:
         """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""

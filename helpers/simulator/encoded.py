@@ -99,7 +99,9 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
-    program = encode(Inlined(module), mangled, library.operation_ids(), contract=compiled.contract)
+    # It keeps code that no thread reaches, such as a group's barrier for clusters and grids.
+    contract = compiled.contract
+    program = encode(Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True)
     return dataclasses.replace(program, axes=module.axes)
 
 

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from helpers import tables
+
 from .findings import Finding
 from .launch import LaunchReport
 from .library import Site
@@ -266,7 +268,7 @@ class Profile:
         return f"{self.kernel}  grid {self.grid}  block {self.block}{part}"
 
     def __str__(self) -> str:
-        rows = [self.title(), *_text_table(_HEAD, self._rows())]
+        rows = [self.title(), _text_table(_HEAD, self._rows())]
         rows += list(self.sentences())
         rows += [str(finding) for finding in self.findings] or ["no findings"]
         return "\n".join(rows)
@@ -382,14 +384,8 @@ _HEAD = ("line", "access", "array", "requests", "lanes", "sectors", "used", "wav
 _WORDS = {"access", "array", "source", "counter"}  # columns of text, set to the left
 
 
-def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = zip(head, row, widths, strict=True)
-        return "  ".join(t.ljust(w) if name in _WORDS else t.rjust(w) for name, t, w in cells).rstrip()
-
-    return [line(head), *map(line, rows)]
+def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return tables.text(head, rows, left=[k for k, name in enumerate(head) if name in _WORDS])
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -443,7 +439,7 @@ class ProfileComparison:
         return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
 
     def __str__(self) -> str:
-        return "\n".join([*self._titles(), *_text_table(_COMPARED, self._cells())])
+        return "\n".join([*self._titles(), _text_table(_COMPARED, self._cells())])
 
     def _repr_html_(self) -> str:
         titles = "<br>".join(html.escape(title) for title in self._titles())

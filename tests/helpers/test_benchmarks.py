@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from helpers import checking, device, reference, results, timing
+from helpers.problems import conv1d
+from helpers.problems.conv1d import BEST, CONV1D, COPY, PLAINEST, Checker, PeriodicData, conv1d_named
 from helpers.tools import benchmarks
-from helpers.tools.benchmarks import BEST, CONV1D, COPY, CUPY, PLAINEST, Checker, Conv1dBenchmark, PeriodicData, conv1d_named
+from helpers.tools.benchmarks import CUPY, Conv1dBenchmark
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_unknown_kernel():
 
 
 def test_the_host_knows_every_cell(cuda, monkeypatch):
-    monkeypatch.setattr(benchmarks, "PERIOD", 37)
+    monkeypatch.setattr(conv1d, "PERIOD", 37)
     data, there = PeriodicData(100), cuda.mem_alloc(400)
     data.upload(cuda, int(there))
     cells = np.empty(100, np.float32)
@@ -89,10 +91,10 @@ def test_windows_of_outputs_are_those_of_the_whole():
 
 @pytest.mark.parametrize("n", [1, 100, 4096, 4097, 10**9])
 def test_windows_hold_both_ends(n):
-    places = benchmarks.windows(n)
+    places = conv1d.windows(n)
     assert places[0][0] == 0
     assert places[-1][1] == n
-    assert all(0 <= first < last <= n and last - first <= benchmarks.WINDOW for first, last in places)
+    assert all(0 <= first < last <= n and last - first <= conv1d.WINDOW for first, last in places)
     assert len(places) == len(set(places))
 
 
@@ -125,9 +127,9 @@ def test_a_wrong_end_is_found_by_the_windows(cuda, checked, place):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.3])
 def test_one_wrong_output_outside_the_windows_is_found(cuda, checked, value, monkeypatch):
-    monkeypatch.setattr(benchmarks, "WINDOW", 8)
+    monkeypatch.setattr(conv1d, "WINDOW", 8)
     checker, filter, right = checked
-    inside = {i for first, last in benchmarks.windows(right.size) for i in range(first, last)}
+    inside = {i for first, last in conv1d.windows(right.size) for i in range(first, last)}
     place = next(i for i in range(9_999, right.size) if i not in inside and abs(right[i] - 0.3) > 0.1)
     right[place] = value
     output = upload(cuda, right)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, kernels, reference, simulator
+from helpers import checking, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
@@ -72,9 +72,8 @@ def test_halves_in_and_out(spec):
     spec = replace(spec, warps=2, blocks=2, resident=1)
     x, filter = problem(shape)
     y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
-    (findings,) = spec.simulate(
-        lambda name, *arguments, **how: simulator.check(kernels.source(name), name, *arguments, **how), y, halves, filter, shape
-    )
+    arrays = {"y": y, "x": halves, "filter": filter}
+    (findings,) = launch.simulate(spec.plan(shape), arrays, simulator.check)
     assert not findings, findings[0]
     want = reference.conv2d(halves.astype(np.float32), spec.precision.rounded(filter))
     checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=spec.precision.sum_atol(x, filter), name=spec.name)

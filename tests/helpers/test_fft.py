@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from helpers import checking, device, kernels, reference, simulator
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, fft
+from helpers.problems import conv1d, conv2d, fft
 from helpers.problems.fft import OverlapAdd, Tiles
-from helpers.tools import benchmarks
 from tests.kernels.test_mutants import Mutant, require_named
 
 NAMES = (fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES)  # test_kernels.py counts them
@@ -395,12 +394,12 @@ def test_launches_beside_the_direct_kernels_are_checked(monkeypatch):
     import pycuda.driver as cuda
 
     source, output, want = (cuda.mem_alloc(4 * 5000) for _ in range(3))
-    data = benchmarks.PeriodicData(5000)
+    data = conv1d.PeriodicData(5000)
     data.upload(cuda, int(source))
-    checker, filter = benchmarks.Checker(cuda, data, int(want)), cells_and_filter(1, 127)[1]
+    checker, filter = conv1d.Checker(cuda, data, int(want)), cells_and_filter(1, 127)[1]
     spec = OverlapAdd.fitting(127)
     places = data, checker, int(source), int(output), filter
-    assert set(fft.checked_launches(spec, *places, yardstick=False)) == {benchmarks.BEST, spec.name}
+    assert set(fft.checked_launches(spec, *places, yardstick=False)) == {conv1d.BEST, spec.name}
     monkeypatch.setattr(OverlapAdd, "prepared", lambda self, filter: np.zeros((1, self.size), np.complex64))
     with pytest.raises(checking.CheckError, match=spec.name):
         fft.checked_launches(spec, *places, yardstick=False)

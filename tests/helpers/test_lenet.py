@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, reference, results, simulator, timing
+from helpers import checking, device, kernels, launch, reference, results, simulator, timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import LayerError
@@ -68,10 +68,9 @@ def pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None):
     spec.require(shape)
     y = np.full(pipeline.pooled_shape(shape, spec.pool), np.nan, np.float32)
 
-    def entry(name, *arguments, **how):
-        return simulator.check(*sourced(name, instead), *arguments, **how)
-
-    (found,) = spec.simulate(entry, y, x, filter, shape)
+    source, name = sourced(spec.name, instead)
+    plan = launch.replaced(spec.plan(shape), {spec.name: (name, source)})
+    (found,) = launch.simulate(plan, {"y": y, "x": x, "filter": filter}, simulator.check)
     return y, found
 
 

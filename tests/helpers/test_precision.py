@@ -177,10 +177,17 @@ def test_to_half_is_compiled_once(monkeypatch):
     """PyCUDA runs nvcc's preprocessor at every compilation of a source with #include, cached or not."""
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
-    one, other = (conv2d.compile(kernel, shape) for kernel in ("conv2d_half", "conv2d_half2"))
-    assert one._to_half is other._to_half
-    one.free()
-    other.free()
+    from helpers import device
+
+    device.select()
+    import pycuda.compiler
+
+    sources, compile = [], pycuda.compiler.compile
+    monkeypatch.setattr(pycuda.compiler, "compile", lambda source, **how: sources.append(source) or compile(source, **how))
+    for _ in range(2):
+        for kernel in ("conv2d_half", "conv2d_half2"):
+            conv2d.compile(kernel, shape).free()
+    assert sum(source.startswith("// to_half.cu") for source in sources) <= 1
 
 
 def test_a_conversion_is_exactly_numpy_s():
@@ -229,7 +236,7 @@ def test_a_paired_filter_is_arranged_when_its_address_is_new(monkeypatch):
         run.launch(wanted.y, wanted.x, wanted.filter)
         wanted.check("first", HALF_ROWS)
         run.upload(2 * filter)
-        run.convolve(wanted.y)
+        run.launch(wanted.y, wanted.x, wanted.filter, only=(run.spec.name,))
         with pytest.raises(checking.CheckError):
             wanted.check("of other weights", HALF_ROWS)
         run.free()

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from helpers import checking, kernels, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
+from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
-from helpers.tools import benchmarks
-from helpers.tools.benchmarks import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from tests.helpers.test_fastest_layer import NAMES as FASTEST
 from tests.helpers.test_fft import NAMES as FFT
 from tests.helpers.test_lenet import NAMES as LENET
@@ -543,4 +542,4 @@ def test_nvcc_has_no_remark(name, tmp_path):
 
 def test_atol_is_the_one_that_is_documented():
     N, filter = np.array([1.0, -2.0], np.float32), np.array([3.0, -4.0, 5.0], np.float32)
-    assert benchmarks.conv1d_atol(N, filter) == pytest.approx(4 * 2.0**-24 * 2 * 12)
+    assert conv1d_atol(N, filter) == pytest.approx(4 * 2.0**-24 * 2 * 12)

@@ -14,7 +14,7 @@ import pytest
 
 from helpers import checking, limits, reference, simulator
 from helpers.problems import conv2d
-from helpers.tools.benchmarks import conv1d_atol, conv1d_named
+from helpers.problems.conv1d import conv1d_atol, conv1d_named
 
 FOLDER = Path(__file__).resolve().parents[1] / "mutants"
 BLOCK = 64
