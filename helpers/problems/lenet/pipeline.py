@@ -16,7 +16,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -247,7 +247,8 @@ class Network:
         """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
         shape, dtype = self.made()[name]
         images = range(self.batch) if images is None else images
-        whole, each = np.empty((len(images), *shape[1:]), dtype), math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        whole: np.ndarray = np.empty((len(images), *shape[1:]), dtype)
+        each = math.prod(shape[1:]) * np.dtype(dtype).itemsize
         self._cuda.Context.synchronize()
         if len(images) == self.batch:
             self._cuda.memcpy_dtoh(whole, self._buffers[name])
@@ -420,7 +421,8 @@ def simulate(
     """
     batch = len(images)
     shapes, specs = [conv2d.shape_of(name, batch) for name in LAYERS], list(map(_chosen, layers, POOLS))
-    made = {"x": np.full(shapes[0].x_shape, np.nan, np.float32)} if pixels else {"x": datasets.network_input(images)}
+    cells = np.full(shapes[0].x_shape, np.nan, np.float32) if pixels else datasets.network_input(images)
+    made: dict[str, np.ndarray] = {"x": cells}
     made |= {"logits": np.full((batch, CLASSES), np.nan, np.float32), "classes": np.full(batch, 255, np.uint8)}
     found: dict[str, Any] = {}
 
@@ -430,7 +432,6 @@ def simulate(
 
     if pixels:
         found["resize"] = launch("lenet_resize", made["x"], images, **_resize_launch(batch))
-    cells = made["x"]
     for number, (spec, shape, pool) in enumerate(zip(specs, shapes, POOLS, strict=True), 1):
         filter = (weights.conv1, weights.conv2)[number - 1]
         pooled = made[f"pool {number}"] = np.full(pooled_shape(shape, pool), np.nan, np.float32)
@@ -514,6 +515,9 @@ class Pipeline:
 # Checking
 
 
+Loaded = TypeVar("Loaded", bound=Network | Pipeline)
+
+
 class Checker:
     """Says whether networks of the same weights are right on the same images.
 
@@ -525,7 +529,6 @@ class Checker:
     def __init__(self, weights: Weights, images: np.ndarray):
         self.weights, self.pixels, self.batch = weights, images, len(images)
         self.some = conv2d._some_images(self.batch)
-        self._counter: checking.DeviceCounter | None = None
         self._plain = Network(weights, self.batch, PLAIN)
         self._counter = checking.DeviceCounter()
         self.cells = self._plain.prepared(images)
@@ -535,7 +538,7 @@ class Checker:
         self.classes = self._plain.read("classes")
         self.tolerances = self._tolerances()
 
-    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+    def ready(self, net: Loaded) -> Loaded:
         """Return ``net`` with the images loaded."""
         net.load(self.pixels if net.pixels else self.cells)
         return net
