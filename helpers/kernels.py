@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
-# What CUDA allows on every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical specifications).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
+FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
 HEADER_FIELDS = ("Computes", "Idea", "Arrays", "Launch", "Sizes", "Memory", "Constants", "Reference")
 

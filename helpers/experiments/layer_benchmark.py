@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, tables, timing
+from helpers import checking, device, limits, tables, timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
@@ -173,8 +173,7 @@ def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, 
         spec.require(shape)
     except LayerError:
         return []
-    given = tuple(spec.options(shape))
-    return [(kernels.source(name), () if name == "im2col_basic" else given) for name in spec.sources]
+    return [(one.source, one.options) for one in spec.plan(shape)]
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, plotting, tables, timing
+from helpers import checking, plotting, tables, timing
 from helpers.experiments import ladder
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
@@ -82,11 +82,19 @@ class Entry:
         return self.total_ms
 
 
-class _Launch(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic. Its constants are the entry's own."""
+@dataclass(frozen=True)
+class EntrySpec(conv2d.Conv2d):
+    """How an entry is launched: as conv2d_basic, with the text and the options that it came with."""
 
-    def constant_names(self) -> tuple[str, ...]:
-        return ()
+    text: str = ""
+    given: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return list(self.given)
 
 
 def spec_of(kernel: Any) -> conv2d.Conv2d:
@@ -100,7 +108,13 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
     if min(sizes.values()) < 1:
         raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
-    return _Launch(kernel.name, block=(width, width), tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]))
+    return EntrySpec(
+        kernel.name,
+        block=(width, width),
+        tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
+        text=kernel.source,
+        given=tuple(kernel.options),
+    )
 
 
 def _require_signature(kernel: Any) -> None:
@@ -127,9 +141,8 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
     Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
     """
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
-    own = {"instead": {kernel.name: (kernel.name, kernel.source)}, "options": kernel.options, "time_limit": LIMIT_S}
     try:
-        y, launches = conv2d.simulate(spec_of(kernel), x, filter, **own)
+        y, launches = conv2d.simulate(spec_of(kernel), x, filter, time_limit=LIMIT_S)
         if launches[0].findings:
             raise EntryError(f"{kernel.name} is refused. On {shape}:\n{launches[0].findings[0]}")
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
@@ -185,11 +198,15 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
-        spec.require(shape, device.select())
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
-            arguments = spec.arguments(*map(np.uintp, (problem.y, problem.x, problem.filter)), shape)
-            where = {"block": spec.threads(shape), "grid": spec.grid(shape)}
-            found[name] = _time(lambda stream, a=arguments, w=where: kernel(*a, **w, stream=stream), problem, kernel.name).median
+            compiled = conv2d.compile(spec, shape)
+            arrays = problem.y, problem.x, problem.filter
+
+            def start(stream: Any, run: conv2d.Compiled = compiled, at: tuple = arrays) -> None:
+                run.launch(*at, stream)
+
+            found[name] = _time(start, problem, kernel.name).median
+            compiled.free()
     return found
 
 

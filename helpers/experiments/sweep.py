@@ -110,7 +110,7 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         return None
     spec = spec_of((*sizes, 0))
     threads = spec.threads(shape)[0]
-    computed = _ceil(shape.out_w, tile_columns) * tile_columns * _ceil(shape.out_h, tile_rows) * tile_rows
+    computed = conv2d.ceil_div(shape.out_w, tile_columns) * tile_columns * conv2d.ceil_div(shape.out_h, tile_rows) * tile_rows
     fits = shape.out_w * shape.out_h / computed >= FITS
     if not (THREADS[0] <= threads <= THREADS[1] and SUMS[0] <= columns * rows * maps <= SUMS[1] and fits):
         return None
@@ -118,10 +118,6 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         spec.require(shape)
         return (*sizes, threads)
     return None
-
-
-def _ceil(cells: int, tile: int) -> int:
-    return -(-cells // tile)
 
 
 def _product(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
@@ -144,10 +140,11 @@ def build(wanted: Iterable[tuple[Conv2d, ConvShape]]) -> None:
     import pycuda.driver as cuda
 
     arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    sources = {(name, tuple(spec.options(shape))) for spec, shape in wanted for name in spec.sources}
+    launches = (one for spec, shape in wanted for one in spec.plan(shape))
+    sources = {(one.source, one.options) for one in launches}
 
     def compile_one(item: tuple[str, tuple[str, ...]]) -> None:
-        pycuda.compiler.compile(kernels.source(item[0]), options=list(item[1]), no_extern_c=True, arch=arch)
+        pycuda.compiler.compile(item[0], options=list(item[1]), no_extern_c=True, arch=arch)
 
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:  # each compilation is a process of nvcc
         list(pool.map(compile_one, sorted(sources)))

@@ -18,8 +18,7 @@ import numpy as np
 
 from helpers import checking, kernels, limits, simulator
 from helpers.limits import ConvShape
-from helpers.problems import conv2d
-from helpers.tools import benchmarks
+from helpers.problems import conv1d, conv2d
 
 TRANSFORM, OVERLAP_ADD, TILES = "fft_radix2", "conv1d_fft_overlap_add", "conv2d_fft_tiles"
 CUFFT = "cuFFT through CuPy"
@@ -446,8 +445,8 @@ def _function(name: str, options: list[str], shared: int) -> tuple[Any, Any]:
 
 def checked_launches(
     spec: OverlapAdd,
-    data: benchmarks.PeriodicData,
-    checker: benchmarks.Checker,
+    data: conv1d.PeriodicData,
+    checker: conv1d.Checker,
     source: int,
     output: int,
     filter: np.ndarray,
@@ -459,12 +458,12 @@ def checked_launches(
     The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is compared with the direct
     kernel's, and stretches of all with the oracle. Raises checking.CheckError where one is wrong.
     """
-    direct = benchmarks.conv1d_named(benchmarks.BEST)
-    runs = {direct.name: benchmarks.conv1d_launch(direct, data.n, source, checker.want, filter)}
+    direct = conv1d.conv1d_named(conv1d.BEST)
+    runs = {direct.name: conv1d.conv1d_launch(direct, data.n, source, checker.want, filter)}
     runs[spec.name] = conv1d_launch(spec, data.n, source, output, filter)
     if yardstick and (launch := cufft_launch(spec, data.n, source, output, filter)):
         runs[CUFFT] = launch
-    slack = conv1d_atol(spec, data.period, filter) / benchmarks.conv1d_atol(data.period, filter)
+    slack = conv1d_atol(spec, data.period, filter) / conv1d.conv1d_atol(data.period, filter)
     ready = {}
     for name, launch in runs.items():
         where = checker.want if name == direct.name else output

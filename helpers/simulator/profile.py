@@ -59,7 +59,8 @@ class LineTraffic(_Traffic):
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
     lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
     passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
-    serialised: turns that lanes updating one address take, beyond the first (atomics); model: "sass" where every access was counted
+    serialised: turns that lanes updating one address take, beyond the first (atomics); repeated: stores of the value that another
+    thread has just put there, which is no race; model: "sass" where every access was counted
     as the kernel's machine code has it, "rule" where rules say what ptxas makes of it.
     """
 
@@ -76,6 +77,7 @@ class LineTraffic(_Traffic):
     conflicts: int
     replays: int = 0
     serialised: int = 0
+    repeated: int = 0
     model: str = field(default="rule", compare=False)
 
 
@@ -95,6 +97,7 @@ class ArrayTraffic(_Traffic):
     conflicts: int
     replays: int
     serialised: int
+    repeated: int
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Request:
     size: int
 
 
-_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
 # The counters of a launch: name -> (LineTraffic counter, space, access).
 _TOTALS = {
     **{f"global_{a}_{c}": (c, "global", a) for a in ("load", "store", "atomic") for c in ("requests", "sectors")},
@@ -334,6 +337,8 @@ def _sentences(profile: Profile) -> Iterable[str]:
             share = _percent(_sum(worst, "conflicts") / total)
             yield f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: {passes:.3g} wavefronts a request"
     yield from _of_turns(profile)
+    for row in (row for row in profile.lines if row.repeated):
+        yield f"line {row.line} stores what another thread has just put in {row.array}: the values are equal, so this is no race"
     yield from _of_control(profile)
 
 

@@ -7,7 +7,7 @@
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
 ``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/test_counters.py``.
+``tests/simulator/test_counters.py``.
 
 --only takes the launches whose label a regular expression is found in. --merge keeps, of the launches that were not run, what
 another record of the same GPU and CUDA read, so that new launches cost a short run. --explain asks the simulator again about
@@ -44,10 +44,10 @@ from typing import Any
 import numpy as np
 
 from helpers import device, kernels, results, simulator, tables
+from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, datasets, fft
 from helpers.problems.lenet import pipeline
-from helpers.tools import benchmarks
 
 KERNELS = results.ROOT / "tests" / "counters"
 READINGS = 3
@@ -82,8 +82,8 @@ class NcuError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Launch:
-    """One launch: the same bytes of source, options, arguments, grid and block on the GPU and in the simulator.
+class Case:
+    """One launch to count: the same source, options, arguments, grid and block on GPU and simulator.
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
     call; constants: values of `__constant__` symbols; shared: bytes of dynamic shared memory.
@@ -97,6 +97,17 @@ class Launch:
     options: tuple[str, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     shared: int = 0
+
+    @classmethod
+    def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
+        """Return the case of a launch of a plan, on the arrays that it names and their values."""
+
+        def arguments() -> Sequence[Any]:
+            return bound(one, arrays())[0]
+
+        constants = bound(one, arrays())[1] if one.constants else {}
+        how = {"options": tuple(one.options), "constants": constants, "shared": one.shared}
+        return cls(one.name, what, arguments, one.grid, one.block, **how)
 
     @property
     def label(self) -> str:
@@ -143,9 +154,9 @@ def _of_type(name: str, cells: int) -> np.ndarray:
     return np.zeros(cells * _TYPES[name], np.uint8)
 
 
-def _conv1d() -> Iterable[Launch]:
-    cases = [(spec, n, width, "") for spec in benchmarks.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
-    nine = benchmarks.conv1d_named("conv1d_outputs")
+def _conv1d() -> Iterable[Case]:
+    cases = [(spec, n, width, "") for spec in conv1d.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
+    nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
         taps = np.linspace(-1, 1, width).astype(np.float32)
@@ -154,44 +165,44 @@ def _conv1d() -> Iterable[Launch]:
         def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
             return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
 
-        yield Launch(
+        yield Case(
             spec.name, f"n = {n}, filter of {width}{more}", arguments, spec.grid(n, width), spec.block,
             tuple(spec.options(width)), {} if in_argument else {"filter": taps},
         )  # fmt: skip
 
 
-def _axpy() -> Iterable[Launch]:
+def _axpy() -> Iterable[Case]:
     for n in (1000, 4096):
-        yield Launch(
+        yield Case(
             "axpy_basic", f"n = {n}", partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
             _grid(n, 256), (256, 1, 1),
         )  # fmt: skip
 
 
-def _copies() -> Iterable[Launch]:
+def _copies() -> Iterable[Case]:
     n, wide = 1000, 33 * 1000
     shapes = [(name, 1, 0) for name in _TYPES] + [("float", s, o) for s, o in ((2, 0), (7, 3), (32, 0), (1, 1), (1, 7))]
     shapes += [("char", 3, 1), ("char", 33, 0), ("short", 5, 1), ("double", 3, 1), ("float2", 2, 1), ("float4", 5, 1)]
     for name, stride, offset in shapes:
         what = f"{name}, stride {stride}, offset {offset}"
         options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
-        yield Launch(
+        yield Case(
             "copy_strided", what, partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
             _grid(n, 128), (128, 1, 1), options,
         )  # fmt: skip
         if (stride, offset) != (1, 0):
-            yield Launch(
+            yield Case(
                 "store_strided", what, partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
                 _grid(n, 128), (128, 1, 1), options,
             )  # fmt: skip
-    yield Launch("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch("copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1))
+    yield Case("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1))
     index = np.random.default_rng(3).permutation(n).astype(np.int32)
     for kernel in ("gather", "scatter"):
-        yield Launch(kernel, "a permutation", lambda: [_cells(n), _cells(n), index, np.int32(n)], _grid(n, 128), (128, 1, 1))
+        yield Case(kernel, "a permutation", lambda: [_cells(n), _cells(n), index, np.int32(n)], _grid(n, 128), (128, 1, 1))
 
 
-def _planes() -> Iterable[Launch]:
+def _planes() -> Iterable[Case]:
     for height, width in ((100, 67), (64, 96)):
         shape = f"{height} x {width}"
 
@@ -199,41 +210,41 @@ def _planes() -> Iterable[Launch]:
             return [_cells(height * width), _cells(height * width), *_ints(height, width)]
 
         tiles = (-(-width // 32), -(-height // 32), 1)
-        yield Launch("transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1))
+        yield Case("transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1))
         for pad in (0, 1):
-            yield Launch("transpose_shared", f"{shape}, pad {pad}", plane, tiles, (32, 8, 1), (f"-DPAD={pad}",))
-        yield Launch("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
+            yield Case("transpose_shared", f"{shape}, pad {pad}", plane, tiles, (32, 8, 1), (f"-DPAD={pad}",))
+        yield Case("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
         taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
         blocks = (-(-width // 16), -(-height // 16), 1)
-        yield Launch("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
-        yield Launch("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
-        yield Launch("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
+        yield Case("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
+        yield Case("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
+        yield Case("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
     for k in (3, 5):
         cells = 3 * (21 - k) * (18 - k)
-        yield Launch(
+        yield Case(
             "im2col", f"3 x 20 x 17, K = {k}",
             partial(lambda k, cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)], k, cells),
             _grid(cells, 128), (128, 1, 1), (f"-DK={k}",),
         )  # fmt: skip
 
 
-def _products() -> Iterable[Launch]:
+def _products() -> Iterable[Case]:
     for rows, inner, columns in ((33, 45, 70), (64, 64, 64)):
         shape = f"{rows} x {inner} x {columns}"
 
         def matrices(rows: int = rows, inner: int = inner, columns: int = columns) -> list[Any]:
             return [_cells(rows * columns), _cells(rows * inner), _cells(inner * columns), *_ints(rows, inner, columns)]
 
-        yield Launch("matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1))
+        yield Case("matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1))
         for tile in (16, 32):
             grid = (-(-columns // tile), -(-rows // tile), 1)
-            yield Launch("matmul_tiled", f"{shape}, tile {tile}", matrices, grid, (tile, tile, 1), (f"-DTILE={tile}",))
+            yield Case("matmul_tiled", f"{shape}, tile {tile}", matrices, grid, (tile, tile, 1), (f"-DTILE={tile}",))
 
 
-def _sums() -> Iterable[Launch]:
+def _sums() -> Iterable[Case]:
     for kernel in ("reduce_tree", "reduce_interleaved", "reduce_shuffle"):
-        yield Launch(kernel, "n = 1000", lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
-    yield Launch("scan_block", "n = 1000", lambda: [_cells(1000), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+        yield Case(kernel, "n = 1000", lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+    yield Case("scan_block", "n = 1000", lambda: [_cells(1000), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
 
 
 # Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and without repeats.
@@ -246,44 +257,44 @@ _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 
 
-def _histograms() -> Iterable[Launch]:
+def _histograms() -> Iterable[Case]:
     for kernel in ("histogram_global", "histogram_shared"):
         for what, cells in (("random", lambda: _bytes(1000)), ("one bin", lambda: np.full(1000, 5, np.uint8))):
-            yield Launch(
+            yield Case(
                 kernel, what, partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
                 (4, 1, 1), (256, 1, 1),
-            )
+            )  # fmt: skip
     for what, rule in _BINS.items():
-        yield Launch(
+        yield Case(
             "histogram_global", f"a warp, bin {what}",
             partial(lambda rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], rule),
             (1, 1, 1), (32, 1, 1),
         )  # fmt: skip
 
 
-def _lanes() -> Iterable[Launch]:
+def _lanes() -> Iterable[Case]:
     n = 1000
     for first in (1, 16, 31):
-        yield Launch(
+        yield Case(
             "lanes_diverge", f"first {first}",
             lambda: [_cells(n), _cells(n), _cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1),
             (f"-DFIRST={first}",),
         )  # fmt: skip
-    yield Launch("lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch("lanes_loop", "", lambda: [_cells(n), _cells(n + 64), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("lanes_loop", "", lambda: [_cells(n), _cells(n + 64), np.int32(n)], _grid(n, 128), (128, 1, 1))
     for stride in (0, 1, 5):
-        yield Launch(
+        yield Case(
             "constant_table", f"stride {stride}", lambda: [_cells(n), *_ints(3, n)], _grid(n, 128), (128, 1, 1),
             (f"-DSTRIDE={stride}",), {"table": _cells(1024)},
         )  # fmt: skip
-    yield Launch("particles_aos", "", lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch(
+    yield Case("particles_aos", "", lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case(
         "particles_soa", "", lambda: [_cells(n), _cells(n), _cells(n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1)
     )
-    yield Launch("rgb_to_grey", "", lambda: [_bytes(n), _bytes(3 * n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("rgb_to_grey", "", lambda: [_bytes(n), _bytes(3 * n), np.int32(n)], _grid(n, 128), (128, 1, 1))
 
 
-def _shared() -> Iterable[Launch]:
+def _shared() -> Iterable[Case]:
     strides = {"char": (0, 1, 3, 4, 128), "short": (0, 1, 2, 3, 64), "float": (0, 1, 2, 3, 8, 32, 33)}
     strides |= {"double": (0, 1, 2, 3, 16), "float2": (1, 2), "float4": (0, 1, 2, 3, 8)}
     for name, several in strides.items():
@@ -293,26 +304,26 @@ def _shared() -> Iterable[Launch]:
             def tile(name: str = name) -> list[Any]:
                 return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
 
-            yield Launch("shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+            yield Case("shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
             if stride:
-                yield Launch("shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+                yield Case("shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
     for name, active in (("float", 0x0000FFFF), ("double", 0x0000FFFF), ("double", 0x55555555), ("float4", 0x000000FF),
                          ("float4", 0x11111111), ("float4", 0x80000001)):  # fmt: skip
-        yield Launch(
+        yield Case(
             "shared_load", f"{name}, stride 2, lanes {active:#010x}",
             partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
             (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
         )  # fmt: skip
     for name in ("double", "float4"):
         for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
-            yield Launch(
+            yield Case(
                 "shared_load", f"{name}, index {index}",
                 partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
                 (f"-DELEMENT={name}", f"-DINDEX=({index})"),
             )  # fmt: skip
     for name in ("float2", "float4"):
         for pad in (0, 1):
-            yield Launch(
+            yield Case(
                 "vector_rows", f"{name}, pad {pad}",
                 partial(lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name),
                 (2, 1, 1), (256, 1, 1), (f"-DVECTOR={name}", f"-DPAD={pad}"),
@@ -329,7 +340,7 @@ LAYERS = {
 }
 
 
-def _conv2d() -> Iterable[Launch]:
+def _conv2d() -> Iterable[Case]:
     """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
@@ -337,32 +348,24 @@ def _conv2d() -> Iterable[Launch]:
                 spec.require(shape)
             except conv2d.LayerError:
                 continue
-            for number, (kernel, _, how) in enumerate(_calls(spec, shape)):
-
-                def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, number: int = number) -> Sequence[Any]:
-                    return _calls(spec, shape)[number][1]
-
-                yield Launch(
-                    kernel, what, arguments, how["grid"], how["block"], tuple(how.get("options", ())),
-                    how.get("constants", {}), how.get("shared", 0),
-                )  # fmt: skip
+            for one in spec.plan(shape):
+                yield Case.of(what, one, partial(_layer_arrays, shape))
 
 
-def _calls(spec: conv2d.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
-    """The launches that a row makes for a shape, nothing run: kernel, arguments, and grid, block, shared, options, constants."""
-    return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), *_layer_arrays(shape), shape)
+def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
+    """y, x and the filter by name."""
+    weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
+    return {
+        "y": np.zeros(shape.y_shape, np.float32),
+        "x": _cells(math.prod(shape.x_shape)).reshape(shape.x_shape),
+        "filter": weights.reshape(shape.filter_shape),
+    }
 
 
-def _layer_arrays(shape: ConvShape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """y, x and the filter."""
-    y, x = np.zeros(shape.y_shape, np.float32), _cells(math.prod(shape.x_shape)).reshape(shape.x_shape)
-    return y, x, np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
-
-
-def _reduced() -> Iterable[Launch]:
+def _reduced() -> Iterable[Case]:
     """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
     for n in (1001, 4096):
-        yield Launch(
+        yield Case(
             "to_half", f"n = {n}", partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
             _grid(n, 512), (256, 1, 1),
         )  # fmt: skip
@@ -371,26 +374,25 @@ def _reduced() -> Iterable[Launch]:
             if shape.stride != 1:
                 continue
 
-            def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape) -> Sequence[Any]:
-                y, x, weights = _layer_arrays(shape)
-                if isinstance(spec, conv2d.HalfInputs):
-                    x, weights = x.astype(np.float16), spec.arrange(weights)
-                return spec.arguments(y, x, weights, shape)
+            def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
+                given = _layer_arrays(shape)
+                return given | {
+                    "x as half": given["x"].astype(np.float16),
+                    "filter as half": given["filter"].astype(np.float16),
+                }
 
-            yield Launch(
-                spec.name, f"{what}, TF32" if getattr(spec, "tf32", False) else what, arguments, spec.grid(shape),
-                spec.threads(shape), tuple(spec.options(shape)), shared=spec.shared(shape),
-            )  # fmt: skip
+            tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
+            yield Case.of(f"{what}{tf32}", spec.plan(shape)[-1], arrays)
 
 
-def _fourier() -> Iterable[Launch]:
+def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
         def signals(size: int = size, row: int = row) -> list[Any]:
             cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
             return [np.zeros_like(cells), cells, fft.twiddles(row)]
 
-        yield Launch(
+        yield Case(
             fft.TRANSFORM, f"{size} in rows of {row}, {threads} threads", signals, (5, 1, 1), (threads, 1, 1),
             (f"-DFFT_SIZE={size}", f"-DROW={row}"), shared=8 * size,
         )  # fmt: skip
@@ -400,7 +402,7 @@ def _fourier() -> Iterable[Launch]:
             made = fft.reference(spec.prepared(np.linspace(-1, 1, width).astype(np.float32))).astype(np.complex64)
             return [np.zeros(n, np.float32), _cells(n), made, fft.twiddles(spec.size), *_ints(n, width)]
 
-        yield Launch(
+        yield Case(
             spec.name, f"n = {n}, filter of {width}", cells, spec.grid(n, width), spec.block, tuple(spec.options),
             shared=spec.shared,
         )  # fmt: skip
@@ -408,21 +410,21 @@ def _fourier() -> Iterable[Launch]:
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
         def images(tiles: fft.Tiles = tiles) -> list[Any]:
-            y, x, weights = _layer_arrays(shape)
+            y, x, weights = _layer_arrays(shape).values()
             made = fft.reference(tiles.prepared(weights), tiles.side).astype(np.complex64)
             sizes = _ints(shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
             return [y, x, made, fft.twiddles(tiles.side), *sizes]
 
-        yield Launch(
+        yield Case(
             tiles.name, f"ragged, tiles of {tiles.side}", images, tiles.grid(shape), tiles.block, tuple(tiles.options),
             shared=tiles.shared(shape),
         )  # fmt: skip
 
 
-def _lenet() -> Iterable[Launch]:
+def _lenet() -> Iterable[Case]:
     """The network's other kernels."""
     side = datasets.NETWORK_SIDE
-    yield Launch(
+    yield Case(
         "lenet_resize", "2 images", lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
         (2, 1, 1), (side // 2, pipeline.RESIZE_ROWS, 1),
     )  # fmt: skip
@@ -433,7 +435,7 @@ def _lenet() -> Iterable[Launch]:
         arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
         return [np.zeros(images, np.uint8), np.zeros((images, outputs), np.float32), *arrays, np.int32(images)]
 
-    yield Launch(
+    yield Case(
         "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * pipeline.DENSE_WARPS, 1, 1),
         (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
     )  # fmt: skip
@@ -447,30 +449,27 @@ def _lenet() -> Iterable[Launch]:
         def pooled(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
             return [np.zeros(windows, np.float32), _cells(shape.outputs) - 99, np.int32(shape.B * shape.M)]
 
-        yield Launch(
+        yield Case(
             "lenet_pool", f"{what}, windows of {pool}", pooled,
             _grid(int(np.prod(windows)), pipeline.BLOCK), (pipeline.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 
-        def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> Sequence[Any]:
-            return spec.arguments(np.zeros(windows, np.float32), _layer_arrays(shape)[1], None, shape)
+        def arrays(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> dict[str, np.ndarray]:
+            return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
-        ready = spec.fitted(shape)
-        yield Launch(
-            spec.name, f"{what}, windows of {pool}", arguments, ready.grid(shape), ready.threads(shape),
-            tuple(ready.options(shape)), {"filter": ready.arrange(_layer_arrays(shape)[2])}, ready.shared(shape),
-        )  # fmt: skip
+        (one,) = spec.plan(shape)
+        yield Case.of(f"{what}, windows of {pool}", one, arrays)
 
 
 _PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
-LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
+LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 
 # Not compared: the kernels of inline PTX (mma.cuh), which no GPU has counted for the record.
 NOT_COMPARED = frozenset({"conv2d_mma_halves", "conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
 
 
-def matching(pattern: str) -> tuple[Launch, ...]:
+def matching(pattern: str) -> tuple[Case, ...]:
     """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
     try:
         found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
@@ -497,7 +496,7 @@ KNOWN: dict[str, dict[str, str]] = {
 }
 
 
-def reason(launch: Launch, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
+def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
     """Why this counter of this launch is known to differ; None where it must be equal."""
     known = KNOWN.get(launch.label, {}).get(counter) or KNOWN.get(launch.kernel, {}).get(counter)
     if known is None and counter.startswith("shared_") and counter.endswith(("_wavefronts", "_conflicts")):
@@ -537,7 +536,7 @@ def _python_path() -> list[str]:
     return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
-def _readings(output: str, errors: str, launches: Sequence[Launch]) -> list[dict[str, int | str]]:
+def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
     rows = list(csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))))
     seen: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -570,7 +569,7 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
     return row
 
 
-def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
+def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
     """Compile each source with each set of options of `_binaries` once, several at a time."""
     import pycuda.compiler
     import pycuda.driver as cuda
@@ -585,13 +584,13 @@ def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]],
         return dict(zip(wanted, pool.map(build, wanted), strict=True))
 
 
-def _binaries(launches: Sequence[Launch]) -> list[tuple[Path, tuple[str, ...]]]:
+def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
     """Sources and their options, each pair once."""
     return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
 
 
-def launch_all(launches: Sequence[Launch], folder: Path) -> None:
-    """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
+def launch_all(launches: Sequence[Case], folder: Path) -> None:
+    """Case each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 
@@ -619,7 +618,7 @@ def launch_all(launches: Sequence[Launch], folder: Path) -> None:
 class Compared:
     """One counter of one launch. why: the reason when the difference is a known one, None when there may be none."""
 
-    launch: Launch
+    launch: Case
     counter: str
     ncu: int
     simulator: int
@@ -633,7 +632,7 @@ class Compared:
         return "=" if self.equal else f"{self.simulator:,}/{self.ncu:,}{'*' if self.why else ' !'}"
 
 
-def count(launch: Launch) -> dict[str, int]:
+def count(launch: Case) -> dict[str, int]:
     """The simulator's counters of ``launch``. Raises AssertionError where it stopped the launch."""
     profile = launch.profile()
     if not profile.completed:
@@ -641,7 +640,7 @@ def count(launch: Launch) -> dict[str, int]:
     return profile.counters()
 
 
-def compare(launch: Launch, read: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> list[Compared]:
+def compare(launch: Case, read: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> list[Compared]:
     """The simulator's counters of ``launch`` (``counted``, where known) beside those read: counter name -> number."""
     counted = counted or count(launch)
     return [Compared(launch, name, int(read[name]), counted[name], reason(launch, name, counted[name], read)) for name in COMPARED]
@@ -665,13 +664,13 @@ def measure(only: str = "") -> list[dict[str, Any]]:
 _METRICS = frozenset(metric for several in COMPARED.values() for metric in several)
 
 
-def _identity(launch: Launch) -> dict[str, str]:
+def _identity(launch: Case) -> dict[str, str]:
     """What a row says of its launch."""
     how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": " ".join(launch.options)}
     return how | ({"shared": str(launch.shared)} if launch.shared else {})
 
 
-def annotated(launch: Launch, row: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> dict[str, Any]:
+def annotated(launch: Case, row: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> dict[str, Any]:
     """The row with "simulator COUNTER" and "why COUNTER" where the simulator's number is another, and nowhere else."""
     plain = {key: value for key, value in row.items() if not key.startswith(("simulator ", "why "))}
     for found in compare(launch, plain, counted):
@@ -680,7 +679,7 @@ def annotated(launch: Launch, row: Mapping[str, Any], counted: Mapping[str, int]
     return plain
 
 
-def recorded(launch: Launch, row: Mapping[str, Any]) -> list[Compared]:
+def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
     """The comparison that a row of the record holds."""
     return [Compared(launch, name, row[name], row.get(f"simulator {name}", row[name]), row.get(f"why {name}")) for name in COMPARED]
 
@@ -728,7 +727,7 @@ def _by_line(found: Compared) -> str:
 # Records made of more than one run
 
 
-def require_mergeable(before: results.Record, launches: Sequence[Launch], gpu: device.Device) -> None:
+def require_mergeable(before: results.Record, launches: Sequence[Case], gpu: device.Device) -> None:
     """Raise RecordError unless the rows of ``before`` that ``launches`` do not replace can stand in a record of this GPU.
 
     They cannot when another GPU or CUDA read them, or when a kernel or the way it is launched has changed since.
@@ -819,7 +818,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _report(record, LAUNCHES if asked.merge else launches, compare if record.recalled else recorded)
 
 
-def _read(asked: argparse.Namespace, launches: Sequence[Launch]) -> results.Record:
+def _read(asked: argparse.Namespace, launches: Sequence[Case]) -> results.Record:
     gpu = device.select()
     if not asked.merge:
         return results.record("counters", lambda: measure(asked.only), device=gpu, lab="counters")
@@ -830,7 +829,7 @@ def _read(asked: argparse.Namespace, launches: Sequence[Launch]) -> results.Reco
     return results.record("counters", lambda: merged(measure(asked.only), before), device=gpu, lab="counters")
 
 
-def _report(record: results.Record, launches: Sequence[Launch], side_by_side: Callable[..., list[Compared]]) -> int:
+def _report(record: results.Record, launches: Sequence[Case], side_by_side: Callable[..., list[Compared]]) -> int:
     read = {row["launch"]: row for row in record.rows()}
     missing = [launch.label for launch in launches if launch.label not in read]
     if missing:
