@@ -12,10 +12,8 @@ import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from helpers.tools.run_labs import Outcome
+from helpers.tools.outcomes import Outcome
 
 COLUMNS = 100
 PAGE = "summary.html"
