@@ -54,7 +54,7 @@ test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
-	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
+	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
 jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the labs
 	$(PYTHON) -m helpers.jupyterlab

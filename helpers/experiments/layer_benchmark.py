@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, launch, limits, timing
+from helpers import checking, device, launch, limits, tables, timing
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn, datasets
@@ -222,14 +222,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """A text table of the record's rows: ms by kernel, layer and batch."""
     places = list(dict.fromkeys((row["layer"], row["batch"]) for row in rows if row["series"] == COPY))
     names = list(dict.fromkeys(row["series"] for row in rows if row["series"] != ACCURACY))
-    lines = [
-        f"{'ms, cold caches':28}" + "".join(f"{name:>11}" for name, _ in places),
-        f"{'images':28}" + "".join(f"{batch:11,}" for _, batch in places),
-    ]
-    for name in names:
-        cells = [_shortest(rows, name, *place) for place in places]
-        lines.append(f"{name:28}" + "".join(f"{'-' if ms is None else format(ms, '.4g'):>11}" for ms in cells))
-    return "\n".join(lines)
+    head = ["ms, cold caches\nimages", *(f"{which}\n{batch:,}" for which, batch in places)]
+    times = [[_shortest(rows, name, *place) for place in places] for name in names]
+    cells = [["-" if ms is None else f"{ms:.4g}" for ms in line] for line in times]
+    return tables.text(head, [[name, *line] for name, line in zip(names, cells, strict=True)])
 
 
 def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: int) -> float | None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, timing
+from helpers import checking, plotting, tables, timing
 from helpers.experiments import ladder
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
@@ -286,17 +286,18 @@ class Board:
         """Return the board as text, ranked by time where all kernels have one, else by passes. 2= is a shared second place."""
         by = "ms" if all(one.total_ms is not None for one in self.entries) else "passes"
         passes, times = self.places("passes"), self.places("ms")
-        columns = "".join(f"{text:>9}" for text in (*LAYERS, "both"))
-        lines = [
-            f"{'place by':39}{'passes per 32 multiply-adds':>27}  {f'op time, {BATCH:,} images (ms)':>27}",
-            f"{'passes  time  kernel':39}{columns}  {columns}",
-        ]
+        columns = (*LAYERS, "both")
+        head = ["place by\npasses", "\ntime", "\nkernel", *(f"passes\n{name}" for name in columns)]
+        head += [*(f"ms\n{name}" for name in columns), ""]
+        rows = []
         for one in self.ranked(by):
-            counts = "".join(f"{value:9.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes))
-            ms = "".join("        -" if value is None else f"{value:9.3f}" for value in (*map(one.ms.get, LAYERS), one.total_ms))
-            places = f"{_place(passes, one.name):>6}{_place(times, one.name):>6}"
-            lines.append(f"{places}  {one.name:25}{counts}  {ms}{'  <- entered' * one.mine}")
-        return "\n".join(lines)
+            counts = [f"{value:.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes)]
+            values = (*map(one.ms.get, LAYERS), one.total_ms)
+            ms = ["-" if value is None else f"{value:.3f}" for value in values]
+            places = [_place(passes, one.name), _place(times, one.name)]
+            rows.append([*places, one.name, *counts, *ms, "<- entered" * one.mine])
+        units = f"passes: per 32 multiply-adds; ms: op time of {BATCH:,} images"
+        return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "passes", title: str = "") -> Axes:
         """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import baselines
+from helpers import baselines, tables
 from helpers.simulator import toolchain
 
 LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))  # inputs, outputs, activation
@@ -190,8 +190,7 @@ class Confusion:
     def __str__(self) -> str:
         rows = [[f"class {c}", *map(str, row), str(row.sum())] for c, row in enumerate(self.counts)]
         rows.append(["sum", *map(str, self.counts.sum(axis=0)), str(self.total)])
-        head = ["", "called 0", "called 1", "sum"]
-        return "\n".join(f"{a:>8}{b:>10}{c:>10}{d:>6}" for a, b, c, d in [head, *rows])
+        return tables.text(["", "called 0", "called 1", "sum"], rows)
 
 
 def confusion(p: np.ndarray, y: np.ndarray) -> Confusion:

@@ -115,6 +115,8 @@ def compile_source(
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
+    if not extern_c:  # nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning only
+        source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)

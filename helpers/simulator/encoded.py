@@ -99,7 +99,9 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
-    program = encode(Inlined(module), mangled, library.operation_ids(), contract=compiled.contract)
+    # It keeps code that no thread reaches, such as a group's barrier for clusters and grids.
+    contract = compiled.contract
+    program = encode(Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True)
     return dataclasses.replace(program, axes=module.axes)
 
 
@@ -120,7 +122,8 @@ def _encoder() -> str:
     """What decides about the encoding beside the PTX: the encoder's own text, and the machine's operations."""
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
-    return toolchain.content_key(*texts, *library.operation_ids())
+    # Their numbers as well: where another library of operations is loaded too, a name has another one.
+    return toolchain.content_key(*texts, *(f"{name} {number}" for name, number in library.operation_ids().items()))
 
 
 def _write(path: Path, program: Program) -> None:

@@ -22,6 +22,7 @@ from .library import machine, operation_ids, operation_names
 from .ptx.axes import Axis
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
+from .ptx.rows import LEFT_OUT
 from .toolchain import CompileFailed
 from .toolkit import ToolkitMissingError
 
@@ -225,6 +226,10 @@ class Kernel:
         if not 0 <= pc < len(self.program.instructions):
             return ""
         return operation_names()[self.program.instructions["operation"][pc]]
+
+    def is_left_out(self, pc: int) -> bool:
+        """Whether an instruction stands for one that the machine does not run."""
+        return self.operation_at(pc) == "trap" and int(self.program.instructions["immediate"][pc]) == LEFT_OUT
 
     def axis_at(self, pc: int) -> Axis:
         """The axis that a check at an instruction (row.check) is about."""

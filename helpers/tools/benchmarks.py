@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, launch, limits, reference, results, simulator, timing
+from helpers import checking, device, kernels, launch, limits, reference, results, simulator, tables, timing
 from helpers.launch import Array, Launch, Plan
 from helpers.problems.conv1d import (
     BEST,
@@ -366,16 +366,17 @@ def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
         speed = copy["bytes"] / copy["median_ms"] / 1e9
         widths = sorted({row["filter_width"] for row in here if "filter_width" in row})
         lines += ["", f"n = {n:,}, {cache} caches: ms (percent of the copy's {speed:.2f} TB/s)"]
-        lines.append(f"  {'filter of':28}" + "".join(f"{w:>16}" for w in widths))
+        cells = []
         for series in dict.fromkeys(row["series"] for row in here if row["series"] != COPY):
-            found = {row["filter_width"]: row for row in here if row["series"] == series}
-            lines.append(f"  {series:28}" + "".join(_cell(found.get(w)) for w in widths))
-        lines.append(f"  {COPY:28}{copy['median_ms']:>9.4g}")
+            by_width = {row["filter_width"]: row for row in here if row["series"] == series}
+            cells.append([series, *(_cell(by_width.get(width)) for width in widths)])
+        lines.append(tables.text(["filter of", *map(str, widths)], cells))
+        lines.append(f"{COPY}: {copy['median_ms']:.4g} ms")
     return "\n".join(lines[1:])
 
 
 def _cell(row: dict[str, Any] | None) -> str:
-    return f"{'-':>16}" if row is None else f"{row['median_ms']:>9.4g} ({row['percent_of_copy']:3.0f}%)"
+    return "-" if row is None else f"{row['median_ms']:.4g} ({row['percent_of_copy']:3.0f}%)"
 
 
 def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -394,25 +395,26 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
 
 def timing_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return one line for each comparison: how many intervals contain 1, and the median ratio."""
-    lines = [f"{'compared':26}{'cells':>7}{'tries':>7}{'contain 1':>11}{'median ratio':>14}"]
+    lines = []
     for series in dict.fromkeys(row["series"] for row in rows):
         here = [row for row in rows if row["series"] == series]
         contain = sum(not row["different"] for row in here)
         ratio = float(np.median([row["ratio"] for row in here]))
-        lines.append(f"{series:26}{here[0]['cells_ratio']:>7.2f}{len(here):>7}{contain:>11}{ratio:>14.4f}")
-    return "\n".join(lines)
+        lines.append([series, f"{here[0]['cells_ratio']:.2f}", str(len(here)), str(contain), f"{ratio:.4f}"])
+    return tables.text(["compared", "cells", "tries", "contain 1", "median ratio"], lines)
 
 
 def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return one line for each launch: threads and accesses a second, and how many times numba-cuda's rate that is."""
     yardstick = {row["kernel"]: row["threads_per_s"] for row in rows if row["series"] == NUMBA}
-    lines = [f"{'simulator':24}{'kernel':22}{'threads':>11}{'threads/s':>13}{'accesses/s':>14}{'of numba-cuda':>16}"]
+    head = ["simulator", "kernel", "threads", "threads/s", "accesses/s", "of numba-cuda"]
+    lines = []
     for row in sorted(rows, key=lambda row: (row["kernel"], row["n"], row["threads_per_s"])):
         base = yardstick.get(row["kernel"])
         ratio = f"{row['threads_per_s'] / base:,.0f}x" if base and row["series"] != NUMBA else "-"
-        rates = f"{row['threads_per_s']:>13,.0f}{row['accesses_per_s']:>14,.0f}{ratio:>16}"
-        lines.append(f"{row['series']:24}{row['kernel']:22}{row['n']:>11,}{rates}")
-    return "\n".join(lines)
+        rates = [f"{row['threads_per_s']:,.0f}", f"{row['accesses_per_s']:,.0f}", ratio]
+        lines.append([row["series"], row["kernel"], f"{row['n']:,}", *rates])
+    return tables.text(head, lines, left=(0, 1))
 
 
 # --------------------------------------------------------------------------------------------------------------------

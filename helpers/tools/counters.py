@@ -7,7 +7,7 @@
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
 ``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/test_counters.py``.
+``tests/simulator/test_counters.py``.
 
 --only takes the launches whose label a regular expression is found in. --merge keeps, of the launches that were not run, what
 another record of the same GPU and CUDA read, so that new launches cost a short run. --explain asks the simulator again about
@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, kernels, results, simulator
+from helpers import device, kernels, results, simulator, tables
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, datasets, fft
@@ -677,15 +677,10 @@ def table(compared: Sequence[Compared]) -> str:
     for found in compared:
         lines.setdefault(found.launch.label, []).append(str(found))
     head = ["launch", *short.values()]
-    rows = [head, *([label, *cells] for label, cells in lines.items())]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    text = [
-        "  ".join(cell.ljust(w) if not k else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+    text = tables.text(head, [[label, *cells] for label, cells in lines.items()])
     differ = [found for found in compared if not found.equal]
     reasons = dict.fromkeys(f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why)
-    return "\n".join([*text, *reasons, summary(compared)])
+    return "\n".join([text, *reasons, summary(compared)])
 
 
 def summary(compared: Sequence[Compared]) -> str:

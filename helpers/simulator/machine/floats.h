@@ -129,8 +129,8 @@ template <class Format> class Results {
     bool direct_;
 };
 
-// A NaN among the operands of a double's operation is passed on, the first one; else an invalid
-// operation makes NAN_64.
+// A NaN among the operands of a double's operation is passed on, the first one (of a fused
+// multiply-add the first factor, then the addend); else an invalid operation makes NAN_64.
 template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
     if constexpr (sizeof...(rest) == 0)
         return bits_of<double>(a != a ? bits_of<std::uint64_t>(a) | QUIET_64 : NAN_64);
@@ -193,13 +193,13 @@ void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
             for (int l = 0; l < Format::count; ++l) {
                 volatile Value x = a[l], y = b[l], z = c[l],
                                result = Op::in_mode(Value(x), Value(y), Value(z));
-                d[l] = settled(Value(result), a[l], b[l], c[l]);
+                d[l] = settled(Value(result), a[l], c[l], b[l]);
             }
             return results.finish();
         }
     }
     HALO_INDEPENDENT
     for (int l = 0; l < Format::count; ++l)
-        d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
+        d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], c[l], b[l]);
     results.finish();
 }

@@ -17,10 +17,9 @@
 //              sectors once; over a thousand random bins the hardware takes 1.5 % more (not understood). In shared memory lanes
 //              whose words lie in one bank take turns, also those of one word, but for additions of one, which are joined; a
 //              compare-and-swap takes two wavefronts a turn. What ptxas makes a loop of counts round by round: of a load and a
-//              try that one lane of each bank wins (8 bytes: of each half warp), or, of 16 bits, of a compare-and-swap that one
-//              lane of each word wins. One address for all lanes is often updated by one of them. All measured, one warp alone:
-//              where several warps meet a word, more tries fail. Of 8 bytes, the wavefronts of a try are known but for patterns
-//              in which lanes of both half warps meet (9 % more here).
+//              try, of two wavefronts, that one lane of each bank wins (8 bytes: of each half warp, two wavefronts for each that
+//              has lanes left), or, of 16 bits, of a compare-and-swap that one lane of each word wins. One address for all lanes
+//              is often updated by one of them. All measured, one warp alone: where several warps meet a word, more tries fail.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -28,6 +27,7 @@
 #include <cstring>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "findings.h"
@@ -45,10 +45,12 @@ struct Site {
     std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0, conflicts = 0;    // bytes: what lanes asked for
     std::uint64_t replays = 0;       // constant memory: different words of a request, beyond the first
     std::uint64_t serialised = 0;    // atomics: turns of the lanes that update one address, beyond the first
+    std::uint64_t repeated = 0;      // stores of the value that another thread has put there, in no order with this one
 
     void add(const Site& other) {
         requests += other.requests, lanes += other.lanes, bytes += other.bytes, sectors += other.sectors;
         wavefronts += other.wavefronts, conflicts += other.conflicts, replays += other.replays, serialised += other.serialised;
+        repeated += other.repeated;
     }
 };
 struct WatchedLane {    // one lane of one request of the watched warp
@@ -68,6 +70,11 @@ struct Request {
     Region* const* regions;            // by lane where they stand in several arrays, else null
 
     Region* of(int lane) const { return regions != nullptr ? regions[lane] : region; }
+};
+
+// What the lanes of a compare-and-swap of 16 bits compare with and put in its place.
+struct Swaps {
+    std::array<std::uint16_t, WARP_SIZE> compared, fresh;
 };
 
 // A set of at most 128 numbers that is emptied at no cost.
@@ -121,8 +128,9 @@ public:
             if (part.lanes != 0) one_kind(part, watched);
         }
     }
-    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic: the instruction is told no space.
-    void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched) {
+    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic: the instruction is told no space;
+    // halves: of a compare-and-swap of 16 bits, else null.
+    void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched, const Swaps* halves = nullptr) {
         for (int kind : {GLOBAL, SHARED}) {
             Request part = all;
             part.lanes = 0, part.region = nullptr;
@@ -135,7 +143,7 @@ public:
             if (part.lanes == 0) continue;
             if ((form & ONE_LANE) || ((form & WHOLE_WARP) && part.lanes == ALL_LANES)) part.lanes &= -part.lanes;
             const bool counted = !(generic && kind == SHARED);    // generic atomics are no shared ones to the counter of requests
-            if (form & WORD) swap_words(part, counted, watched);
+            if (form & WORD) swap_words(part, counted, watched, halves);
             else if (form & SPIN && kind == SHARED) spin(part, generic, watched);
             else one_atomic(part, form & JOINED, swaps, counted, watched);
         }
@@ -155,6 +163,7 @@ public:
     void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size, std::uint32_t lanes) {
         site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
     }
+    void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) { site_of(pc, STORE, region, size).repeated += 1; }
     const std::deque<Site>& sites() const { return sites_; }
     const std::vector<WatchedLane>& watched() const { return watched_; }
     // Adds what another worker counted.
@@ -265,7 +274,7 @@ private:
                     if (!changed) won |= 1u << lane;
                 }
                 winners |= won;
-                passes += ((all.lanes & part) != 0) + (won != 0);
+                passes += (left & part) != 0 ? 2 : 0;
             }
             passes += generic && first;    // a generic atomic was tried before
             Site& site = entered(round);
@@ -276,7 +285,9 @@ private:
         add_turns(all, site_of(all.pc, ATOMIC, all.region, all.asked));
     }
     // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one lane of each word succeeds.
-    void swap_words(const Request& all, bool counted, bool watched) {
+    // Where the source's own operation is a compare-and-swap, a lane has its answer when it has met the other half of its word as
+    // it expected it.
+    void swap_words(const Request& all, bool counted, bool watched, const Swaps* halves) {
         std::uint64_t words[WARP_SIZE];
         for (int lane = 0; lane < WARP_SIZE; ++lane) words[lane] = all.addresses[lane] & ~std::uint64_t(3);
         Request round = all;
@@ -286,12 +297,50 @@ private:
         for (bool first = true; round.lanes != 0; first = false) {
             round.region = all.of(__builtin_ctz(round.lanes));
             one_atomic(round, false, true, counted, watched && first);
+            if (halves != nullptr) {
+                if (first) load_words(all, words);
+                round.lanes &= ~swap_once(all.addresses, words, round.lanes, *halves);
+                continue;
+            }
             tally_.clear();
             std::uint32_t winners = 0;
             for (std::uint32_t left = round.lanes; left != 0; left &= left - 1)
                 if (tally_.add(words[__builtin_ctz(left)]) == 1) winners |= left & -left;
             round.lanes &= ~winners;
         }
+    }
+    std::array<std::uint32_t, WARP_SIZE> expected_{};                  // by lane: its word as it has seen it last
+    std::array<std::pair<std::uint64_t, std::uint32_t>, WARP_SIZE> memory_{};    // the words of a request: address, value
+    int memory_words_ = 0;
+
+    void load_words(const Request& all, const std::uint64_t* words) {
+        memory_words_ = 0;
+        for (std::uint32_t left = all.lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            std::uint32_t value = 0;
+            const bool whole = all.of(lane)->holds(words[lane], 4);    // the last half of an array may stand alone
+            std::memcpy(reinterpret_cast<char*>(&value) + (whole ? 0 : all.addresses[lane] & 2),
+                        reinterpret_cast<const void*>(whole ? words[lane] : all.addresses[lane]), whole ? 4 : 2);
+            expected_[lane] = value;
+            int at = 0;
+            while (at < memory_words_ && memory_[at].first != words[lane]) ++at;
+            if (at == memory_words_) memory_[memory_words_++] = {words[lane], value};
+        }
+    }
+    // One compare-and-swap of the words, lane by lane. Returns the lanes that have their answer.
+    std::uint32_t swap_once(const std::uint64_t* addresses, const std::uint64_t* words, std::uint32_t lanes, const Swaps& halves) {
+        std::uint32_t done = 0;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left), shift = (addresses[lane] & 2) != 0 ? 16 : 0;
+            int at = 0;
+            while (memory_[at].first != words[lane]) ++at;
+            const std::uint32_t other = 0xFFFF0000u >> shift, there = memory_[at].second;
+            const std::uint32_t compared = (expected_[lane] & other) | std::uint32_t(halves.compared[lane]) << shift;
+            if (there == compared) memory_[at].second = (compared & other) | std::uint32_t(halves.fresh[lane]) << shift;
+            if ((there & other) == (compared & other)) done |= 1u << lane;
+            expected_[lane] = there;
+        }
+        return done;
     }
     // Lanes of one bank take turns, also those of one word.
     void add_turns_of_banks(const Request& r, unsigned each, Site& site) {

@@ -37,6 +37,8 @@ _BY_LANE = frozenset(
 # Operations whose results differ between lanes whatever they read.
 _ACROSS = ("shfl", "match", "elect", "atom", "mov.clock", "mov.local", "ldmatrix", "wmma", "mma")
 _STEPS = 400
+# Beside an atomic in machine code: one lane finds out what the others want.
+_FOR_ALL = ("VOTE", "VOTEU", "REDUX", "POPC", "UPOPC")
 
 
 class Update(NamedTuple):
@@ -69,7 +71,7 @@ def updates(
         if atoms:
             how &= ~JOINED
             how |= JOINED if any("POPC" in opcode for opcode in atoms) else 0
-            if any(one.root.startswith("VOTE") for one in lines):
+            if any(one.root in _FOR_ALL for one in lines):
                 shuffles = sum(one.root == "SHFL" for one in lines)
                 how |= WHOLE_WARP if shuffles > 2 else ONE_LANE
         elif not how & (JOINED | WORD):

@@ -16,7 +16,7 @@ import pytest
 from helpers.tools import corpus, sanitizer
 from helpers.tools.corpus import Case, CaseError, Said
 
-CORPUS = Path(__file__).resolve().parent / "corpus"
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 FAULTY = corpus.cases(CORPUS / "faulty")
 CORRECT = corpus.cases(CORPUS / "correct")
 RUNAWAY_S = 0.3

@@ -16,7 +16,7 @@ from helpers import checking, limits, reference, simulator
 from helpers.problems import conv2d
 from helpers.problems.conv1d import conv1d_atol, conv1d_named
 
-FOLDER = Path(__file__).parent / "mutants"
+FOLDER = Path(__file__).resolve().parents[1] / "mutants"
 BLOCK = 64
 N_CELLS = 3 * BLOCK + 5  # four blocks, the last one partial, and no multiple of 4
 WIDTH = 5

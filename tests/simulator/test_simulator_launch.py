@@ -206,3 +206,10 @@ def test_a_store_that_the_optimiser_drops_is_found():
     with pytest.raises(LaunchFault, match="null pointer"):
         module = load(kernel("if (y == nullptr) *y = 1;"))
         launch.launch(module.kernels["k"], bytes(8), (1,), (1,))
+
+
+def test_kept_kernels_belong_to_one_numbering_of_the_operations(monkeypatch):
+    known = encoded._encoder.__wrapped__()
+    ids = library.operation_ids()
+    monkeypatch.setattr(encoded.library, "operation_ids", lambda: {name: 3 + number for name, number in ids.items()})
+    assert encoded._encoder.__wrapped__() != known

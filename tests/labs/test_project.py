@@ -20,9 +20,9 @@ import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import results
-from tests.nbval_count import has_text
+from tests.labs.nbval_count import has_text
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LABS = tuple(sorted((ROOT / "labs").glob("*.ipynb")))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -423,7 +423,7 @@ def test_lab_keeps_to_the_form(lab):
 
 def nbval(folder: Path, *cells, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
     nbformat.write(new_notebook(cells=list(cells)), folder / "lab.ipynb")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.nbval_count"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.labs.nbval_count"]
     return subprocess.run(
         [*command, *options, "--nbval-lax", "--nbval-current-env", str(folder)],
         cwd=ROOT,

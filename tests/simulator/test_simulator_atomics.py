@@ -300,3 +300,51 @@ def test_atomics_are_requests_of_their_own():
     profile = simulator.profile(kernel("atomicAdd(&y[i % 32], 1);"), "k", y, grid=(2,), block=(64,))
     rows = [row for row in profile.lines if row.access == "atomic"]
     assert [(row.array, row.requests, row.lanes, row.sectors) for row in rows] == [("y", 4, 128, 16)]
+
+
+# ---- values that show which unit adds ----
+
+ADDED_BITS = """
+extern "C" __global__ void k({word}* global, const {word}* added, {word}* shared, int n)
+{{
+    __shared__ {word} s[8];
+    const int t = threadIdx.x;
+    if (t >= n) return;
+    s[t] = global[t];
+    atomicAdd(({type}*)&global[t], {to_float}(added[t]));
+    atomicAdd(({type}*)&s[t], {to_float}(added[t]));
+    shared[t] = s[t];
+}}
+"""
+
+
+def bits_after(type, cells, added):
+    """The bits that atomicAdd leaves in global and in shared memory."""
+    double = type == "double"
+    word, dtype = ("unsigned long long", np.uint64) if double else ("unsigned", np.uint32)
+    to_float = "__longlong_as_double" if double else "__uint_as_float"
+    source = ADDED_BITS.format(type=type, word=word, to_float=to_float)
+    here, there = np.array(cells, dtype), np.zeros(len(cells), dtype)
+    n = np.int32(len(cells))
+    findings = simulator.check(
+        source, "k", here, np.array(added, dtype), there, n, grid=(1,), block=(len(cells),)
+    )
+    assert findings == ()
+    return here.tolist(), there.tolist()
+
+
+def test_global_memory_adds_floats_without_subnormal_numbers():
+    least = 1 << 23  # of the normal numbers
+    cells = [1, least, least + 1, 0x80000005, 0x7FC00001, 0x7F800000]
+    added = [2, 1, least | 1 << 31, 0, 0x3F800000, 0xFF800000]
+    here, there = bits_after("float", cells, added)
+    assert there == [3, least + 1, 1, 0x80000005, 0x7FFFFFFF, 0x7FFFFFFF]
+    assert here == [0, least, 0, 0, 0x7FFFFFFF, 0x7FFFFFFF]
+
+
+def test_global_memory_hands_a_nan_of_64_bits_on():
+    one, noisy, quiet = 0x3FF0000000000000, 0x7FF0000000000001, 0x7FF8000000000001
+    other = 0xFFF0000000000002
+    here, there = bits_after("double", [noisy, one, noisy, one], [one, noisy, other, one])
+    assert here == [noisy, noisy, other, 0x4000000000000000]
+    assert there == [quiet, quiet, quiet, 0x4000000000000000]

@@ -15,7 +15,7 @@ from helpers import checking, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
-from tests.test_mutants import MMA, require_named
+from tests.kernels.test_mutants import MMA, require_named
 
 PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)

@@ -283,7 +283,7 @@ def test_reported_numbers_have_types(tmp_path, monkeypatch):
     assert results.reported("heads") == []
 
 
-# What compute-sanitizer said has a form of its own; tests/test_corpus.py reads it.
+# What compute-sanitizer said has a form of its own; tests/simulator/test_corpus.py reads it.
 RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem != "sanitizer")
 
 

@@ -343,6 +343,9 @@ def test_the_machine_code_tells_who_updates():
         form("red.global.add.u32 [%rd4], %r9;", "VOTEU.ANY REDUX.SUM REDG.E.ADD.STRONG.GPU")
         == ONE_LANE
     )
+    # Several atomics may share a vote, which then stands at one of them.
+    for shared in ("REDUX.SUM REDG.E.ADD.STRONG.GPU", "POPC REDG.E.ADD.STRONG.GPU"):
+        assert form("red.global.add.u32 [%rd1], %r9;", shared) == ONE_LANE
     assert form("red.global.add.u32 [%rd1], %r9;", "REDG.E.ADD.STRONG.GPU") == 0
     lanes = "VOTE.ANY ATOMG.E.ADD.STRONG.GPU SHFL.UP SHFL.UP SHFL.UP ATOMG.E.ADD.STRONG.GPU"
     assert form("atom.global.add.u32 %r8, [%rd1], %r1;", lanes) == WHOLE_WARP

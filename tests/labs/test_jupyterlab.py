@@ -21,7 +21,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from helpers import jupyterlab
 from helpers.jupyterlab import __main__ as launcher
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WRITTEN = {
     "kernelspec": {

@@ -19,9 +19,9 @@ from helpers.problems import conv2d
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
-from tests.test_fastest_layer import NAMES as FASTEST
-from tests.test_fft import NAMES as FFT
-from tests.test_lenet import NAMES as LENET
+from tests.helpers.test_fastest_layer import NAMES as FASTEST
+from tests.helpers.test_fft import NAMES as FFT
+from tests.helpers.test_lenet import NAMES as LENET
 
 # Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power of two.
 SMALL = (

@@ -223,3 +223,22 @@ def test_a_rehearsal_prints_nothing(capsys):
     source = '#include <cstdio>\nextern "C" __global__ void k() { printf("once\\n"); }'
     assert simulator.check(source, "k", grid=(1,), block=(1,)) == ()
     assert capsys.readouterr().out == "once\n"
+
+
+# ---- what the machine does not run ----
+
+
+def test_a_barrier_for_any_group_does_not_hinder_the_rehearsal():
+    """It has branches for clusters and for the whole grid, which the optimiser leaves out of a block's."""
+    before = (
+        "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+        "__device__ void meet(const cg::thread_group& group) { group.sync(); }"
+    )
+    body = f"{TILE}tile[r][c + 1] = x[t];\nmeet(cg::this_thread_block());\ny[t] = tile[r][c];"
+    finding = only([one for one in found(body, before) if one.array == "tile"])
+    assert (finding.kind, finding.index, finding.thread) == ("out-of-bounds", 8, (7, 0, 0))
+
+
+def test_an_unused_texture_is_not_blamed():
+    """The rehearsal comes to an instruction that the machine does not run, and says nothing at all."""
+    assert found("float unused = tex1D<float>(n, 0.f);\ny[threadIdx.x] = x[threadIdx.x];") == ()

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.simulator import toolchain
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SEVEN = 'extern "C" int answer() { return 7; }\n'
 
 

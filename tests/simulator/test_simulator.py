@@ -637,6 +637,57 @@ def test_every_block_writing_one_cell_is_a_race():
     assert "nothing orders two blocks" in finding.message
 
 
+MANY = {"grid": (3,), "block": (96,)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "*changed = 1;",
+        "if (threadIdx.x % 3) *changed = 1;",
+        "if (threadIdx.x < 40) *changed = 1;\nelse *changed = n - 287;",
+        "changed[i % 7] = i % 7 + 100;",
+        "__shared__ char seen[5];\nif (threadIdx.x < 5) seen[threadIdx.x] = 0;\n__syncthreads();\n"
+        "seen[i * i % 5] = 1;\n__syncthreads();\nif (i < 2) changed[i] = seen[i];",
+        "((float4*)changed)[i % 2] = make_float4(1, 2, 3, 4);",
+    ],
+)
+def test_one_value_that_many_threads_store_is_no_race(body):
+    source = kernel(f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}", "int* changed, int n")
+    changed = np.zeros(8, np.int32)
+    assert simulator.check(source, "k", changed, np.int32(288), **MANY) == ()
+    assert changed.any()
+
+
+def test_a_profile_says_that_many_threads_store_one_value():
+    source = kernel("if (threadIdx.x % 2) *changed = 1;\nchanged[1 + threadIdx.x] = 2;", "int* changed")
+    found = simulator.profile(source, "k", np.zeros(65, np.int32), grid=(1,), block=(64,))
+    assert found.findings == ()
+    assert [(row.line, row.repeated) for row in found.lines] == [(3, 31), (4, 0)]
+    assert "line 3 stores what another thread has just put in changed: the values are equal" in str(found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "*changed = i / 287;",  # only the last thread's differs
+        "*changed = threadIdx.x == 31;",
+        "*changed = 1;\nif (i == 95) *changed = 2;",
+        "*changed = 1;\nif (i == 287) *changed = 0;",
+        "if (i == 40) *changed = 0;\n*changed = 1;",
+        "changed[i % 7] = i % 5;",
+        "*changed = 1;\nif (threadIdx.x == 32) changed[2] = *changed;",
+        "__shared__ volatile int s;\nif (threadIdx.x < 64) s = 1;\nchanged[1 + i] = s;",
+        "((int2*)changed)[0] = make_int2(1, i);",
+        "((char*)changed)[i % 4] = 1;\nif (i % 4 == 3) *changed = 0x01010100;",
+    ],
+)
+def test_different_values_and_reads_of_a_common_one_race(body):
+    source = kernel(f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}", "int* changed")
+    findings = simulator.check(source, "k", np.zeros(300, np.int32), **MANY)
+    assert {finding.kind for finding in findings} == {"race"}
+
+
 def test_shared_memory_is_forgotten_between_blocks():
     body = (
         "__shared__ float s[32];\nif (blockIdx.x == 0) s[threadIdx.x] = 1;\n__syncthreads();\n"
@@ -1007,7 +1058,7 @@ def test_several_workers_share_a_right_launch(three_cores, c_type, dtype):
     [
         ("y[i] = y[i] + y[(i + 1) % (512 * 256)];", "race"),  # between neighbouring blocks only
         ("if (i == 300 * 256 || i == 511 * 256) y[7] = i;\nelse if (i != 7) y[i] = 1;", "race"),  # two blocks, far apart
-        ("if (blockIdx.x == 500) y[threadIdx.x / 2] = 1;", "race"),  # within one block
+        ("if (blockIdx.x == 500) y[threadIdx.x / 2] = threadIdx.x;", "race"),  # within one block
         ("if (i != 99999) y[i] = 1;\nelse y[1 << 20] = 1;", "out-of-bounds"),
         ("volatile __shared__ float s[256];\ny[i] = i == 77777 ? s[0] : 0;", "uninitialised"),
     ],

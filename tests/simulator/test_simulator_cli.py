@@ -13,7 +13,7 @@ import pytest
 
 from helpers.simulator import __main__ as cli
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 AXPY = [
     "--grid",
     "4",

@@ -1,4 +1,4 @@
-"""A pytest plugin (`-p tests.nbval_count`): how many notebook cells nbval really compared with their stored outputs.
+"""A pytest plugin (`-p tests.labs.nbval_count`): how many notebook cells nbval really compared with their stored outputs.
 
 nbval passes a cell silently when there is nothing to compare: no tag in lax mode, no stored output, a cell that was
 never run. A notebook of which nothing was compared has only been shown to run, so it fails the session here.

@@ -16,7 +16,7 @@ from helpers.problems.conv2d import LayerError
 from helpers.problems.lenet import network, pipeline
 from helpers.problems.lenet import times as lenet_times
 from helpers.problems.lenet.pipeline import ConvPool
-from tests.test_mutants import LENET, require_named
+from tests.kernels.test_mutants import LENET, require_named
 
 NAMES = ("lenet_resize", "lenet_pool", "lenet_dense", "lenet_conv_pool", "lenet_mma_1", "lenet_mma_2")
 FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "lenet_conv_pool"), "fused": pipeline.FUSED}

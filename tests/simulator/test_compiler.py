@@ -306,6 +306,15 @@ def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypat
     assert "pip install" not in refused.value.message
 
 
+@pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc)])
+def test_a_byte_order_mark_is_passed_over_at_the_beginning_only(which):
+    compiled = compile_source("\ufeff" + PLAIN, compiler=which)
+    assert [(kernel.name, kernel.line) for kernel in compiled.kernels] == [("k", 1)]
+    for source, extern_c in (("int a;\n\ufeff" + PLAIN, False), ("\ufeff" + PLAIN, True)):
+        with pytest.raises(CompileFailed, match="error: "):
+            compile_source(source, extern_c=extern_c, compiler=which)
+
+
 def test_warnings_are_kept():
     source = "__global__ void k() { int unused; }"
     assert "never referenced" in compile_source(source).warnings
@@ -648,7 +657,7 @@ def test_two_processes_may_compile_at_once():
         "print(len(compile_source(sys.argv[1]).ptx))"
     )
     arguments = {
-        "cwd": Path(__file__).resolve().parents[1],
+        "cwd": Path(__file__).resolve().parents[2],
         "stdout": subprocess.PIPE,
         "text": True,
     }

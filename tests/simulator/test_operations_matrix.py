@@ -36,7 +36,21 @@ def fused(a, b, c, f, g, of_c, of_d):
     unit = Fraction(2) ** (largest - 25)
     total = sum(int(Fraction(2) ** e * s / unit) for e, s in terms) * unit
     bits = of_d.rounded(total, NEAREST if of_d is F16 else ZERO)
+    if of_d is F16 and bits == F16.sign:
+        return 0  # a negative sum that rounds to nothing has no sign
     return of_d.infinity | (bits & of_d.sign) if abs(total) >= Fraction(2) ** 128 else bits
+
+
+def by_halves(a, b, c, f, g, of_c, of_d):
+    """The same of bytes: two sums of halves, of the lower two bytes of each register and, added to
+    that, of the upper two; c is added to the second one as an operation of its own."""
+    a, b = ([F16.rounded(h.value(x)) for x in row] for row, h in ((a, f), (b, g)))
+    total = 0
+    for part in ((0, 1), (2, 3)):
+        chosen = [t for t in range(len(a)) if t % 4 in part]
+        factors = [a[t] for t in chosen], [b[t] for t in chosen]
+        total = fused(*factors, total, F16, F16, of_d, of_d)
+    return of_d.rounded(of_d.value(total) + of_c.value(c))
 
 
 def cells(use, m, k, bits):
@@ -124,8 +138,33 @@ def test_sums_of_tensor_cores(shape, f, g, half):
         a, b = without_low_bits(a, f), without_low_bits(b, g)
         for r, lane in ((r, lane) for r in range(4) for lane in LANES):
             row, column = places[r][lane]
-            want = fused([a[row, t] for t in range(k)], [b[t, column] for t in range(k)], c[row, column], ff, gg, of_sum, of_sum)
+            factors = [a[row, t] for t in range(k)], [b[t, column] for t in range(k)]
+            summed = by_halves if bits == 8 else fused
+            want = summed(*factors, c[row, column], ff, gg, of_sum, of_sum)
             assert got[r][lane] == want, (seed, row, column, hex(got[r][lane]), hex(want))
+
+
+def test_bytes_are_not_one_sum():
+    """2^16 and -2^16 in different halves of a register leave a small number next to them alone."""
+    a, b, c = table(16, 32, int), table(32, 8, int), table(16, 8, int)
+    large = E4M3.rounded(Fraction(256))
+    for row, (first, second) in enumerate([(0, 1), (0, 2)] * 8):
+        a[row, first], a[row, second] = large, large | E4M3.sign
+        a[row, 3] = E4M3.rounded(Fraction(1, 512))
+    for column in range(8):
+        b[0, column] = b[1, column] = b[2, column] = large
+        b[3, column] = E4M3.rounded(Fraction(1, 512))
+    c = {place: F32.rounded(Fraction(1, 2**20)) for place in c}
+    places = sum_cells(16)
+    registers = [*pack(a, cells("a", 16, 32, 8), 8), *pack(b, cells("b", 32, 32, 8), 8)]
+    registers += pack(c, [[p] for p in places], 32)
+    operation = "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32"
+    got = run(operation, [np.float32] * 4, *registers)[:4]
+    for r, lane in ((r, lane) for r in range(4) for lane in LANES):
+        row, _ = places[r][lane]
+        # Rows with even numbers: the large products meet in the first sum. Else the small product
+        # comes to a sum that holds the large one, which has no room for it.
+        assert got[r][lane] == (2.0**-18 + 2.0**-20 if row % 2 == 0 else 2.0**-20)
 
 
 def test_infinities_and_nans_of_a_product():
