@@ -44,9 +44,8 @@ from helpers.simulator.launch import launch
 from helpers.simulator.module import Module, load
 from helpers.simulator.toolchain import CompileFailed
 
-__all__ = ["FOLDER", "Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
+__all__ = ["Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "corpus"
 TYPES = {
     "float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "unsigned": np.uint32,
     "uint8": np.uint8, "ulonglong": np.uint64,
@@ -145,9 +144,12 @@ class Said:
 # ---- reading ----
 
 
-def cases(which: str) -> tuple[Case, ...]:
-    """The kernels of tests/corpus/`which` ("faulty" or "correct"), by name. Raises CaseError."""
-    return tuple(read(path) for path in sorted((FOLDER / which).glob("*.cu")))
+def cases(folder: Path) -> tuple[Case, ...]:
+    """Return the kernels of a folder of the name "faulty" or "correct", by name. Raises CaseError."""
+    found = tuple(read(path) for path in sorted(folder.glob("*.cu")))
+    if not found:
+        raise CaseError(f"no kernel in {folder}: give the folder of the corpus, such as tests/corpus")
+    return found
 
 
 def read(path: Path) -> Case:

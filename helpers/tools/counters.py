@@ -159,16 +159,13 @@ def _conv1d() -> Iterable[Case]:
     nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
-        taps = np.linspace(-1, 1, width).astype(np.float32)
-        in_argument = spec.filter_in == "global"
 
-        def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
-            return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
+        def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            taps = np.linspace(-1, 1, width).astype(np.float32)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
 
-        yield Case(
-            spec.name, f"n = {n}, filter of {width}{more}", arguments, spec.grid(n, width), spec.block,
-            tuple(spec.options(width)), {} if in_argument else {"filter": taps},
-        )  # fmt: skip
+        (one,) = spec.plan(n, width)
+        yield Case.of(f"n = {n}, filter of {width}{more}", one, arrays)
 
 
 def _axpy() -> Iterable[Case]:
@@ -398,27 +395,21 @@ def _fourier() -> Iterable[Case]:
         )  # fmt: skip
     for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
 
-        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> list[Any]:
-            made = fft.reference(spec.prepared(np.linspace(-1, 1, width).astype(np.float32))).astype(np.complex64)
-            return [np.zeros(n, np.float32), _cells(n), made, fft.twiddles(spec.size), *_ints(n, width)]
+        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
+            made = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
 
-        yield Case(
-            spec.name, f"n = {n}, filter of {width}", cells, spec.grid(n, width), spec.block, tuple(spec.options),
-            shared=spec.shared,
-        )  # fmt: skip
+        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
     shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
-        def images(tiles: fft.Tiles = tiles) -> list[Any]:
-            y, x, weights = _layer_arrays(shape).values()
-            made = fft.reference(tiles.prepared(weights), tiles.side).astype(np.complex64)
-            sizes = _ints(shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
-            return [y, x, made, fft.twiddles(tiles.side), *sizes]
+        def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
+            given = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
+            return given | {"spectra": spectra.astype(np.complex64)}
 
-        yield Case(
-            tiles.name, f"ragged, tiles of {tiles.side}", images, tiles.grid(shape), tiles.block, tuple(tiles.options),
-            shared=tiles.shared(shape),
-        )  # fmt: skip
+        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
 
 def _lenet() -> Iterable[Case]:

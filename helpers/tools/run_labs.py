@@ -31,7 +31,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -47,12 +46,12 @@ from tqdm import tqdm
 from helpers.results import MEASURED, ROOT
 from helpers.results import folder as results_folder
 from helpers.tools import summary
+from helpers.tools.outcomes import Failure, Outcome
 
 LABS = ROOT / "labs"
 
 CELL_LIMIT_S = 900  # no cell of a lab comes near; a cell that hangs must not hold up a night's run
 LOG_INTERVAL_S = 10  # between progress lines where the output is not a terminal
-ERROR_LINES = 12  # of a compiler's log, say; the executed notebook has all of it
 
 # Figures under this name are shown by README.md, from data/measured/.
 README_FIGURES = "readme_*.png"
@@ -63,57 +62,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 class RunnerError(Exception):
     """Nothing can be run as asked: an unknown lab, or a results folder that cannot be written."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Where and why a lab stopped: `cell` counts all its cells from 1, `line` the lines of that cell."""
-
-    error: str
-    cell: int | None = None
-    line: int | None = None
-    source: str = ""
-
-    def __str__(self) -> str:
-        where = "before its first cell" if self.cell is None else f"in cell {self.cell}"
-        if self.line is not None:
-            where += f", line {self.line}: {self.source}"
-        lines = self.error.splitlines()
-        if len(lines) > ERROR_LINES:
-            lines[ERROR_LINES:] = [f"... ({len(lines) - ERROR_LINES} more lines)"]
-        return "\n    ".join([where, *lines])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one lab did. `notebook` is the executed one; `seconds` is wall time, kernel start included."""
-
-    lab: Path
-    notebook: Path | None = None
-    device: str = "-"
-    checks: int = 0
-    headline: str = "-"
-    seconds: float = 0.0
-    figures: tuple[str, ...] = ()  # PNGs in base64, as the notebook holds them
-    failure: Failure | None = None
-
-    @property
-    def name(self) -> str:
-        return self.lab.stem
-
-    @property
-    def passed(self) -> bool:
-        return self.failure is None
-
-    @property
-    def verdict(self) -> str:
-        if not self.passed:
-            return "FAILED"
-        return f"pass, {self.checks} check{'' if self.checks == 1 else 's'}"
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.device != "-" and "simulator" not in self.device.lower()
 
 
 # ---------------------------------------------------------------------------------------------------------------- labs

@@ -1,4 +1,7 @@
-"""The corpus of tests/corpus under compute-sanitizer on a GPU, beside what the simulator says: `python -m helpers.tools.sanitizer`.
+"""A corpus of kernels under compute-sanitizer on a GPU, beside what the simulator says.
+
+    python -m helpers.tools.sanitizer run tests/corpus
+    python -m helpers.tools.sanitizer table tests/corpus     # of the record; needs no GPU
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several processes run at a time. What
 the tools said goes to data/measured/sanitizer.json with the digest of every kernel: the tables can be drawn again without a GPU.
@@ -377,9 +380,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     if options.command == "launch":
         return _launch(options)
-    chosen = [
-        case for which in ("faulty", "correct") for case in corpus.cases(which) if not options.only or case.name in options.only
-    ]
+    try:
+        chosen = [
+            case
+            for which in ("faulty", "correct")
+            for case in corpus.cases(options.corpus / which)
+            if not options.only or case.name in options.only
+        ]
+    except corpus.CaseError as error:
+        print(f"python -m helpers.tools.sanitizer: {error}", file=sys.stderr)
+        return 2
     if options.command == "run":
         if missing := [program for program in ("nvidia-smi", "nvcc", "compute-sanitizer") if shutil.which(program) is None]:
             print(f"python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
@@ -397,6 +407,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     run = commands.add_parser("run", help="run the corpus under compute-sanitizer and show the tables (the default)")
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
     for command in (run, table):
+        command.add_argument("corpus", type=Path, help="the folder of the corpus: tests/corpus")
         command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="kernels, by name")
         command.add_argument("--record", type=Path, default=RECORD, help="where the record is")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ import pytest
 from helpers.tools import corpus, sanitizer
 from helpers.tools.corpus import Case, CaseError, Said
 
-FAULTY = corpus.cases("faulty")
-CORRECT = corpus.cases("correct")
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+FAULTY = corpus.cases(CORPUS / "faulty")
+CORRECT = corpus.cases(CORPUS / "correct")
 RUNAWAY_S = 0.3
 
 
