@@ -66,7 +66,7 @@ gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
 	$(PYTHON) -m helpers.tools.counters
-	$(PYTHON) -m helpers.tools.sanitizer run --record results/sanitizer.json
+	$(PYTHON) -m helpers.tools.sanitizer run tests/corpus --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \

@@ -12,10 +12,13 @@ exercise, a mutant), replace it in the plan: `replaced`, or `dataclasses.replace
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,14 +172,11 @@ def scratch_bytes(plan: Plan) -> int:
     return sum(scratch_sizes(plan).values()) + sum(prepared.values())
 
 
-def _missing(plan: Plan, arrays: Collection[str]) -> str | None:
-    """What to say of arrays that the plan needs and nobody gave, or None."""
-    wanted = dict.fromkeys(array.name for one in plan for array in one.arrays)
-    missing = [name for name in wanted if name not in arrays]
-    if not missing:
-        return None
-    kernels = ", ".join(dict.fromkeys(one.name for one in plan))
-    return f"{kernels} needs the array {missing[0]!r}; it was given {', '.join(arrays) or 'none'}"
+def _require_given(one: Launch, name: str, arrays: Collection[str]) -> None:
+    """Raise LaunchError unless the array of that name is given to the launch."""
+    if name not in arrays:
+        given = ", ".join(arrays) or "none"
+        raise LaunchError(f"{one.name} needs the array {name!r}; it was given {given}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -192,8 +192,9 @@ def simulate(
     plan. arrays: by name; what a launch writes is in them afterwards. Scratch arrays are NaN first.
     Raises LaunchError for a missing array, TypeError and ValueError for one of another kind.
     """
-    if missing := _missing(plan, arrays):
-        raise LaunchError(missing)
+    for one in plan:
+        for array in one.arrays:
+            _require_given(one, array.name, arrays)
     scratch: dict[int, np.ndarray] = {}
     found = []
     for one in plan:
@@ -264,6 +265,34 @@ def _image(compiler: Any, source: str, options: tuple[str, ...], on: device.Devi
     return compiler.compile(source, options=list(options), no_extern_c=True)
 
 
+def compile_ahead(
+    plans: Iterable[Plan], *, ignored: tuple[type[Exception], ...] = (), workers: int = 16
+) -> int:
+    """Compile the kernels of plans, several at a time, into the cache where PyCUDA finds them.
+
+    Returns how many there are; 0 in the simulator, where nothing is done. ignored: exceptions to
+    pass over, so that whoever needs that kernel meets them again. Raises what nvcc refuses.
+    """
+    gpu = device.select()
+    if gpu.kind != "gpu":
+        return 0
+    import pycuda.compiler
+
+    architecture = "sm_{}{}".format(*gpu.compute_capability)
+
+    def build(kernel: tuple[str, tuple[str, ...]]) -> None:
+        source, options = kernel
+        with contextlib.suppress(*ignored):
+            pycuda.compiler.compile(
+                source, options=list(options), no_extern_c=True, arch=architecture
+            )
+
+    kernels = sorted({(one.source, one.options) for plan in plans for one in plan})
+    with ThreadPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:  # each is a process of nvcc
+        list(pool.map(build, kernels))
+    return len(kernels)
+
+
 @dataclass
 class _Loaded:
     """A kernel on the device. held: for each constant symbol, the array whose values it holds."""
@@ -284,8 +313,10 @@ class Modules:
         self._selected = None
         if cuda is None:
             self._selected = device.select()
-            import pycuda.compiler as compiler
-            import pycuda.driver as cuda
+            import pycuda.compiler
+            import pycuda.driver
+
+            cuda, compiler = pycuda.driver, pycuda.compiler
         self.cuda, self._compiler = cuda, compiler
         self._loaded: dict[tuple[str, str, tuple[str, ...]], _Loaded] = {}
 
@@ -385,8 +416,11 @@ class Program:
         for one, loaded in zip(self.plan, self._kernels, strict=True):
             if only is not None and one.name not in only:
                 continue
-            for symbol, value in one.constants.items():
-                self._fill(loaded, symbol, value, arrays, stream)
+            for symbol, held in one.constants.items():
+                self._fill(loaded, symbol, held, arrays, stream)
+            for value in one.arguments:
+                if isinstance(value, Array):
+                    _require_given(one, value.name, arrays)
             arguments = [self._argument(value, arrays, stream) for value in one.arguments]
             how = {"grid": one.grid, "block": one.block, "shared": one.shared}
             loaded.function(*arguments, **how, stream=stream)
@@ -394,9 +428,10 @@ class Program:
     def upload(self, arrays: Mapping[str, Any], stream: Any = None) -> None:
         """Fill the constants, and prepare the arrays, that are made of one of ``arrays``."""
         for one, loaded in zip(self.plan, self._kernels, strict=True):
-            for symbol, value in one.constants.items():
-                if (name := _source_of(value)) in arrays:
-                    self._fill_with(loaded, symbol, value, arrays[name], stream)
+            for symbol, held in one.constants.items():
+                name = _source_of(held)
+                if name is not None and name in arrays:
+                    self._fill_with(loaded, symbol, held, arrays[name], stream)
                     loaded.held.setdefault(symbol, None)
             for value in one.arguments:
                 if isinstance(value, Prepared) and value.of.name in arrays:
@@ -419,8 +454,6 @@ class Program:
         if isinstance(value, np.generic):
             return value
         if isinstance(value, Array):
-            if value.name not in arrays:
-                raise LaunchError(_missing(self.plan, arrays) or "")
             address = int(arrays[value.name]) + value.offset
             if value.zeroed:
                 self._cuda.memset_d32_async(address, 0, value.nbytes // 4, stream)

@@ -9,10 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from helpers.device import Device
+from typing import Protocol
 
 # What CUDA allows on every GPU that these labs support (CUDA C++ Programming Guide, "Technical
 # Specifications per Compute Capability"), unless the comment says otherwise.
@@ -188,7 +185,20 @@ def require_filter(width: int) -> int:
     return width
 
 
-def floor(work: Work, device: Device) -> Floor:
+class Chip(Protocol):
+    """What `floor` asks of a helpers.device.Device."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def dram_bandwidth(self) -> float | None: ...
+    @property
+    def fp32_peak(self) -> float | None: ...
+
+
+def floor(work: Work, device: Chip) -> Floor:
     """The roofline floor of ``work`` on ``device``: bytes / DRAM bandwidth and flops / FP32 peak, in seconds.
 
     Raises ValueError where the device has no such figures: the simulator has no time.

@@ -23,20 +23,19 @@ import dataclasses
 import itertools
 import json
 import math
-import os
 import random
 import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, results
+from helpers import checking, device, kernels, launch, results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, RegisterTiled
@@ -133,20 +132,7 @@ def build(wanted: Iterable[tuple[Conv2d, ConvShape]]) -> None:
 
     What nvcc refuses raises pycuda.driver.CompileError.
     """
-    if device.select().kind != "gpu":
-        return
-    import pycuda.compiler
-    import pycuda.driver as cuda
-
-    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    launches = (one for spec, shape in wanted for one in spec.plan(shape))
-    sources = {(one.source, one.options) for one in launches}
-
-    def compile_one(item: tuple[str, tuple[str, ...]]) -> None:
-        pycuda.compiler.compile(item[0], options=list(item[1]), no_extern_c=True, arch=arch)
-
-    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:  # each compilation is a process of nvcc
-        list(pool.map(compile_one, sorted(sources)))
+    launch.compile_ahead(spec.plan(shape) for spec, shape in wanted)
 
 
 def checked(problem: conv2d.Problem, spec: Conv2d, name: str) -> tuple[conv2d.Compiled, checking.Verdict]:
@@ -384,7 +370,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("a sweep is timed, and the simulator has no clock: run it on a machine with an NVIDIA GPU", file=sys.stderr)
         return 2
     for name in names:
-        made = results.record(record_name(name), lambda name=name: tune(name), device=gpu, lab=LAB)
+        made = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
         rejected = sum(row["rejected"] is not None for row in made.rows())
         print(f"{name}: {len(made.rows())} configurations, {rejected} rejected; {made.caption()}")
         for one, ms in ranking(made)[:3]:

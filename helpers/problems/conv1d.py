@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, kernels, reference
+from helpers.launch import Array, Launch, Plan, Program, launcher
 
 COPY = "device-to-device copy"
 PLAINEST = "conv1d_constant"  # checked against the oracle; the others are checked against it, output by output
@@ -67,6 +68,22 @@ class Conv1d:
         """Return the grid that covers ``n`` outputs, for a filter of ``width``."""
         return kernels.grid_for(n, self.block, self.per_block(n, width))
 
+    def plan(self, n: int, width: int) -> Plan:
+        """Return the launch for ``n`` cells and a filter of ``width``, on "P", "N" and "filter"."""
+        P, N, filter = Array("P", (n,)), Array("N", (n,)), Array("filter", (width,))
+        in_argument = self.filter_in == "global"
+        return (
+            Launch(
+                kernels.source(self.name),
+                self.name,
+                tuple(self.options(width)),
+                self.grid(n, width),
+                self.block,
+                constants={} if in_argument else {"filter": filter},
+                arguments=(P, N, *([filter] if in_argument else []), np.int32(n)),
+            ),
+        )
+
 
 CONV1D = (
     Conv1d("conv1d_one_block", 1024, filter_in="global", largest=10**7),
@@ -101,25 +118,18 @@ def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
     return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
 
 
-def conv1d_launch(spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None]:
-    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``: n float32 cells give n outputs."""
-    import pycuda.driver as cuda
-    from pycuda.compiler import SourceModule
+def conv1d_launch(
+    spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray
+) -> Callable[..., None]:
+    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``.
 
-    module = SourceModule(kernels.source(spec.name), options=spec.options(filter.size), no_extern_c=True)
-    function = module.get_function(spec.name)
-    arguments = [np.uintp(output), np.uintp(source), np.int32(n)]
-    if spec.filter_in == "constant":
-        cuda.memcpy_htod(module.get_global("filter")[0], filter)
-    else:
-        arguments.insert(2, cuda.to_device(filter))
-    grid = spec.grid(n, filter.size)
-
-    def launch(stream: Any) -> None:
-        function(*arguments, block=spec.block, grid=grid, stream=stream)
-
-    launch.keeps = module  # it is unloaded when nothing holds it any more
-    return launch
+    source, output: addresses of n float32 on the selected device.
+    """
+    program = Program(spec.plan(n, filter.size))
+    weights: Any = filter
+    if spec.filter_in == "global":
+        weights = program.modules.cuda.to_device(filter)
+    return launcher(program, {"P": output, "N": source, "filter": weights})
 
 
 # --------------------------------------------------------------------------------------------------

@@ -13,14 +13,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from . import compiler_cache, toolkit
+from .compiler import Compiled
 from .ptx import sass as machine_code
 from .toolchain import CompileFailed
-
-if TYPE_CHECKING:
-    from .compiler import Compiled
 
 _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from . import compiler_cache, compiler_options, debug_info, front_ends, includes
-from .assembly import Resources, resources, sass
 from .careful import CarefulTranslation
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
@@ -28,12 +27,9 @@ __all__ = [
     "DebugInfo",
     "KernelInfo",
     "Parameter",
-    "Resources",
     "Variable",
     "careful_ptx",
     "compile_source",
-    "resources",
-    "sass",
 ]
 
 _TEMPLATE = re.compile(

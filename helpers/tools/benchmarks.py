@@ -34,7 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, reference, results, simulator, tables, timing
+from helpers import checking, device, kernels, launch, limits, reference, results, simulator, tables, timing
+from helpers.launch import Array, Launch, Plan
 from helpers.problems.conv1d import (
     BEST,
     CONV1D,
@@ -259,18 +260,20 @@ class Simulated:
         rng = np.random.default_rng(SEED)
         return cls(name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH)))
 
+    @property
+    def plan(self) -> Plan:
+        """The launch."""
+        n = self.x.size
+        if self.name != "axpy_basic":
+            return conv1d_named(self.name).plan(n, self.weights.size)
+        arguments = Array("P", (n,)), Array("N", (n,)), np.int32(n), np.float32(2)
+        grid, block = kernels.grid_for(n, (256, 1, 1)), (256, 1, 1)
+        return (Launch(kernels.source(self.name), self.name, (), grid, block, arguments=arguments),)
+
     def call(self, entry: Callable[..., Any], output: np.ndarray) -> Any:
         """Run simulator.check or simulator.profile; ``output`` (float32, shape (n,)) is y on entry."""
-        n, more = np.int32(self.x.size), {"options": [f"-DFILTER_WIDTH={self.weights.size}"]}
-        arguments: tuple = (output, self.x, n)
-        if self.name == "axpy_basic":
-            arguments, more = (output, self.x, n, np.float32(2)), {}
-        elif self.name == "conv1d_basic":
-            arguments = (output, self.x, self.weights, n)
-        else:
-            more |= {"constants": {"filter": self.weights}}
-        grid = kernels.grid_for(self.x.size, (256, 1, 1))
-        return entry(kernels.source(self.name), self.name, *arguments, grid=grid, block=(256,), **more)
+        arrays = {"P": output, "N": self.x, "filter": self.weights}
+        return launch.simulate(self.plan, arrays, entry)[0]
 
     def check(self, output: np.ndarray, who: str) -> checking.Verdict:
         """Compare an output with the oracle. Raises checking.CheckError."""
@@ -381,7 +384,7 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
     best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
     large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
     cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
-    ratios = {n: [] for n, _ in cupy}
+    ratios: dict[int, list[float]] = {n: [] for n, _ in cupy}
     for row in best:
         if (row["n"], row["filter_width"]) in cupy:
             ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])

@@ -27,6 +27,7 @@ import argparse
 import csv
 import dataclasses
 import io
+import math
 import os
 import re
 import shutil
@@ -158,22 +159,19 @@ def _conv1d() -> Iterable[Case]:
     nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
-        taps = np.linspace(-1, 1, width).astype(np.float32)
-        in_argument = spec.filter_in == "global"
 
-        def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
-            return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
+        def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            taps = np.linspace(-1, 1, width).astype(np.float32)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
 
-        yield Case(
-            spec.name, f"n = {n}, filter of {width}{more}", arguments, spec.grid(n, width), spec.block,
-            tuple(spec.options(width)), {} if in_argument else {"filter": taps},
-        )  # fmt: skip
+        (one,) = spec.plan(n, width)
+        yield Case.of(f"n = {n}, filter of {width}{more}", one, arrays)
 
 
 def _axpy() -> Iterable[Case]:
     for n in (1000, 4096):
         yield Case(
-            "axpy_basic", f"n = {n}", lambda n=n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)],
+            "axpy_basic", f"n = {n}", partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
             _grid(n, 256), (256, 1, 1),
         )  # fmt: skip
 
@@ -186,12 +184,12 @@ def _copies() -> Iterable[Case]:
         what = f"{name}, stride {stride}, offset {offset}"
         options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
         yield Case(
-            "copy_strided", what, lambda name=name: [_of_type(name, n), _of_type(name, wide), np.int32(n)],
+            "copy_strided", what, partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
             _grid(n, 128), (128, 1, 1), options,
         )  # fmt: skip
         if (stride, offset) != (1, 0):
             yield Case(
-                "store_strided", what, lambda name=name: [_of_type(name, wide), _of_type(name, n), np.int32(n)],
+                "store_strided", what, partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
                 _grid(n, 128), (128, 1, 1), options,
             )  # fmt: skip
     yield Case("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
@@ -222,7 +220,7 @@ def _planes() -> Iterable[Case]:
         cells = 3 * (21 - k) * (18 - k)
         yield Case(
             "im2col", f"3 x 20 x 17, K = {k}",
-            lambda k=k, cells=cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)],
+            partial(lambda k, cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)], k, cells),
             _grid(cells, 128), (128, 1, 1), (f"-DK={k}",),
         )  # fmt: skip
 
@@ -260,12 +258,14 @@ def _histograms() -> Iterable[Case]:
     for kernel in ("histogram_global", "histogram_shared"):
         for what, cells in (("random", lambda: _bytes(1000)), ("one bin", lambda: np.full(1000, 5, np.uint8))):
             yield Case(
-                kernel, what, lambda cells=cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], (4, 1, 1), (256, 1, 1)
-            )
+                kernel, what, partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
+                (4, 1, 1), (256, 1, 1),
+            )  # fmt: skip
     for what, rule in _BINS.items():
         yield Case(
             "histogram_global", f"a warp, bin {what}",
-            lambda rule=rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], (1, 1, 1), (32, 1, 1),
+            partial(lambda rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], rule),
+            (1, 1, 1), (32, 1, 1),
         )  # fmt: skip
 
 
@@ -308,20 +308,21 @@ def _shared() -> Iterable[Case]:
                          ("float4", 0x11111111), ("float4", 0x80000001)):  # fmt: skip
         yield Case(
             "shared_load", f"{name}, stride 2, lanes {active:#010x}",
-            lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+            partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
             (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
         )  # fmt: skip
     for name in ("double", "float4"):
         for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
             yield Case(
                 "shared_load", f"{name}, index {index}",
-                lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+                partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
                 (f"-DELEMENT={name}", f"-DINDEX=({index})"),
             )  # fmt: skip
     for name in ("float2", "float4"):
         for pad in (0, 1):
             yield Case(
-                "vector_rows", f"{name}, pad {pad}", lambda name=name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)],
+                "vector_rows", f"{name}, pad {pad}",
+                partial(lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name),
                 (2, 1, 1), (256, 1, 1), (f"-DVECTOR={name}", f"-DPAD={pad}"),
             )  # fmt: skip
 
@@ -353,7 +354,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
     weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
     return {
         "y": np.zeros(shape.y_shape, np.float32),
-        "x": _cells(np.prod(shape.x_shape)).reshape(shape.x_shape),
+        "x": _cells(math.prod(shape.x_shape)).reshape(shape.x_shape),
         "filter": weights.reshape(shape.filter_shape),
     }
 
@@ -362,8 +363,9 @@ def _reduced() -> Iterable[Case]:
     """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
     for n in (1001, 4096):
         yield Case(
-            "to_half", f"n = {n}", lambda n=n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], _grid(n, 512), (256, 1, 1)
-        )
+            "to_half", f"n = {n}", partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
+            _grid(n, 512), (256, 1, 1),
+        )  # fmt: skip
     for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
@@ -393,27 +395,21 @@ def _fourier() -> Iterable[Case]:
         )  # fmt: skip
     for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
 
-        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> list[Any]:
-            made = fft.reference(spec.prepared(np.linspace(-1, 1, width).astype(np.float32))).astype(np.complex64)
-            return [np.zeros(n, np.float32), _cells(n), made, fft.twiddles(spec.size), *_ints(n, width)]
+        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
+            made = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
 
-        yield Case(
-            spec.name, f"n = {n}, filter of {width}", cells, spec.grid(n, width), spec.block, tuple(spec.options),
-            shared=spec.shared,
-        )  # fmt: skip
+        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
     shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
-        def images(tiles: fft.Tiles = tiles) -> list[Any]:
-            y, x, weights = _layer_arrays(shape).values()
-            made = fft.reference(tiles.prepared(weights), tiles.side).astype(np.complex64)
-            sizes = _ints(shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
-            return [y, x, made, fft.twiddles(tiles.side), *sizes]
+        def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
+            given = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
+            return given | {"spectra": spectra.astype(np.complex64)}
 
-        yield Case(
-            tiles.name, f"ragged, tiles of {tiles.side}", images, tiles.grid(shape), tiles.block, tuple(tiles.options),
-            shared=tiles.shared(shape),
-        )  # fmt: skip
+        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
 
 def _lenet() -> Iterable[Case]:
@@ -651,7 +647,7 @@ def measure(only: str = "") -> list[dict[str, Any]]:
     rows = []
     for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
-        row |= {name: sum(read.get(metric, 0) for metric in metrics) for name, metrics in COMPARED.items()}
+        row |= {name: sum(int(read.get(metric, 0)) for metric in metrics) for name, metrics in COMPARED.items()}
         rows.append(annotated(launch, row, ours) | {key: value for key, value in read.items() if key not in _METRICS})
     return rows
 

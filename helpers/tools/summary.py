@@ -12,12 +12,9 @@ import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from helpers import tables
-
-if TYPE_CHECKING:
-    from helpers.tools.run_labs import Outcome
+from helpers.tools.outcomes import Outcome
 
 COLUMNS = 100
 PAGE = "summary.html"

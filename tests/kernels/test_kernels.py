@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, kernels, reference, simulator
+from helpers import checking, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_named
+from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
 from tests.helpers.test_fastest_layer import NAMES as FASTEST
@@ -145,17 +145,8 @@ class InSimulator:
 
     def conv1d(self, spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> np.ndarray:
         P = np.full_like(cells, np.nan)
-        constant = spec.filter_in == "constant"
-        arguments = (P, cells, np.int32(cells.size)) if constant else (P, cells, filter, np.int32(cells.size))
-        findings = simulator.check(
-            kernels.source(spec.name),
-            spec.name,
-            *arguments,
-            grid=spec.grid(cells.size, filter.size),
-            block=spec.block,
-            options=spec.options(filter.size),
-            constants={"filter": filter} if constant else {},
-        )
+        plan = spec.plan(cells.size, filter.size)
+        (findings,) = launch.simulate(plan, {"P": P, "N": cells, "filter": filter}, simulator.check)
         assert not findings, "\n".join(map(str, findings))
         return P
 
@@ -193,18 +184,10 @@ class OnGpu:
         self.cuda, self.source_module = cuda, SourceModule
 
     def conv1d(self, spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        source, options = kernels.source(spec.name), spec.options(filter.size)
-        module = self.source_module(source, options=options, no_extern_c=True)
-        N, weights = self.cuda.to_device(cells), self.cuda.to_device(filter)
+        N = self.cuda.to_device(cells)
         guarded = np.full(cells.size + 2 * GUARD, np.nan, np.float32)
         outputs = self.cuda.to_device(guarded)
-        arguments = [np.uintp(int(outputs) + 4 * GUARD), N, np.int32(cells.size)]
-        if spec.filter_in == "constant":
-            self.cuda.memcpy_htod(module.get_global("filter")[0], filter)
-        else:
-            arguments.insert(2, weights)
-        launch = {"block": spec.block, "grid": spec.grid(cells.size, filter.size)}
-        module.get_function(spec.name)(*arguments, **launch)
+        conv1d_launch(spec, cells.size, int(N), int(outputs) + 4 * GUARD, filter)(None)
         self.cuda.memcpy_dtoh(guarded, outputs)
         assert np.isnan(guarded[:GUARD]).all(), f"{spec.name} wrote before P[0]"
         assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after P[{cells.size - 1}]"

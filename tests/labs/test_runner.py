@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers.tools import run_labs, summary
+from helpers.tools import outcomes, run_labs, summary
 
 RUNNER = (sys.executable, "-m", "helpers.tools.run_labs")
 
@@ -171,7 +171,7 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
 def test_long_error_is_cut(tmp_path):
     failure = run_labs.Failure("\n".join(f"log {i}" for i in range(100)), cell=3)
     text = str(failure).splitlines()
-    assert len(text) == run_labs.ERROR_LINES + 2
+    assert len(text) == outcomes.ERROR_LINES + 2
     assert text[-1].strip() == "... (88 more lines)"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator import compiler, compiler_cache, front_ends, includes, toolkit
+from helpers.simulator import assembly, compiler, compiler_cache, front_ends, includes, toolkit
 from helpers.simulator.compiler import CompileFailed, compile_source
 
 NVCC = toolkit.program("nvcc") is not None and toolkit.host_compiler() is not None
@@ -679,7 +679,7 @@ def test_a_record_is_plain_json():
 
 @needs_ptxas
 def test_resources():
-    found = compiler.resources(
+    found = assembly.resources(
         compile_source("""__constant__ float c[33];
 __global__ void __launch_bounds__(128) k(float* y, int n)
 {
@@ -708,7 +708,7 @@ def test_a_limit_of_registers_counts():
     for (int i = 0; i < 64; ++i) y[i + 1] = v[i];
 }"""
     free, limited = (
-        compiler.resources(compile_source(source, options))["_Z1kPf"]
+        assembly.resources(compile_source(source, options))["_Z1kPf"]
         for options in ([], ["-maxrregcount=32"])
     )
     assert limited.registers <= 32 < free.registers
@@ -725,13 +725,13 @@ def test_what_only_the_assembler_refuses_is_told_in_its_words():
     y[0] = s[31];
 }"""
     with pytest.raises(CompileFailed, match="uses too much shared data"):
-        compiler.resources(compile_source(source))
+        assembly.resources(compile_source(source))
 
 
 @needs_ptxas
 @needs_nvdisasm
 def test_machine_code_names_lines():
-    code = compiler.sass(compile_source(PLAIN))
+    code = assembly.sass(compile_source(PLAIN))
     assert code is not None
     assert re.search(r'File "kernel\.cu", line 3', code)
     assert "LDG" in code

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ import pytest
 from helpers.tools import corpus, sanitizer
 from helpers.tools.corpus import Case, CaseError, Said
 
-FAULTY = corpus.cases("faulty")
-CORRECT = corpus.cases("correct")
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+FAULTY = corpus.cases(CORPUS / "faulty")
+CORRECT = corpus.cases(CORPUS / "correct")
 RUNAWAY_S = 0.3
 
 
@@ -352,7 +354,7 @@ def test_results_are_compared_with_those_of_a_gpu(name):
 def test_the_findings_stand_side_by_side():
     case = example("guard_off_by_one")
     table = sanitizer.findings_table(made_up_record(case, {}), {case: run(case)[0]})
-    assert "out-of-bounds   kind and line   nothing" in table
+    assert "out-of-bounds  kind and line  nothing" in table
     assert "faulty   compute-sanitizer  1 nothing" in table
 
 

@@ -117,7 +117,8 @@ class Conv2d:
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         """Return the block for a launch, three extents."""
-        return (*self.block, 1, 1)[:3]
+        x, y, z, *_ = (*self.block, 1, 1)
+        return x, y, z
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         """Return the grid that covers the outputs: (tiles of an output map, groups of output maps, images)."""
@@ -125,6 +126,10 @@ class Conv2d:
         across, down = (shape.out_h * shape.out_w, 1) if self.flat else (shape.out_w, shape.out_h)
         groups = ceil_div(shape.M, maps) * (shape.C if self.channel_blocks else 1)
         return ceil_div(across, columns) * ceil_div(down, rows), groups, shape.B
+
+    def static_bytes(self, shape: ConvShape) -> int:
+        """Return the bytes of static shared memory of a block."""
+        return self.static(self, shape)
 
     def shared(self, shape: ConvShape) -> int:
         """Return the bytes of dynamic shared memory of a launch."""

@@ -5,21 +5,36 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from helpers import kernels
 from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
 
 from .shapes import LayerError
 
-if TYPE_CHECKING:
-    from .base import Conv2d
-
 PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
 SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
-def require_stride(spec: Conv2d, shape: ConvShape) -> None:
+class Record(Protocol):
+    """What is asked of the record of a kernel, a `Conv2d`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def strides(self) -> bool: ...
+    @property
+    def largest_width(self) -> int | None: ...
+    def constant_bytes(self, shape: ConvShape) -> int: ...
+    def static_bytes(self, shape: ConvShape) -> int: ...
+    def memory(self, shape: ConvShape) -> int: ...
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]: ...
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]: ...
+
+
+def require_stride(spec: Record, shape: ConvShape) -> None:
     if shape.stride != 1 and not spec.strides:
         raise LayerError(
             f"{spec.name} moves the filter cell by cell, the stride asked for is {shape.stride}: "
@@ -27,7 +42,7 @@ def require_stride(spec: Conv2d, shape: ConvShape) -> None:
         )
 
 
-def require_width(spec: Conv2d, shape: ConvShape) -> None:
+def require_width(spec: Record, shape: ConvShape) -> None:
     if spec.largest_width is not None and spec.largest_width < shape.K:
         raise LayerError(
             f"{spec.name} takes filters up to K = {spec.largest_width}, not {shape.K}: its registers hold a row of cells. "
@@ -35,7 +50,7 @@ def require_width(spec: Conv2d, shape: ConvShape) -> None:
         )
 
 
-def require_constant(spec: Conv2d, shape: ConvShape) -> None:
+def require_constant(spec: Record, shape: ConvShape) -> None:
     needed = spec.constant_bytes(shape)
     if needed > CONSTANT_BYTES:
         maps = CONSTANT_BYTES // (4 * shape.terms)
@@ -47,7 +62,7 @@ def require_constant(spec: Conv2d, shape: ConvShape) -> None:
         )
 
 
-def require_block(spec: Conv2d, shape: ConvShape) -> None:
+def require_block(spec: Record, shape: ConvShape) -> None:
     block = spec.threads(shape)
     try:
         kernels.grid_for(1, block)
@@ -55,8 +70,8 @@ def require_block(spec: Conv2d, shape: ConvShape) -> None:
         raise LayerError(f"{spec.name}: {error}") from None
 
 
-def require_shared(spec: Conv2d, shape: ConvShape, most: int) -> None:
-    needed = spec.static(spec, shape)
+def require_shared(spec: Record, shape: ConvShape, most: int) -> None:
+    needed = spec.static_bytes(shape)
     if needed > most:
         raise LayerError(
             f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and K = {shape.K} needs {needed:,} "
@@ -64,7 +79,7 @@ def require_shared(spec: Conv2d, shape: ConvShape, most: int) -> None:
         )
 
 
-def require_indices(spec: Conv2d, shape: ConvShape) -> None:
+def require_indices(spec: Record, shape: ConvShape) -> None:
     """Kernels count the cells of one image in an int; where an image begins is 64 bits."""
     for what, size in (
         ("one image", shape.x_shape[1:]),
@@ -78,7 +93,7 @@ def require_indices(spec: Conv2d, shape: ConvShape) -> None:
             )
 
 
-def require_grid(spec: Conv2d, shape: ConvShape) -> None:
+def require_grid(spec: Record, shape: ConvShape) -> None:
     grid = spec.grid(shape)
     for axis, blocks, most in zip("xyz", grid, MAX_GRID, strict=True):
         if blocks <= most:
@@ -91,7 +106,7 @@ def require_grid(spec: Conv2d, shape: ConvShape) -> None:
         raise LayerError(f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: {hint[axis]}")
 
 
-def require_memory(spec: Conv2d, shape: ConvShape, free: int, more: Callable[[ConvShape], int] | None = None) -> None:
+def require_memory(spec: Record, shape: ConvShape, free: int, more: Callable[[ConvShape], int] | None = None) -> None:
     """Raise LayerError unless what a launch needs (and ``more`` of a shape) fits into ``free`` bytes."""
 
     def needed(images: int) -> int:

@@ -15,7 +15,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -307,7 +307,8 @@ class Network:
         """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
         shape, dtype = self.made()[name]
         images = range(self.batch) if images is None else images
-        whole, each = np.empty((len(images), *shape[1:]), dtype), math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        whole: np.ndarray = np.empty((len(images), *shape[1:]), dtype)
+        each = math.prod(shape[1:]) * np.dtype(dtype).itemsize
         self._cuda.Context.synchronize()
         if len(images) == self.batch:
             self._cuda.memcpy_dtoh(whole, self._buffers[name])
@@ -502,6 +503,9 @@ class Pipeline:
 # Checking
 
 
+Loaded = TypeVar("Loaded", bound=Network | Pipeline)
+
+
 class Checker:
     """Says whether networks of the same weights are right on the same images.
 
@@ -513,7 +517,6 @@ class Checker:
     def __init__(self, weights: Weights, images: np.ndarray):
         self.weights, self.pixels, self.batch = weights, images, len(images)
         self.some = conv2d.some_images(self.batch)
-        self._counter: checking.DeviceCounter | None = None
         self._plain = Network(weights, self.batch, PLAIN)
         self._counter = checking.DeviceCounter()
         self.cells = self._plain.prepared(images)
@@ -523,7 +526,7 @@ class Checker:
         self.classes = self._plain.read("classes")
         self.tolerances = self._tolerances()
 
-    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+    def ready(self, net: Loaded) -> Loaded:
         """Return ``net`` with the images loaded."""
         net.load(self.pixels if net.pixels else self.cells)
         return net
