@@ -701,6 +701,11 @@ class TensorLayer(Conv2d):
         if self.half_io and self.piece(shape) % 8:
             told = f"writes float16 in pieces of whole vectors of 8, not of {self.piece(shape)} outputs"
             raise LayerError(f"{self.name} {told}; {ANY_SHAPE}")
+        if device is not None and device.compute_capability < (8, 0):
+            major, minor = device.compute_capability
+            raise LayerError(
+                f"{self.name} needs compute capability 8.0, and {device.name} has {major}.{minor}; {ANY_SHAPE}"
+            )
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
                 f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared memory on {shape}; a block "
