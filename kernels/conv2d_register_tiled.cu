@@ -145,8 +145,8 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
         for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
             Load cells[BATCH];
             #pragma unroll
-            for (unsigned round = 0; round < BATCH; ++round) {
-                const unsigned step = batch + round * STEP;
+            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+                const unsigned round = (step - batch) / STEP;
                 // Row, counted over all planes.
                 const unsigned r = load_row + step;
                 const unsigned plane = IMAGES * STAGED == 1 ? 0 : r / ROWS;
@@ -161,8 +161,8 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
                 cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
             }
             #pragma unroll
-            for (unsigned round = 0; round < BATCH; ++round) {
-                const unsigned step = batch + round * STEP;
+            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+                const unsigned round = (step - batch) / STEP;
                 if (step + STEP <= TILE_ROWS || load_row + step < TILE_ROWS) {
                     float* to = tile + (load_row + step) * PITCH + load_column;
                     *reinterpret_cast<Load*>(to) = cells[round];
@@ -207,20 +207,18 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
         }
     }
 
-    // Store.
-    if (t < PATCHES && first + image < B) {
-        const size_t first_row = ((size_t)(first + image) * OUTPUT_MAPS + map) * OUT_H + top + row;
-        float* to = y + first_row * OUT_W + left + column;
-        for (int m = 0; m < MAPS; ++m) {
-            for (int h = 0; h < PATCH_HEIGHT; ++h) {
-                for (int w = 0; w < PATCH_WIDTH; w += STORE_WIDTH) {
-                    const bool map_inside = EVEN_MAPS || map + m < OUTPUT_MAPS;
-                    const bool row_inside = EVEN_H || top + row + h < OUT_H;
-                    const bool column_inside = EVEN_W || left + column + w < OUT_W;
-                    if (map_inside && row_inside && column_inside) {
-                        *reinterpret_cast<Store*>(to + (m * OUT_H + h) * OUT_W + w) =
-                            *reinterpret_cast<Store*>(&sum[m][h][w]);
-                    }
+    // Store. Threads that repeat the last patch have nothing to store, nor have spare images.
+    const size_t first_row = ((size_t)(first + image) * OUTPUT_MAPS + map) * OUT_H + top + row;
+    float* to = y + first_row * OUT_W + left + column;
+    for (int m = 0; m < MAPS && t < PATCHES && first + image < B; ++m) {
+        for (int h = 0; h < PATCH_HEIGHT; ++h) {
+            for (int w = 0; w < PATCH_WIDTH; w += STORE_WIDTH) {
+                const bool map_inside = EVEN_MAPS || map + m < OUTPUT_MAPS;
+                const bool row_inside = EVEN_H || top + row + h < OUT_H;
+                const bool column_inside = EVEN_W || left + column + w < OUT_W;
+                if (map_inside && row_inside && column_inside) {
+                    *reinterpret_cast<Store*>(to + (m * OUT_H + h) * OUT_W + w) =
+                        *reinterpret_cast<Store*>(&sum[m][h][w]);
                 }
             }
         }

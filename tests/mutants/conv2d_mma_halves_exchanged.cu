@@ -67,19 +67,21 @@ conv2d_mma_halves_exchanged(Cell* y, const Cell* __restrict__ x, int B)
     Pair* cells = reinterpret_cast<Pair*>(stage + STAGE);   // this one: [channel][row][Pair]
     Cell* outputs = reinterpret_cast<Cell*>(cells + PART + SPARE);   // [map][row][column]
     const int t = threadIdx.x;
-    const int lane = t % 32;
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
     const int g = lane / 4;
     const int q = lane % 4;
     const int map = blockIdx.y * 16;   // the block's first map
 
-    // Load what serves all images: the weights; zeros, where an odd channel and the spare Pairs
-    // lie; the scale.
+    // Load what serves all images: the weights and their scale; zeros, where an odd channel and the
+    // spare Pairs lie.
     uint4 weights[CHANNEL_PAIRS][K * 2];
     for (int pair = 0; pair < CHANNEL_PAIRS; ++pair) {
         for (int i = 0; i < K * 2; ++i) {
             weights[pair][i] = filter[blockIdx.y * WEIGHTS + (pair * K * 2 + i) * 32 + lane];
         }
     }
+    const float scale = __uint_as_float(filter[MAP_GROUPS * WEIGHTS].x);
     for (int i = t; i < PART + SPARE; i += THREADS) {
         cells[i] = 0;
     }
@@ -88,7 +90,6 @@ conv2d_mma_halves_exchanged(Cell* y, const Cell* __restrict__ x, int B)
             reinterpret_cast<Pair*>(stage)[i] = 0;
         }
     }
-    const float scale = __uint_as_float(filter[MAP_GROUPS * WEIGHTS].x);
 
     const Cells4* images = reinterpret_cast<const Cells4*>(x);
     copy_async<IMAGE_VECTORS, THREADS>(stage, images + (size_t)blockIdx.x * IMAGE_VECTORS);
@@ -104,7 +105,7 @@ conv2d_mma_halves_exchanged(Cell* y, const Cell* __restrict__ x, int B)
             copy_async<IMAGE_VECTORS, THREADS>(stage, images + (size_t)next * IMAGE_VECTORS);
         }
 
-        for (int first = t / 32 * 8; first < COLUMNS; first += WARPS * 8) {
+        for (int first = warp * 8; first < COLUMNS; first += WARPS * 8) {
             // Compute one tile. Spare columns of B repeat the last one.
             const int column = min(first + g, COLUMNS - 1);
             const Pair* windows[1] = {cells + column / ACROSS * 2 * ROW + column % ACROSS + q};

@@ -88,13 +88,15 @@ conv2d_mma_quads_not_gathered(Cell* y, const Cell* __restrict__ x, int B)
     const int q = lane % 4;
     const int map = blockIdx.y * 4;   // the block's first map
 
-    // Load what serves all images: the weights, zeros for the spare Pairs, the scale.
+    // Load what serves all images: the weights and their scale, zeros for the spare Pairs.
+    const uint4* fragments = filter + blockIdx.y * WEIGHTS + lane;
     uint4 weights[STEPS][PARTS];
     for (int step = 0; step < STEPS; ++step) {
         for (int part = 0; part < PARTS; ++part) {
-            weights[step][part] = filter[blockIdx.y * WEIGHTS + (step * PARTS + part) * 32 + lane];
+            weights[step][part] = fragments[(step * PARTS + part) * 32];
         }
     }
+    const float scale = __uint_as_float(filter[MAP_GROUPS * WEIGHTS].x);
     for (int i = t; i < PARTS * PART + SPARE; i += THREADS) {
         cells[i] = 0;
     }
@@ -103,7 +105,6 @@ conv2d_mma_quads_not_gathered(Cell* y, const Cell* __restrict__ x, int B)
             reinterpret_cast<Pair*>(stage)[i] = 0;
         }
     }
-    const float scale = __uint_as_float(filter[MAP_GROUPS * WEIGHTS].x);
 
     const Cells4* images = reinterpret_cast<const Cells4*>(x);
     copy_async<IMAGE_VECTORS, THREADS>(stage, images + (size_t)blockIdx.x * IMAGE_VECTORS);

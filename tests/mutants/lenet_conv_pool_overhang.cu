@@ -134,8 +134,8 @@ lenet_conv_pool_overhang(float* y, const float* __restrict__ x)
     for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
         Load cells[BATCH];
         #pragma unroll
-        for (unsigned round = 0; round < BATCH; ++round) {
-            const unsigned step = batch + round * STEP;
+        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+            const unsigned round = (step - batch) / STEP;
             const unsigned r = load_row + step;             // row, counted over all channels
             const unsigned c = CHANNELS == 1 ? 0 : r / ROWS;
             const unsigned h = top + r - c * ROWS;          // row of x
@@ -147,8 +147,9 @@ lenet_conv_pool_overhang(float* y, const float* __restrict__ x)
             cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
         }
         #pragma unroll
-        for (unsigned round = 0; round < BATCH; ++round) {
-            const unsigned r = load_row + batch + round * STEP;
+        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+            const unsigned round = (step - batch) / STEP;
+            const unsigned r = load_row + step;
             if (r < TILE_ROWS) {
                 *reinterpret_cast<Load*>(tile + r * PITCH + load_column) = cells[round];
             }
