@@ -47,14 +47,14 @@ endif
 endif
 
 labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and figures
-	$(PYTHON) -m helpers.runner
+	$(PYTHON) -m helpers.tools.run_labs
 
 # Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
 test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
-	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
+	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
 jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the labs
 	$(PYTHON) -m helpers.jupyterlab
@@ -65,8 +65,8 @@ jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the la
 gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
-	$(PYTHON) -m helpers.counters
-	$(PYTHON) -m helpers.sanitizer run --record results/sanitizer.json
+	$(PYTHON) -m helpers.tools.counters
+	$(PYTHON) -m helpers.tools.sanitizer run --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \
@@ -75,7 +75,7 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	done
 
 ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark
-	$(PYTHON) -m helpers.ladder
+	$(PYTHON) -m helpers.experiments.ladder
 
 clean: ## remove results/ and caches (.venv stays)
 	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
-# What CUDA allows on every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical specifications).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
+FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
 HEADER_FIELDS = ("Computes", "Idea", "Arrays", "Launch", "Sizes", "Memory", "Constants", "Reference")
 
@@ -36,7 +33,7 @@ class HeaderError(ValueError):
 
 
 class GridError(ValueError):
-    """A block or grid that CUDA does not allow, or a grid that leaves part of the output out."""
+    """A block or grid that CUDA does not allow."""
 
 
 def names() -> tuple[str, ...]:
@@ -163,26 +160,6 @@ def grid_for(
     grid = tuple(-(-c // t) for c, t in zip(cells, tile, strict=True))
     _require_grid(grid)
     return grid
-
-
-def covers(
-    grid: int | Sequence[int],
-    block: int | Sequence[int],
-    shape: int | Sequence[int],
-    tile: int | Sequence[int] | None = None,
-) -> None:
-    """Raise GridError unless ``grid`` blocks cover an output of ``shape``; arguments as in :func:`grid_for`."""
-    needed = grid_for(shape, block, tile)
-    grid, block = _three(grid, "grid"), _three(block, "block")
-    _require_grid(grid)
-    tile = block if tile is None else _three(tile, "tile")
-    for axis, blocks, least, size, cells in zip("xyz", grid, needed, tile, _cells(shape), strict=True):
-        if blocks < least:
-            raise GridError(
-                f"grid {grid} of blocks {block} covers {blocks * size:,} of {cells:,} cells along {axis}: the last "
-                f"{cells - blocks * size:,} would never be written. Launch {least:,} blocks along {axis}: "
-                "round up, as kernels.grid_for does."
-            )
 
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:

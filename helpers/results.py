@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels
+from helpers import kernels, tables
 from helpers.timing import Timing
 
 if TYPE_CHECKING:
@@ -129,9 +129,7 @@ class Record:
 
     def __repr__(self) -> str:
         columns, cells = self._table()
-        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-        lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in (columns, *cells)]
-        return "\n".join([f"{self.name}. {self.caption()}", *lines])
+        return f"{self.name}. {self.caption()}\n{tables.text(columns, cells, left=())}"
 
     def _repr_html_(self) -> str:
         """A plain table without colours of its own: the notebook's theme gives them."""

@@ -13,7 +13,8 @@
 // Sizes      K <= H, W; K <= 15; MAPS even, M need not be a multiple of it.
 // Memory     no shared, no constant (as conv2d_register: its header says why).
 // Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS, CHAIN (1: a row of the filter is summed in half,
-//            0: all of it is; helpers.precision.HALF_ROWS and HALF_SUMS) by -D (defaults below).
+//            0: all of it is; helpers.problems.precision.HALF_ROWS and HALF_SUMS) by -D (defaults
+//            below).
 // Reference  helpers.reference.conv2d of the rounded arrays
 
 #include <cuda_fp16.h>

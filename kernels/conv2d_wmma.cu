@@ -18,7 +18,7 @@
 //            gathered while another is multiplied; or 1), SKEW_BYTES (16: neighbouring rows begin
 //            in other banks; 0 shows the conflicts) by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d of the rounded arrays; tolerance:
-//            helpers.precision.HALF_TENSOR, TF32_TENSOR
+//            helpers.problems.precision.HALF_TENSOR, TF32_TENSOR
 
 #include <cuda_fp16.h>
 #include <mma.h>

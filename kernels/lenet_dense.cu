@@ -15,7 +15,7 @@
 // Memory     shared: CHUNK * (32 + WARPS * EACH) * 4 bytes, static
 // Constants  WARPS, EACH (images of a warp), INPUTS, CHUNK (inputs staged at a time) by -D
 //            (defaults below)
-// Reference  helpers.network.dense, relu, classify
+// Reference  helpers.problems.lenet.network.dense, relu, classify
 
 #ifndef WARPS
 #define WARPS 4

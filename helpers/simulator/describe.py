@@ -82,6 +82,8 @@ class _Describer:
     def __init__(self, raw: RawFinding, scene: Scene):
         self.raw, self.scene, self.kernel = raw, scene, scene.kernel
         self.array, self.offset = scene.arrays.get(raw.region), raw.offset
+        if self.array is None and raw.region:  # an array that this launch was not given: nothing has named it
+            self.offset += memory.region_start(raw.region)
         self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
         self.other_line: int | None = None

@@ -74,7 +74,8 @@ class Site(ctypes.Structure):
     """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch."""
 
     _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
-        (n, c_uint64) for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+        (n, c_uint64)
+        for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
     ]  # fmt: skip
 
 
@@ -100,6 +101,8 @@ _RESULTS_AND_ARGUMENTS = {
     # memory
     "halo_allocate": (c_size_t, [c_size_t]),
     "halo_free": (c_int, [c_size_t]),
+    "halo_region_start": (c_size_t, [c_uint32]),
+    "halo_is_freed": (c_int, [c_size_t]),
     "halo_used": (c_size_t, []),
     "halo_region": (c_int, [c_size_t, c_void_p, c_void_p, c_void_p]),
     "halo_region_id": (c_uint32, [c_size_t]),

@@ -59,10 +59,16 @@ def live() -> tuple[tuple[int, str, int], ...]:
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """(start, nbytes, file, line) of the array that held `address` and was freed last, of the latest 1,000; None for none."""
+    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for none.
+
+    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody else. An older one's may be
+    anybody's by now, also the host's: nothing is said of those.
+    """
+    if not machine().halo_is_freed(address):
+        return None
     for start, (nbytes, file, line) in reversed(_freed.items()):
         if start <= address < start + nbytes:
-            return (start, nbytes, file, line) if region(address) is None else None
+            return (start, nbytes, file, line)
     return None
 
 
@@ -78,6 +84,11 @@ def region(address: int) -> tuple[int, int, int] | None:
     if not machine().halo_region(address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)):
         return None
     return start.value, nbytes.value, number.value
+
+
+def region_start(number: int) -> int:
+    """Where the array of this number of the machine's starts, 0 where there is none."""
+    return machine().halo_region_start(number)
 
 
 def write(address: int, buffer, nbytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Launches of kernels as strangers write them, in the manner of `helpers.counters.LAUNCHES`.
+"""Launches of kernels as strangers write them, in the manner of `helpers.tools.counters.LAUNCHES`.
 
 `LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Inputs come from the bits of PCG64 (`_bits`), which are
 the same in every version of NumPy. Two shapes or more of each kernel, ragged ones too. Arrays that a kernel writes start as
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:  # run as a program
     sys.path.append(str(ROOT))
 
-from helpers import counters  # noqa: E402
+from helpers.tools import counters  # noqa: E402
 
 SOURCES = Path(__file__).resolve().parent / "strangers"
 
 
 @dataclass(frozen=True)
-class Stranger(counters.Launch):
+class Stranger(counters.Case):
     """A launch of strangers/KERNEL.cu. varies: what the order of threads decides (outputs, counters), "" where nothing.
 
     unordered: the arguments whose cells come in any order.

@@ -27,7 +27,8 @@ import device_functions
 import strangers
 import tensor_products
 
-from helpers import counters, results, simulator
+from helpers import results, simulator
+from helpers.tools import counters
 
 TIME_LIMIT = 300  # seconds of one process
 

@@ -31,10 +31,11 @@ import device_functions
 import strangers
 import tensor_products
 
-from helpers import counters, device, results
+from helpers import device, results
+from helpers.tools import counters
 
 READINGS = counters.READINGS
-# Beside those of helpers.counters: read and recorded, not compared.
+# Beside those of helpers.tools.counters: read and recorded, not compared.
 OBSERVED = (
     *counters.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
 )  # fmt: skip
@@ -217,7 +218,7 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
 
 
 def read_counters(folder: Path, only: str, launches: Sequence[strangers.Stranger]) -> list[dict[str, int | str]]:
-    """As `helpers.counters.read_with_ncu`. Raises counters.NcuError."""
+    """As `helpers.tools.counters.read_with_ncu`. Raises counters.NcuError."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise counters.NcuError("ncu (Nsight Compute) is not on the PATH.")

@@ -247,6 +247,7 @@ const char* halo_operation_name(std::uint32_t k) { return k < table().size() ? t
 
 std::uintptr_t halo_allocate(std::size_t bytes) { return memory.allocate(bytes); }
 int halo_free(std::uintptr_t start) { return memory.release(start); }
+int halo_is_freed(std::uintptr_t address) { return memory.is_freed(address); }
 std::size_t halo_used() { return memory.used(); }
 
 // Start, size and id of the array that holds an address; 0 when none does.
@@ -255,6 +256,12 @@ int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* by
     if (region == nullptr) return 0;
     *start = region->start, *bytes = region->bytes(), *id = region->id;
     return 1;
+}
+// The start of the array of this number, 0 where there is none.
+std::uintptr_t halo_region_start(std::uint32_t id) {
+    for (const auto& region : memory.regions())
+        if (region->id == id) return region->start;
+    return 0;
 }
 // Zeroed memory for a variable of a module; constant: only the host may write it. 0 where there is none.
 std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int constant) {

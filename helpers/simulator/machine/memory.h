@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -122,6 +123,10 @@ struct Region {
     ~Region() {
         if (owned) std::free(reinterpret_cast<void*>(start));
     }
+    void* give_up() {
+        owned = false;
+        return reinterpret_cast<void*>(start);
+    }
     std::size_t bytes() const { return end - start; }
     bool holds(std::uintptr_t address, std::size_t size) const { return address >= start && address < end && size <= end - address; }
     bool is_shared() const { return space == SHARED || space == DYNAMIC_SHARED; }
@@ -138,6 +143,41 @@ struct Region {
         races.wipe();    // another array may get these cells, and what they know is of this launch
         races.swap(cells);
         grain = finer;
+    }
+};
+
+// Freed arrays whose addresses nobody gets for a while, neither another array nor the host: a pointer that outlived its array is
+// recognised by them. Their pages go back to the system at once, their addresses when the latest arrays need the room.
+class Quarantine {
+public:
+    static constexpr std::size_t limit = std::size_t(256) << 20, entries = 1000;
+    void take(void* place, std::size_t bytes) {
+        if (bytes > limit) return std::free(place);
+        return_pages(place, bytes);
+        kept_.push_back({place, bytes});
+        for (total_ += bytes; total_ > limit || kept_.size() > entries; kept_.pop_front()) {
+            total_ -= kept_.front().bytes;
+            std::free(kept_.front().place);
+        }
+    }
+    bool holds(std::uintptr_t address) const {
+        return std::any_of(kept_.begin(), kept_.end(), [=](const Freed& freed) {
+            return address - reinterpret_cast<std::uintptr_t>(freed.place) < freed.bytes;
+        });
+    }
+
+private:
+    struct Freed {
+        void* place;
+        std::size_t bytes;
+    };
+    std::deque<Freed> kept_;
+    std::size_t total_ = 0;
+    static void return_pages(void* place, std::size_t bytes) {
+        constexpr std::uintptr_t page = 4096;
+        std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(place) + page - 1) / page * page;
+        std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(place) + bytes) / page * page;
+        if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
     }
 };
 
@@ -160,10 +200,14 @@ public:
     bool release(std::uintptr_t start) {
         Region* region = find(start);
         if (region == nullptr || region->start != start || !region->owned) return false;
-        used_ -= region->bytes();
+        std::size_t bytes = region->bytes();
+        used_ -= bytes;
+        void* place = region->give_up();
         remove(region);
+        quarantine_.take(place, bytes);
         return true;
     }
+    bool is_freed(std::uintptr_t address) const { return quarantine_.holds(address); }
     Region* add(std::uintptr_t start, std::size_t bytes, Space space) {
         auto region = std::make_unique<Region>(start, bytes, space, next_id_++);
         Region* raw = region.get();
@@ -179,12 +223,12 @@ public:
         Region* region = std::prev(it)->get();
         return address < region->end ? region : nullptr;
     }
-    // The array that an address outside every array most likely belongs to.
+    // The array of this launch that an address outside every array most likely belongs to.
     Region* nearest(std::uintptr_t address) const {
         Region* best = nullptr;
         std::uintptr_t best_distance = UINTPTR_MAX;
         for (const auto& region : regions_) {
-            if (region->space == LOCAL) continue;
+            if (region->space == LOCAL || (region->space == GLOBAL && !region->shadowed)) continue;
             std::uintptr_t distance = address < region->start ? region->start - address : address - region->end;
             if (distance < best_distance) best_distance = distance, best = region.get();
         }
@@ -204,6 +248,7 @@ public:
 
 private:
     std::vector<std::unique_ptr<Region>> regions_;    // sorted by start
+    Quarantine quarantine_;
     std::uint32_t next_id_ = 1;
     std::size_t used_ = 0;
     std::vector<std::unique_ptr<Region>>::iterator upper(std::uintptr_t address) {

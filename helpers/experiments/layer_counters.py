@@ -1,0 +1,158 @@
+"""Nsight Compute on kernels of the convolution layer, whole batches: how busy the chip is, and what its warps wait for.
+
+    python -m helpers.experiments.layer_counters      # on a GPU with ncu: results/13_counters.json, to be copied to data/measured/
+
+One launch of each of `LAUNCHES` under one call of ``ncu``, on random numbers (no counter here depends on the values). Times
+under ncu are of replayed launches at whatever clock it found: they are not recorded. The simulator's counters of single
+launches, and how they agree with those of ncu, are the business of `helpers.tools.counters`.
+
+Exit status: 0, or 2 where ``ncu`` cannot be used.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import device, results
+from helpers.problems import conv2d
+from helpers.tools.counters import NcuError
+
+RECORD = "13_counters"
+BATCH = 10_000
+LAUNCHES = tuple(
+    (kernel, name)
+    for name in ("layer 1", "layer 2")
+    for kernel in ("conv2d_basic", "conv2d_tiled_maps", "conv2d_register", "conv2d_register_tiled")
+)
+# Column of the record -> metric of Nsight Compute. Percentages are of what the hardware can sustain.
+METRICS = {
+    "instructions": "smsp__inst_executed.sum",
+    "multiply_adds": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",  # of lanes; the other counts are of warps
+    "fma_pipe_instructions": "sm__inst_executed_pipe_fma.sum",
+    "issue_slots_busy": "sm__inst_issued.avg.pct_of_peak_sustained_active",
+    "fma_pipe_active": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "dram_throughput": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "l1_bytes": "l1tex__t_bytes.sum",
+    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "shared_wavefronts_of_peak": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
+    "warps_active": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "registers": "launch__registers_per_thread",
+}
+STALLS = (
+    "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard", "long_scoreboard", "mio_throttle",
+    "lg_throttle", "barrier", "imc_miss", "no_instruction",
+)  # fmt: skip
+# Warps that, on average, wait for this reason whenever an instruction is issued.
+METRICS |= {f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio" for stall in STALLS}
+
+
+def launch_all() -> None:
+    """Launch everything once on the GPU; ncu runs this in a process of its own."""
+    device.select()
+    import pycuda.driver as cuda
+
+    rng = np.random.default_rng(13)
+    for name in dict.fromkeys(name for _, name in LAUNCHES):
+        shape = conv2d.shape_of(name, BATCH)
+        x, filter = (rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape))
+        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+        for kernel in (kernel for kernel, of in LAUNCHES if of == name):
+            conv2d.compile(kernel, shape).launch(*map(int, there))
+            cuda.Context.synchronize()
+        for array in there:
+            array.free()
+
+
+def measure() -> list[dict[str, Any]]:
+    """Return one row for each launch, for `results.record`: METRICS by name, None where this chip or ncu does not know one.
+
+    Raises NcuError.
+    """
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    for kernel, name in LAUNCHES:  # here, because ncu would follow the compiler's processes as well
+        conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "ncu.csv"
+        options = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
+        options += ["--metrics", ",".join(METRICS.values())]
+        python_path = [str(results.ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join(python_path)}
+        command = [ncu, *options, sys.executable, "-m", "helpers.experiments.layer_counters", "--launch"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=results.ROOT)
+        return parse(log.read_text() if log.exists() else "", done.stderr)
+
+
+def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
+    """Return the rows that ncu's CSV text holds, one for each of LAUNCHES. Raises NcuError where it has other launches."""
+    table = csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"'))))
+    launches: dict[int, dict[str, str]] = {}
+    for row in table:
+        seen = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
+        seen[row["Metric Name"]] = row["Metric Value"]
+    found = [launches[number] for number in sorted(launches)]
+    if [seen["kernel"] for seen in found] != [kernel for kernel, _ in LAUNCHES]:
+        said = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(found)} launches of {len(LAUNCHES)}. It said:\n{said}")
+    return [
+        {"series": kernel, "layer": name, "batch": BATCH, **{key: _number(seen.get(metric)) for key, metric in METRICS.items()}}
+        for (kernel, name), seen in zip(LAUNCHES, found, strict=True)
+    ]
+
+
+def _number(text: str | None) -> float | int | None:
+    try:
+        value = float((text or "").replace(",", ""))
+    except ValueError:  # "n/a"
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def recorded() -> results.Record:
+    """Return the repository's record. Raises results.RecordError where it is missing or damaged."""
+    return results.load(results.MEASURED / f"{RECORD}.json")
+
+
+def stalls(row: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
+    """Return the largest reasons to wait of a row of the record: (reason, warps per issued instruction)."""
+    known = [(stall.replace("_", " "), row[f"stalled_{stall}"]) for stall in STALLS if row.get(f"stalled_{stall}") is not None]
+    return sorted(known, key=lambda pair: -pair[1])[:count]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ncu and write the record. Returns the exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv == ["--launch"]:
+        launch_all()
+        return 0
+    if argv:
+        print(f"python -m helpers.experiments.layer_counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
+        return 2
+    gpu = device.select()
+    if gpu.kind != "gpu":
+        print("Nsight Compute reads the counters of a GPU, and there is none here", file=sys.stderr)
+        return 2
+    try:
+        print(results.record(RECORD, measure, device=gpu, lab="13_conv2d_register_tiling"))
+    except (NcuError, results.RecordError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The problems that the kernels solve, one module or folder each: data, launches, references and limits of use."""

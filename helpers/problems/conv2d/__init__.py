@@ -1,0 +1,99 @@
+"""The convolution layer on a device: how each of its kernels is compiled and launched, and what is refused before that.
+
+    y = conv2d.convolve("conv2d_basic", x, filter)               # arrays in, an array out, everything checked
+    run = conv2d.compile("conv2d_constant", shape)               # on device addresses, to be timed
+    run.launch(problem.y, problem.x, problem.filter, stream)
+
+`CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row is a frozen record:
+`dataclasses.replace` and `Conv2d.with_tile` make others.
+
+This file only hands on the names of its modules, each of which is one kernel's family or one task.
+"""
+
+from helpers import kernels
+from helpers.limits import (
+    CONSTANT_BYTES,
+    INDICES,
+    MOST_SHARED_BYTES,
+    MULTIPROCESSOR_SHARED_BYTES,
+    STATIC_SHARED_BYTES,
+    ConvShape,
+)
+
+from .base import Compiled, Conv2d, Names
+from .checks import Problem, check, conv2d_atol, some_images, suspects
+from .data import inputs
+from .half import HalfInputs, half2
+from .im2col import Im2colGemm
+from .mma import (
+    FASTEST,
+    SCALED_HALF,
+    Pairs,
+    Quads,
+    ScaledHalf,
+    TensorKernel,
+    TensorLayer,
+    mma_halves,
+    mma_pairs,
+    mma_quads,
+    power_of_two,
+)
+from .refusals import PLAINEST, SPARE
+from .register_tiled import FITTED, RegisterTiled
+from .runs import compile, convolve, simulate
+from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
+from .table import CONV2D, REDUCED, channels_shuffle, channels_tree, conv2d_named
+from .wmma import Wmma, wmma
+
+__all__ = [
+    "CONSTANT_BYTES",
+    "CONV2D",
+    "FASTEST",
+    "FITTED",
+    "INDICES",
+    "LAYERS",
+    "MOST_SHARED_BYTES",
+    "MULTIPROCESSOR_SHARED_BYTES",
+    "PLAINEST",
+    "REDUCED",
+    "SCALED_HALF",
+    "SEED",
+    "SPARE",
+    "STATIC_SHARED_BYTES",
+    "Compiled",
+    "Conv2d",
+    "ConvShape",
+    "HalfInputs",
+    "Im2colGemm",
+    "LayerError",
+    "Names",
+    "Pairs",
+    "Problem",
+    "Quads",
+    "RegisterTiled",
+    "ScaledHalf",
+    "TensorKernel",
+    "TensorLayer",
+    "Wmma",
+    "ceil_div",
+    "channels_shuffle",
+    "channels_tree",
+    "check",
+    "compile",
+    "conv2d_atol",
+    "conv2d_named",
+    "convolve",
+    "half2",
+    "inputs",
+    "kernels",
+    "mma_halves",
+    "mma_pairs",
+    "mma_quads",
+    "power_of_two",
+    "shape_for",
+    "shape_of",
+    "simulate",
+    "some_images",
+    "suspects",
+    "wmma",
+]

@@ -1,0 +1,188 @@
+"""conv2d_register_tiled: the sizes of its patches and blocks, chosen for each shape."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from helpers import device, limits
+from helpers.launch import Plan
+from helpers.limits import ConvShape
+
+from . import refusals
+from .base import Conv2d
+from .shapes import LAYERS, LayerError, ceil_div
+
+# Of conv2d_register_tiled on an H200: the fastest of the configurations that lab 14 sweeps.
+FITTED: dict[str, dict[str, Any]] = {
+    "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
+    "layer 2": {"patch": (4, 2, 8), "patches": (9, 17, 1), "staged": 4, "unroll": 1},
+    "layer E1": {"patch": (2, 1, 12), "patches": (11, 11, 1), "staged": 1, "unroll": 7},
+    "layer E2": {"patch": (3, 1, 24), "patches": (2, 5, 6), "staged": 12, "unroll": 1},
+}
+
+
+def staged_tile(spec: RegisterTiled, shape: ConvShape) -> int:
+    """Bytes of what conv2d_register_tiled stages at a time: a tile with its halo, of some channels and images."""
+    return 4 * spec.patches[2] * spec.staged * math.prod(spec.staged_cells(shape))
+
+
+@dataclass(frozen=True)
+class RegisterTiled(Conv2d):
+    """conv2d_register_tiled: all sizes are constants of its compilation, so that each shape has a kernel of its own.
+
+    patch: outputs of a thread along columns and rows, and output maps. patches: of a block along columns and rows, and
+    images. staged: channels in shared memory at a time. unroll: rows of the filter in one round of the loop. What is None
+    is chosen for the shape (`fitted`).
+    """
+
+    patch: tuple[int, int, int] | None = None
+    patches: tuple[int, int, int] | None = None
+    staged: int | None = None
+    unroll: int | None = None
+
+    arranged: ClassVar[bool] = True
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
+
+    def __post_init__(self) -> None:
+        if self.is_fitted:
+            columns, rows, maps = self.patch
+            tile = (columns * self.patches[0], rows * self.patches[1], maps)
+            object.__setattr__(self, "tile", tile)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether nothing is left to choose."""
+        return bool(self.patch and self.patches and self.staged and self.unroll)
+
+    def fitted(self, shape: ConvShape) -> RegisterTiled:
+        """Fill in the sizes that are None: the measured best (`FITTED`), else the lowest `cost`.
+
+        Raises LayerError where nothing that could be chosen can be launched.
+        """
+        return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
+
+    def options(self, shape: ConvShape) -> list[str]:
+        spec = self.fitted(shape)
+        names = ("CHANNELS", "OUTPUT_MAPS", "HEIGHT", "WIDTH", "FILTER_WIDTH", "PATCH_WIDTH", "PATCH_HEIGHT", "MAPS",
+                 "PATCHES_X", "PATCHES_Y", "IMAGES", "STAGED", "UNROLL")  # fmt: skip
+        values = (shape.C, shape.M, shape.H, shape.W, shape.K, *spec.patch, *spec.patches, spec.staged, spec.unroll)
+        return [f"-D{name}={value}" for name, value in zip(names, values, strict=True)]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * ceil_div(math.prod(self.fitted(shape).patches), 32), 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        spec = self.fitted(shape)
+        tiles, groups, _ = super(RegisterTiled, spec).grid(shape)
+        return tiles, groups, ceil_div(shape.B, spec.patches[2])
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, np.int32(shape.B)
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as (C, K, K, M), M rounded up to whole patches by zeros."""
+        spare = -filter.shape[0] % self.patch[2]
+        return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        maps = self.patch[2] if self.patch else 1
+        return 4 * shape.terms * maps * ceil_div(shape.M, maps)
+
+    def staged_cells(self, shape: ConvShape) -> tuple[int, int]:
+        """Return (rows, columns) of the staged tile of one channel, with its halo, rows in whole vectors of 16 bytes."""
+        return self.patch[1] * self.patches[1] + shape.K - 1, 4 * ceil_div(self.patch[0] * self.patches[0] + shape.K - 1, 4)
+
+    def loads_at_a_time(self, shape: ConvShape) -> int:
+        """Return how many rows of the tile a block loads at a time (STEP in the source); 0 where it is too narrow."""
+        vector = vector_width(shape.W, self.patch[0] * self.patches[0])
+        return self.threads(shape)[0] // (self.staged_cells(shape)[1] // vector)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        refusals.require_width(self, shape)
+        refusals.require_constant(self, shape)
+        spec = self.fitted(shape)
+        if shape.C % spec.staged or (spec.patches[2] > 1 and spec.staged != shape.C):
+            raise LayerError(
+                f"{self.name} stages {spec.staged} of {shape.C} channels for {spec.patches[2]} images at a time: staged must "
+                "divide the channels, and be all of them where a block has several images"
+            )
+        super(RegisterTiled, spec).require(shape, device)
+        if spec.loads_at_a_time(shape) < 1:
+            raise LayerError(
+                f"{self.name} with {spec.threads(shape)[0]} threads cannot load a row of {spec.staged_cells(shape)[1]} cells "
+                "at once: take more patches along rows, or fewer along columns"
+            )
+
+    def plan(self, shape: ConvShape) -> Plan:
+        return super(RegisterTiled, self.fitted(shape)).plan(shape)
+
+    def cost(self, shape: ConvShape) -> float:
+        """Return an estimate of instructions per useful multiply-add, for a record with nothing left to choose.
+
+        Counted from the source: multiply-adds, loads from the tile and of weights, staging, stores; idle threads and outputs
+        beyond the edge included. The last factor stands for what few resident warps cannot hide; it is a guess, set so that
+        the order of the measured ones comes out. Infinite where the kernel cannot be launched so.
+        """
+        try:
+            self.require(shape)
+        except LayerError:
+            return math.inf
+        columns, rows, maps = self.patch
+        sums, threads = math.prod(self.patch), self.threads(shape)[0]
+        parts = ceil_div(columns + shape.K - 1, vector_width(0, columns))
+        registers = min(limits.THREAD_REGISTERS, 8 * ceil_div(sums + (rows + 1) * (columns + shape.K) + 24, 8))
+        by_registers = limits.MULTIPROCESSOR_REGISTERS // (registers * threads)
+        of_a_block = staged_tile(self, shape) + limits.RESERVED_SHARED_BYTES
+        resident = min(by_registers, limits.MOST_SHARED_BYTES // of_a_block) * threads // 32
+        if resident < 8:
+            return math.inf
+        of_a_row = shape.K * sums + rows * parts + shape.K * ceil_div(maps, 2) + 8
+        staging = ceil_div(self.patches[2] * shape.C * self.staged_cells(shape)[0], self.loads_at_a_time(shape))
+        instructions = shape.C * shape.K * of_a_row + 4 * staging + sums // 2 + 60
+        blocks = math.prod(self.grid(shape)[:2]) / self.patches[2]
+        return blocks * threads * instructions / (shape.M * shape.out_h * shape.out_w * shape.terms) * (1 + 2 / resident)
+
+
+@functools.cache
+def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
+    fixed = {name: value for name in ("patch", "patches", "staged", "unroll") if (value := getattr(spec, name)) is not None}
+    known = next((FITTED[name] for name, layer in LAYERS.items() if layer == shape), None)
+    choices = [{**choice, **fixed} for choice in ([known] if known else _choices(shape, fixed.get("patch")))]
+    best = min((dataclasses.replace(spec, **choice) for choice in choices), key=lambda one: one.cost(shape))
+    if not known and math.isinf(best.cost(shape)):
+        raise LayerError(
+            f"{spec.name} has no patch and block for {shape}: the filter must fit {limits.CONSTANT_BYTES:,} bytes of constant "
+            f"memory, its maps rounded up to a patch's, and a tile {limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
+        )
+    return best
+
+
+def _choices(shape: ConvShape, patch: tuple[int, int, int] | None) -> Iterator[dict[str, Any]]:
+    """Patches of up to 72 sums, in blocks as wide as the output (or 32 columns and more), of up to 512 patches."""
+    sizes = itertools.product((1, 2, 3, 4, 5, 8), (1, 2, 3, 4), (1, 2, 3, 4, 6, 8, 12, 16, 24))
+    most = (shape.out_w, shape.out_h, shape.M)
+    fitting = (size for size in sizes if math.prod(size) <= 72 and all(map(operator.le, size, most)))
+    for columns, rows, maps in [patch] if patch else fitting:
+        unroll = shape.K if columns * rows * maps * shape.K**2 <= 1600 else 1
+        widest, highest = ceil_div(shape.out_w, columns), ceil_div(shape.out_h, rows)
+        for across, down in itertools.product({widest, min(widest, ceil_div(32, columns))}, {highest, *range(1, min(highest, 24))}):
+            for images in (1, 2, 4, 6) if (across, down) == (widest, highest) else (1,):
+                if across * down * images <= 512:
+                    one = {"patch": (columns, rows, maps), "patches": (across, down, images), "unroll": unroll}
+                    yield from ({**one, "staged": staged} for staged in {1, shape.C} if images == 1 or staged == shape.C)
+
+
+def vector_width(width: int, tile: int) -> int:
+    """Floats that one access can move where rows are ``width`` and tiles ``tile`` columns wide."""
+    return next(n for n in (4, 2, 1) if width % n == 0 and tile % n == 0)

@@ -1,0 +1,583 @@
+"""Convolution by Fourier transforms: how its kernels are compiled and launched, what they cost, how far they may err.
+
+    launch = fft.conv1d_launch(fft.OverlapAdd.fitting(255), n, N, P, filter)      # on device addresses, to be timed
+    P, profiles = fft.simulate_conv1d(fft.OverlapAdd(10), N, filter)             # arrays, in the simulator
+
+Both kernels take the filter's spectrum, which `fft_radix2` makes once, and a table of twiddle factors.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, kernels, limits, simulator
+from helpers.limits import ConvShape
+from helpers.problems import conv1d, conv2d
+
+TRANSFORM, OVERLAP_ADD, TILES = "fft_radix2", "conv1d_fft_overlap_add", "conv2d_fft_tiles"
+CUFFT = "cuFFT through CuPy"
+UNIT = 2.0**-24  # the unit roundoff of float32
+LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
+MAX_SHARED = 227 * 1024  # bytes of dynamic shared memory that a block of an H200 can be given
+LARGEST_FFT = 8192  # points that fft_radix2 has shared memory for, everywhere
+
+
+class FftError(ValueError):
+    """A transform, or a launch, that cannot be: the message says what does not fit, and what would."""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Transforms
+
+
+def bit_reversed(size: int) -> np.ndarray:
+    """Return the frequencies in the order in which fft_radix2 puts them out: int64, shape (size,), size a power of two.
+
+    Place i holds frequency bit_reversed(size)[i], the bits of i read backwards: 0, 4, 2, 6, 1, 5, 3, 7 for eight.
+    """
+    order = np.zeros(1, np.int64)
+    while order.size < _require_power_of_two(size):
+        order = np.concatenate([2 * order, 2 * order + 1])
+    return order
+
+
+def twiddles(row: int) -> np.ndarray:
+    """Return exp(-2 pi i k / row) for k < row / 2, rounded once from float64: complex64, shape (max(row / 2, 1),)."""
+    return np.exp(-2j * np.pi * np.arange(max(1, _require_power_of_two(row) // 2)) / row).astype(np.complex64)
+
+
+def reference(signals: np.ndarray, row: int | None = None) -> np.ndarray:
+    """The oracle of fft_radix2, NumPy's transform in float64, in bit-reversed order: complex128, the shape of ``signals``.
+
+    signals: real or complex, shape (signals, size). row: None for transforms along one axis; else that of one row of a
+    two-dimensional one, row * row == size.
+    """
+    signals = np.asarray(signals, np.complex128)
+    count, size = signals.shape
+    if row in (None, size):
+        return np.fft.fft(signals, axis=1)[:, bit_reversed(size)]
+    planes = np.fft.fft2(signals.reshape(count, size // row, row))
+    order = bit_reversed(row)
+    return planes[:, bit_reversed(size // row)][:, :, order].reshape(count, size)
+
+
+def transform_flops(size: int) -> int:
+    """Operations of one complex radix-2 transform, as is usual: 5 n log2 n, ten for each of its n / 2 log2 n pairs."""
+    return 5 * size * _log2(size)
+
+
+def _log2(size: int) -> int:
+    return _require_power_of_two(size).bit_length() - 1
+
+
+def _require_power_of_two(size: int) -> int:
+    if size < 1 or size & (size - 1):
+        raise FftError(f"a radix-2 transform has 1, 2, 4, 8, ... points, not {size}")
+    return size
+
+
+def transform_atol(want: np.ndarray) -> float:
+    """How far a part of an output of fft_radix2 may be off: log2 n times `stage_error`, of the largest of the oracle's.
+
+    want: `reference` of the signals, shape (signals, size). Higham's theorem is about the root mean square of the outputs of
+    a signal, which the largest is never below.
+    """
+    return float(_log2(want.shape[-1]) * stage_error() * np.abs(want).max())
+
+
+def stage_error() -> float:
+    """The relative error that one radix-2 stage adds, u + gamma_4 (sqrt(2) + u), with gamma_4 = 4 u / (1 - 4 u).
+
+    N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 24.2: a transform with log2 n stages and twiddle
+    factors that are right to u errs, in the 2-norm, by at most log2 n times that, relative to its result.
+    """
+    gamma = 4 * UNIT / (1 - 4 * UNIT)
+    return UNIT + gamma * (math.sqrt(2) + UNIT)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# 1D: overlap-add
+
+
+@dataclass(frozen=True)
+class OverlapAdd:
+    """How conv1d_fft_overlap_add is compiled and launched: transforms of 2^log_size points, ``stages`` of them at a time.
+
+    Raises FftError for a size or a number of stages that the kernel does not take.
+    """
+
+    log_size: int
+    stages: int = 3
+    name: str = OVERLAP_ADD
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.log_size <= max(LOG_SIZES):
+            raise FftError(f"transforms of 2^{self.log_size} points: take 2^1 to 2^{max(LOG_SIZES)}")
+        if not 1 <= self.stages <= min(self.log_size, 5):
+            raise FftError(f"{self.stages} stages at a time, of {self.log_size}: take 1 to {min(self.log_size, 5)}")
+
+    @classmethod
+    def fitting(cls, width: int, stages: int = 3) -> OverlapAdd:
+        """Return the size with the fewest operations per output for a filter of ``width``. Raises FftError above 4,097."""
+        limits.require_filter(width)
+        fit = [cls(log_size, stages) for log_size in LOG_SIZES if 2 * (width - 1) <= 1 << log_size]
+        if not fit:
+            raise FftError(f"a filter of {width:,} has no room in 2^{max(LOG_SIZES)} points; take one of at most 4,097")
+        return min(fit, key=lambda spec: spec.flops(width))
+
+    @property
+    def size(self) -> int:
+        """Points of a transform."""
+        return 1 << self.log_size
+
+    def segment(self, width: int) -> int:
+        """Return how many cells of N a transform takes, so that its tail of width - 1 has room. Raises FftError."""
+        limits.require_filter(width)
+        if 2 * (width - 1) > self.size:
+            raise FftError(
+                f"a filter of {width:,} wants transforms of at least {2 * (width - 1):,} points, not {self.size:,}: a segment "
+                "shorter than its tail would reach over two others"
+            )
+        return self.size - width + 1
+
+    @property
+    def options(self) -> list[str]:
+        """nvcc's options."""
+        return [f"-DLOG_SIZE={self.log_size}", f"-DSTAGES={self.stages}"]
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block, THREADS of the source."""
+        return (min(1024, self.size >> self.stages), 1, 1)
+
+    def grid(self, n: int, width: int) -> tuple[int, int, int]:
+        """Return the grid: a block takes two segments."""
+        return kernels.grid_for(n, self.block, 2 * self.segment(width))
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return 8 * (self.size + self.size // 16)
+
+    def flops(self, width: int) -> float:
+        """Operations per output: two complex transforms and a product of spectra (6 n) for two segments."""
+        return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
+
+    def shared_bytes(self, width: int) -> float:
+        """Bytes through shared memory per output: each pass, and the product, reads and writes all cells; load and store once."""
+        passes = 2 * math.ceil(self.log_size / self.stages) + 1
+        return 8 * self.size * (2 * passes + 2) / (2 * self.segment(width))
+
+    def on_chip_bytes(self, width: int) -> float:
+        """`shared_bytes`, and what comes through the same cache: the spectrum, and 2^stages - 1 twiddles for 2^stages cells."""
+        passes, rest = divmod(self.log_size, self.stages)
+        groups = [self.stages] * passes + [rest] * (rest > 0)
+        factors = 2 * sum(1 - 2.0**-stages for stages in groups) + 1
+        return self.shared_bytes(width) + 8 * self.size * factors / (2 * self.segment(width))
+
+    def prepared(self, filter: np.ndarray) -> np.ndarray:
+        """Return what fft_radix2 turns into the spectrum: filter / size, backwards, then zeros; complex64, (1, size)."""
+        self.segment(filter.size)
+        padded = np.zeros((1, self.size), np.complex64)
+        padded[0, : filter.size] = filter[::-1] / np.float32(self.size)  # a power of two: nothing is rounded
+        return padded
+
+
+def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> float:
+    """How far an output of conv1d_fft_overlap_add may be off.
+
+    The segment, the filter and the product of their spectra are transformed, log2 n stages each, and a complex product
+    adds less than three u: by Higham's theorem (`stage_error`) the error of a segment is at most, as a root mean square
+    over its n outputs and to first order,
+
+        (3 log2 n stage_error + 3 u) * max |spectrum of the filter| * rms of the two segments.
+
+    The rms is at most sqrt(2) max |cells|. That an output strays from the root mean square by a factor of about five is
+    paid for by the worst case of every rounding, which no real sum meets; the tests hold both ends. The tolerance grows
+    with log2 n, a direct sum's with the filter's width.
+    """
+    largest = np.abs(np.fft.fft(filter.astype(np.float64), spec.size)).max()
+    return float(_three_transforms(spec.size) * largest * math.sqrt(2) * np.abs(cells).max())
+
+
+def _three_transforms(size: int, channels: int = 1) -> float:
+    return 3 * _log2(size) * stage_error() + (2 + channels) * UNIT
+
+
+def conv1d_launch(spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None]:
+    """Compile for ``filter`` (float32, odd) and return ``launch(stream)``: n float32 at ``source`` give n at ``output``.
+
+    The filter's spectrum is made here, once. A launch sets the output to zero first, and takes the time for it.
+    """
+    import pycuda.driver as cuda
+
+    module, function = _function(OVERLAP_ADD, spec.options, spec.shared)
+    arrays = spectrum(spec.prepared(filter)), cuda.to_device(twiddles(spec.size))
+    arguments = np.uintp(output), np.uintp(source), *arrays, np.int32(n), np.int32(filter.size)
+    grid = spec.grid(n, filter.size)
+
+    def launch(stream: Any) -> None:
+        cuda.memset_d32_async(output, 0, n, stream)
+        function(*arguments, block=spec.block, grid=grid, shared=spec.shared, stream=stream)
+
+    launch.keeps = module  # it is unloaded when nothing holds it any more
+    return launch
+
+
+def simulate_conv1d(
+    spec: OverlapAdd,
+    N: np.ndarray,
+    filter: np.ndarray,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[np.ndarray, tuple]:
+    """Run the kernels in the simulator: (P, what ``entry`` returned for fft_radix2 and for the convolution).
+
+    N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or simulator.check. instead: for a
+    kernel's name, the (name, source) to run in its place.
+    """
+    padded, table = spec.prepared(filter), twiddles(spec.size)
+    made, first = simulate_transform(padded, entry=entry, instead=instead)
+    P = np.zeros(N.size, np.float32)
+    run, source = (instead or {}).get(spec.name) or (spec.name, kernels.source(spec.name))
+    launch = {"grid": spec.grid(N.size, filter.size), "block": spec.block, "shared": spec.shared, "options": spec.options}
+    seen = entry(source, run, P, N, made, table, np.int32(N.size), np.int32(filter.size), **launch)
+    return P, (first, seen)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# 2D: tiles
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How conv2d_fft_tiles is compiled and launched: tiles of 2^log_side squared, ``stages`` radix-2 stages at a time.
+
+    Raises FftError for what the kernel does not take.
+    """
+
+    log_side: int = 5
+    stages: int = 2
+    name: str = TILES
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.log_side <= 6:
+            raise FftError(f"tiles of 2^{self.log_side} cells: take 2^1 to 2^6")
+        if not 1 <= self.stages <= 5 or 2 * self.log_side % self.stages:
+            raise FftError(f"{self.stages} stages at a time do not divide {2 * self.log_side}, or fill the registers")
+        if self.size >> self.stages > 1024:
+            raise FftError(f"tiles of {self.size:,} cells, {1 << self.stages} a thread, want more than 1,024 threads")
+
+    @property
+    def side(self) -> int:
+        """Cells along a tile."""
+        return 1 << self.log_side
+
+    @property
+    def size(self) -> int:
+        """Points of a transform, the cells of a tile."""
+        return self.side**2
+
+    def outputs(self, K: int) -> int:
+        """Return the outputs along a tile for a filter of width K. Raises FftError for one that is wider than the tile."""
+        if self.side < K:
+            raise FftError(f"a filter of {K} x {K} leaves no output in tiles of {self.side} x {self.side}: take log_side = 6")
+        return self.side - K + 1
+
+    @property
+    def options(self) -> list[str]:
+        """nvcc's options."""
+        return [f"-DLOG_SIDE={self.log_side}", f"-DSTAGES={self.stages}"]
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block, THREADS of the source."""
+        return (self.size >> self.stages, 1, 1)
+
+    def tiles(self, shape: ConvShape) -> int:
+        """Return how many tiles cover an output map."""
+        wide = self.outputs(shape.K)
+        return -(-shape.out_h // wide) * -(-shape.out_w // wide)
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        """Return the grid: a block takes a tile of two images, all channels and output maps."""
+        return self.tiles(shape), -(-shape.B // 2), 1
+
+    def shared(self, shape: ConvShape) -> int:
+        """Return the bytes of dynamic shared memory of a block."""
+        return 8 * (shape.C + 1) * (self.size + self.size // 16)
+
+    def flops(self, shape: ConvShape) -> int:
+        """Operations of a layer: for each tile of two images C + M transforms, and M C products and sums (8 n)."""
+        one = (shape.C + shape.M) * transform_flops(self.size) + 8 * shape.M * shape.C * self.size
+        return math.prod(self.grid(shape)) * one
+
+    def require(self, shape: ConvShape) -> None:
+        """Raise FftError unless the kernel can be launched for the shape."""
+        self.outputs(shape.K)
+        if shape.stride != 1:
+            raise FftError(f"conv2d_fft_tiles makes every output: a stride of {shape.stride} would throw most of them away")
+        if self.shared(shape) > MAX_SHARED:
+            raise FftError(f"{shape.C} channels of {self.side} x {self.side} want {self.shared(shape):,} bytes of shared memory")
+        if self.grid(shape)[1] > kernels.MAX_GRID[1]:
+            raise FftError(f"{shape.B:,} images are more than the grid has room for: {2 * kernels.MAX_GRID[1]:,}")
+        if shape.C * shape.H * shape.W >= conv2d.INDICES:
+            raise FftError(f"one image of {shape} has more cells than an int counts")
+
+    def prepared(self, filter: np.ndarray) -> np.ndarray:
+        """Return what fft_radix2 turns into the spectra: filter / side^2, backwards, then zeros; complex64, (M C, side^2)."""
+        M, C, K, _ = filter.shape
+        padded = np.zeros((M, C, self.side, self.side), np.complex64)
+        padded[:, :, :K, :K] = filter[:, :, ::-1, ::-1] / np.float32(self.size)
+        return padded.reshape(M * C, self.size)
+
+
+def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:
+    """How far an output of conv2d_fft_tiles may be off: as `conv1d_atol`, summed over the channels of an output map."""
+    spectra = np.abs(np.fft.fft2(filter.astype(np.float64), (spec.side, spec.side)))
+    largest = spectra.max(axis=(2, 3)).sum(axis=1).max()
+    return float(_three_transforms(spec.size, filter.shape[1]) * largest * math.sqrt(2) * np.abs(x).max())
+
+
+def conv2d_launch(spec: Tiles, shape: ConvShape, y: int, x: int, filter: np.ndarray) -> Callable[[Any], None]:
+    """Compile for a layer and return ``launch(stream)`` on device addresses. The filter's spectra are made here, once.
+
+    filter: float32, shape.filter_shape, on the host. Raises as `Tiles.require` does.
+    """
+    import pycuda.driver as cuda
+
+    spec.require(shape)
+    module, function = _function(TILES, spec.options, spec.shared(shape))
+    arrays = spectrum(spec.prepared(filter), spec.side), cuda.to_device(twiddles(spec.side))
+    arguments = np.uintp(int(y)), np.uintp(int(x)), *arrays, *_sizes(shape)
+    how = {"block": spec.block, "grid": spec.grid(shape), "shared": spec.shared(shape)}
+
+    def launch(stream: Any) -> None:
+        function(*arguments, **how, stream=stream)
+
+    launch.keeps = module
+    return launch
+
+
+def _sizes(shape: ConvShape) -> tuple:
+    return tuple(map(np.int32, (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)))
+
+
+def simulate_conv2d(
+    spec: Tiles,
+    x: np.ndarray,
+    filter: np.ndarray,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[np.ndarray, tuple]:
+    """Run the layer in the simulator: (y, what ``entry`` returned for fft_radix2 and for the layer). As `simulate_conv1d`."""
+    shape = conv2d.shape_for(x, filter, 1)
+    spec.require(shape)
+    made, first = simulate_transform(spec.prepared(filter), spec.side, entry=entry, instead=instead)
+    y = np.full(shape.y_shape, np.nan, np.float32)
+    run, source = (instead or {}).get(spec.name) or (spec.name, kernels.source(spec.name))
+    launch = {"grid": spec.grid(shape), "block": spec.block, "shared": spec.shared(shape), "options": spec.options}
+    seen = entry(source, run, y, x, made, twiddles(spec.side), *_sizes(shape), **launch)
+    return y, (first, seen)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# fft_radix2
+
+
+def _transform_launch(size: int, row: int | None, count: int) -> dict[str, Any]:
+    row = row or size
+    if _require_power_of_two(size) > LARGEST_FFT or size < 2 or row not in (size, math.isqrt(size)):
+        raise FftError(f"fft_radix2 transforms 2 to {LARGEST_FFT:,} points, in one row or as a square, not {size} in rows of {row}")
+    options = [f"-DFFT_SIZE={size}", f"-DROW={row}"]
+    return {"block": (min(1024, size // 2), 1, 1), "grid": (count, 1, 1), "shared": 8 * size, "options": options}
+
+
+def simulate_transform(
+    signals: np.ndarray,
+    row: int | None = None,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[np.ndarray, Any]:
+    """Run fft_radix2 in the simulator: (transforms, what ``entry`` returned).
+
+    signals: complex64, shape (signals, size); row as for `reference`. Transforms: likewise, in bit-reversed order.
+    """
+    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
+    made = np.full_like(signals, np.nan)
+    launch = _transform_launch(signals.shape[1], row, len(signals))
+    run, source = (instead or {}).get(TRANSFORM) or (TRANSFORM, kernels.source(TRANSFORM))
+    return made, entry(source, run, made, signals, twiddles(row or signals.shape[1]), **launch)
+
+
+def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
+    """Run fft_radix2 on the selected device and return the device allocation of its transforms, as `simulate_transform`."""
+    import pycuda.driver as cuda
+
+    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
+    launch = _transform_launch(signals.shape[1], row, len(signals))
+    _module, function = _function(TRANSFORM, launch.pop("options"), launch["shared"])
+    made = cuda.mem_alloc(signals.nbytes)
+    function(made, cuda.In(signals), cuda.In(twiddles(row or signals.shape[1])), **launch)
+    return made
+
+
+def _function(name: str, options: list[str], shared: int) -> tuple[Any, Any]:
+    """The module and the function of a kernel that takes ``shared`` bytes of dynamic shared memory."""
+    import pycuda.driver as cuda
+    from pycuda.compiler import SourceModule
+
+    module = SourceModule(kernels.source(name), options=options, no_extern_c=True)
+    function = module.get_function(name)
+    function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+    return module, function
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Beside the direct kernels
+
+
+def checked_launches(
+    spec: OverlapAdd,
+    data: conv1d.PeriodicData,
+    checker: conv1d.Checker,
+    source: int,
+    output: int,
+    filter: np.ndarray,
+    *,
+    yardstick: bool,
+) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
+    """Return name -> (launch, verdict) of the fastest direct kernel, of overlap-add and, if wanted and there, of cuFFT.
+
+    The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is compared with the direct
+    kernel's, and stretches of all with the oracle. Raises checking.CheckError where one is wrong.
+    """
+    direct = conv1d.conv1d_named(conv1d.BEST)
+    runs = {direct.name: conv1d.conv1d_launch(direct, data.n, source, checker.want, filter)}
+    runs[spec.name] = conv1d_launch(spec, data.n, source, output, filter)
+    if yardstick and (launch := cufft_launch(spec, data.n, source, output, filter)):
+        runs[CUFFT] = launch
+    slack = conv1d_atol(spec, data.period, filter) / conv1d.conv1d_atol(data.period, filter)
+    ready = {}
+    for name, launch in runs.items():
+        where = checker.want if name == direct.name else output
+        checker.poison(where)
+        launch(None)
+        try:
+            ready[name] = launch, checker.everywhere(where, filter, name, 1.0 if name == direct.name else slack)
+        except checking.CheckError as error:
+            if name != CUFFT:  # a yardstick's fault is no reason to lose what is measured of the kernels
+                raise
+            print(f"{CUFFT} is left out: {error}")
+    return ready
+
+
+def checked_layers(
+    spec: Tiles, direct: str, problem: conv2d.Problem, filter: np.ndarray
+) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
+    """Return name -> (launch, verdict) of the layer's kernel ``direct`` and of the tiles, for one problem on the device.
+
+    filter: float32, the problem's, on the host. Raises checking.CheckError where one is wrong: the tiles must keep the bound
+    of a direct sum, which for K >= 3 is wide enough for transforms of up to 4,096 points.
+    """
+    run = conv2d.compile(direct, problem.shape)
+    runs = {direct: lambda stream: run.launch(problem.y, problem.x, problem.filter, stream)}
+    runs[spec.name] = conv2d_launch(spec, problem.shape, problem.y, problem.x, filter)
+    ready = {}
+    for name, launch in runs.items():
+        problem.poison()
+        launch(None)
+        ready[name] = launch, problem.check(name)
+    return ready
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The yardstick
+
+
+def cufft_launch(spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None] | None:
+    """Return ``launch(stream)`` of the same overlap-add by cuFFT's real transforms, or None where CuPy is not there.
+
+    Steps of their own, each through global memory: see `overlap_add_by`. The arrays are n float32 on the device.
+    """
+    cupy = _cupy()
+    if cupy is None:
+        return None
+
+    def view(address: int) -> Any:
+        memory = cupy.cuda.UnownedMemory(int(address), 4 * n, owner=None)
+        return cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
+
+    step = overlap_add_by(cupy, spec, view(source), view(output), filter)
+
+    def launch(stream: Any) -> None:
+        with cupy.cuda.ExternalStream(stream.handle if stream else 0):
+            step()
+
+    return launch
+
+
+@functools.lru_cache(maxsize=1)
+def _cupy() -> Any:
+    """Return CuPy, or None where it is not installed or does not start; says so once."""
+    try:
+        import cupy
+
+        cupy.fft.rfft(cupy.zeros(8, cupy.float32))
+    except Exception as error:  # a broken CuPy fails in its own ways, and is only a yardstick here
+        print(f"{CUFFT} is left out: {type(error).__name__}: {error}")
+        return None
+    return cupy
+
+
+def overlap_add_by(xp: Any, spec: OverlapAdd, N: Any, P: Any, filter: np.ndarray) -> Callable[[], None]:
+    """Return a function that fills P from N by the steps of overlap-add: pad, transform, multiply, transform back, add.
+
+    xp: CuPy, or NumPy to test the steps; N, P: its float32 arrays of shape (n,); filter: float32, on the host.
+    """
+    n, width, segment = N.size, filter.size, spec.segment(filter.size)
+    whole, count = n // segment, -(-n // segment)
+    spectrum = xp.fft.rfft(xp.asarray(np.ascontiguousarray(filter[::-1])), spec.size)
+    padded = xp.zeros((count, spec.size), xp.float32)
+    full = xp.zeros((count + 1) * segment, xp.float32)  # the last tail has at most `segment` sums
+
+    def step() -> None:
+        padded[:whole, :segment] = N[: whole * segment].reshape(whole, segment)
+        if whole < count:
+            padded[whole, : n - whole * segment] = N[whole * segment :]
+        back = xp.fft.irfft(xp.fft.rfft(padded, axis=1) * spectrum, spec.size, axis=1)
+        full[: count * segment].reshape(count, segment)[...] = back[:, :segment]
+        full[count * segment :] = 0
+        full[segment:].reshape(count, segment)[:, : width - 1] += back[:, segment:]
+        P[...] = full[width // 2 : width // 2 + n]
+
+    return step
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Crossover
+
+
+def crossover(widths: list[int], direct: list[float], transformed: list[float]) -> float | None:
+    """Return the filter width from which on the transforms are faster, None where they are not even at the widest.
+
+    widths ascend; direct and transformed: times at each, in one unit. Between two widths the times are taken as powers of
+    the width (straight lines in a log-log plot). Raises ValueError for lists of other lengths, or unsorted.
+    """
+    if not len(widths) == len(direct) == len(transformed) or sorted(set(widths)) != list(widths):
+        raise ValueError("crossover wants a time of each kind for each width, and the widths in ascending order")
+    gains = [math.log(a / b) for a, b in zip(direct, transformed, strict=True)]
+    if not gains or gains[-1] <= 0:
+        return None
+    last_lost = max((i for i, gain in enumerate(gains) if gain <= 0), default=None)
+    if last_lost is None:
+        return float(widths[0])
+    low, high = gains[last_lost], gains[last_lost + 1]
+    part = -low / (high - low)
+    return float(widths[last_lost] ** (1 - part) * widths[last_lost + 1] ** part)

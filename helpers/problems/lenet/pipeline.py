@@ -1,0 +1,595 @@
+"""The whole network on the device: images in, classes out.
+
+    with lenet.Network(datasets.lenet_weights(), batch=1000) as net:
+        classes = net.classify(images.pixels[:1000])
+
+The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled", "lenet_conv_pool")` takes one from
+`conv2d.CONV2D`, with ReLU and pooling in a kernel of their own, and one of `POOLED`, which does all of that in one launch.
+`Network.stages` are the launches one by one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several
+streams, so that copies and kernels overlap; `Checker` is what says that a network is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, device, kernels, launch, simulator
+from helpers.launch import Array, Launch, LaunchError, Plan, Program
+from helpers.limits import INDICES, ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
+from helpers.problems.datasets import Weights
+from helpers.problems.lenet import network
+
+LAYERS = ("layer 1", "layer 2")
+POOLS = (network.POOL1, network.POOL2)
+FUSED = ("lenet_conv_pool", "lenet_conv_pool")
+TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
+PLAIN = (conv2d.PLAINEST, conv2d.PLAINEST)
+SIDE = datasets.SIDE  # pixels of an image, before it is resized
+CELLS, HIDDEN, CLASSES = 1296, 32, 10  # of an image after pool 2, and after either dense layer
+BLOCK = 256  # threads of lenet_pool
+RESIZE_ROWS = 6  # rows of a block of lenet_resize: 43 * 6 = 258 threads
+DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: images of a block = 4 * 8
+UNIT = 2.0**-24  # rounding of float32
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Convolution, ReLU and pool in one launch
+
+
+@dataclass(frozen=True)
+class ConvPool(RegisterTiled):
+    """lenet_conv_pool: as `RegisterTiled`, all channels staged at once, one image a block. pool: width of a window."""
+
+    pool: int = 2
+
+    def options(self, shape: ConvShape) -> list[str]:
+        of_the_tiles = (one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED=")))
+        return [*of_the_tiles, f"-DPOOL={self.pool}"]
+
+    def names(self, shape: ConvShape) -> conv2d.Names:
+        y, x, filter = super().names(shape)
+        return dataclasses.replace(y, shape=self.pooled_shape(shape)), x, filter
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x
+
+    def pooled_shape(self, shape: ConvShape) -> tuple[int, int, int, int]:
+        """Return the shape of y."""
+        return pooled_shape(shape, self.pool)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        super().require(shape, device)
+        spec = self.fitted(shape)
+        columns, rows, _ = spec.tile
+        if spec.staged != shape.C or spec.patches[2] != 1:
+            raise LayerError(f"{self.name} stages all channels of one image: staged = {shape.C} and one image a block")
+        sizes = (("columns", spec.patch[0], columns, shape.out_w), ("rows", spec.patch[1], rows, shape.out_h))
+        for what, patch, tile, out in sizes:
+            if max(patch, self.pool) % min(patch, self.pool):
+                raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
+            if tile % self.pool and tile < out:
+                raise LayerError(f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}")
+
+
+def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
+    columns, rows, maps = spec.patch[0] * spec.patches[0], spec.patch[1] * spec.patches[1], spec.patch[2]
+    staged = shape.C * math.prod(spec.staged_cells(shape))
+    return 4 * (staged + maps * ceil_div(columns, spec.pool) * ceil_div(rows, spec.pool))
+
+
+@dataclass(frozen=True)
+class MmaPool(TensorKernel):
+    """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
+
+    takes: the layer.
+    """
+
+    takes: str = ""
+    pool: int = 2
+
+    def options(self, shape: ConvShape) -> list[str]:
+        known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
+        named = self.constant_names()
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={known[name]}" for name in known if name in named)]
+
+    def names(self, shape: ConvShape) -> conv2d.Names:
+        y, x, filter = super().names(shape)
+        return dataclasses.replace(y, shape=pooled_shape(shape, self.pool)), x, filter
+
+    def shared(self, shape: ConvShape) -> int:
+        cells = shape.C * shape.H * shape.W
+        weights = 512 * 28 * self.parts if shape.C > 1 else 0  # 28 fragments of A; layer 1 has its four in registers
+        return weights + 4 * cells + 2 * self.parts * cells
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        wanted = conv2d.shape_of(self.takes, shape.B)
+        if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
+            raise LayerError(f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}")
+        super().require(shape, device)
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
+        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
+
+
+POOLED: tuple[Conv2d, ...] = (
+    ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
+    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
+    MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
+)
+
+
+def pooled_named(name: str, pool: int) -> Conv2d:
+    """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
+    for spec in POOLED:
+        if spec.name == name:
+            return dataclasses.replace(spec, pool=pool)
+    raise LayerError(f"no kernel {name!r} with a pool of its own; there is {', '.join(spec.name for spec in POOLED)}")
+
+
+def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
+    """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
+    return shape.B, shape.M, ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
+
+
+def is_pooled(kernel: str | Conv2d) -> bool:
+    """Whether a kernel, by name or by its record, pools its own outputs."""
+    return hasattr(kernel, "pool") or kernel in [spec.name for spec in POOLED]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The network
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the network. name: as in "conv 1"; kernel: the layer's kernel; plan: its launches."""
+
+    name: str
+    kernel: str
+    plan: Plan
+
+
+def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple[Stage, ...]:
+    """Return the steps of the network for ``batch`` images, in order.
+
+    layers, pixels: as for `Network`. The arrays of their plans are those of `Network.sizes`.
+    """
+    steps = [Stage("resize", "lenet_resize", (_resize(batch),))] if pixels else []
+    for number, (layer, kernel, pool) in enumerate(zip(LAYERS, layers, POOLS, strict=True), 1):
+        shape, spec = conv2d.shape_of(layer, batch), chosen(kernel, pool)
+        pooled = f"pool {number}"
+        y = pooled if is_pooled(spec) else f"conv {number}"
+        names = {"y": y, "x": ("x", "pool 1")[number - 1], "filter": f"filter {number}"}
+        plan = launch.renamed(spec.plan(shape), names)
+        if is_pooled(spec):
+            steps.append(Stage(f"conv + pool {number}", spec.name, plan))
+            continue
+        steps.append(Stage(f"conv {number}", spec.name, plan))
+        steps.append(Stage(pooled, "lenet_pool", (_pool(Array(y, shape.y_shape), pooled, pool),)))
+    return (*steps, Stage("dense", "lenet_dense", (_dense(batch),)))
+
+
+def _launch(name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int) -> Launch:
+    """A launch along x; ``how``: its -D constants."""
+    options = tuple(f"-D{constant}={value}" for constant, value in how.items())
+    source = kernels.source(name)
+    return Launch(source, name, options, (blocks, 1, 1), block, arguments=arguments)
+
+
+def _resize(batch: int) -> Launch:
+    x = Array("x", conv2d.shape_of(LAYERS[0], batch).x_shape)
+    pixels = Array("pixels", (batch, SIDE, SIDE), np.uint8)
+    return _launch("lenet_resize", (datasets.NETWORK_SIDE // 2, RESIZE_ROWS, 1), batch, x, pixels)
+
+
+def _pool(y: Array, pooled: str, pool: int) -> Launch:
+    """The launch of lenet_pool from y, (images, maps, rows, columns), to an array of that name."""
+    images, maps, rows, columns = y.shape
+    shape = images, maps, ceil_div(rows, pool), ceil_div(columns, pool)
+    windows = math.prod(shape)
+    if windows >= INDICES:
+        raise LayerError(
+            f"lenet_pool counts windows in an int; {images:,} images have {windows:,}: take fewer"
+        )
+    arguments = Array(pooled, shape), y, np.int32(images * maps)
+    sizes = {"HEIGHT": rows, "WIDTH": columns, "POOL": pool}
+    return _launch("lenet_pool", (BLOCK, 1, 1), ceil_div(windows, BLOCK), *arguments, **sizes)
+
+
+def _dense(batch: int) -> Launch:
+    shapes = {"fc3": (CELLS, HIDDEN), "fc3_bias": (HIDDEN,), "fc4": (HIDDEN, CLASSES), "fc4_bias": (CLASSES,)}
+    arguments = (
+        Array("classes", (batch,), np.uint8),
+        Array("logits", (batch, CLASSES)),
+        Array("pool 2", pooled_shape(conv2d.shape_of(LAYERS[1], batch), POOLS[1])),
+        *(Array(name, shape) for name, shape in shapes.items()),
+        np.int32(batch),
+    )
+    blocks = ceil_div(batch, DENSE_WARPS * DENSE_EACH)
+    sizes = {"WARPS": DENSE_WARPS, "EACH": DENSE_EACH}
+    return _launch("lenet_dense", (32 * DENSE_WARPS, 1, 1), blocks, *arguments, **sizes)
+
+
+def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
+    """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
+    if not is_pooled(kernel):
+        return conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
+    return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
+
+
+class Network:
+    """The network for ``batch`` images on the selected device.
+
+    layers: for either convolution a kernel of `conv2d.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
+    uint8, (batch, 28, 28), and is resized on the device; else float32, (batch, 1, 86, 86), as datasets.network_input makes.
+
+    `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by name, and `stages` what `launch`
+    enqueues, in order. Raises LayerError for a batch that
+    does not fit the device's memory (it says which would), and what `conv2d.compile` raises.
+    """
+
+    def __init__(self, weights: Weights, batch: int, layers: Sequence[str | Conv2d] = FUSED, *, pixels: bool = False):
+        device.select()
+        import pycuda.driver as cuda
+
+        if isinstance(layers, str) or len(layers) != 2:
+            raise LayerError(f"layers is {layers!r}; give two kernels, one for each convolution")
+        self._cuda, self.weights, self.batch, self.pixels = cuda, weights, batch, pixels
+        self.shapes = tuple(conv2d.shape_of(name, batch) for name in LAYERS)
+        self.layers = tuple(map(chosen, layers, POOLS))
+        self.sizes = self._sizes()
+        _require_memory(self, cuda.mem_get_info()[0])
+        self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in self.sizes.items()}
+        for name, array in _constants(weights).items():
+            cuda.memcpy_htod(self._buffers[name], array)
+        for spec, shape in zip(self.layers, self.shapes, strict=True):
+            spec.require(shape, device.selected())
+        self._programs: list[Program] = []
+        self.stages = tuple(map(self._ready, stages(self.layers, batch, pixels=pixels)))
+
+    @property
+    def input(self) -> int:
+        """Address of the images: bytes where `pixels`, else floats."""
+        return int(self._buffers["pixels" if self.pixels else "x"])
+
+    @property
+    def answer(self) -> int:
+        """Address of the classes, uint8, (batch,)."""
+        return int(self._buffers["classes"])
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of the images."""
+        return (self.batch, SIDE, SIDE) if self.pixels else self.shapes[0].x_shape
+
+    @property
+    def input_dtype(self) -> type:
+        """Type of the images."""
+        return np.uint8 if self.pixels else np.float32
+
+    def prepared(self, images: np.ndarray) -> np.ndarray:
+        """Return the input for images, uint8, (n, 28, 28): as they are where `pixels`, else resized by the host."""
+        checking.require_array(images, dtype=np.uint8, ndim=3, name="images")
+        return images if self.pixels else datasets.network_input(images)
+
+    def load(self, cells: np.ndarray) -> None:
+        """Copy the input to the device: `input_dtype`, at most `batch` images. Fewer leave the last places as they were."""
+        checking.require_array(cells, dtype=self.input_dtype, ndim=len(self.input_shape), name="cells")
+        if len(cells) > self.batch or cells.shape[1:] != self.input_shape[1:]:
+            raise LayerError(f"cells have shape {cells.shape}; this network takes up to {self.input_shape}")
+        self._cuda.memcpy_htod(self.input, cells)
+
+    def launch(self, stream: Any = None) -> None:
+        """Enqueue all stages: the input's classes stand at `answer` afterwards."""
+        for stage in self.stages:
+            stage.launch(stream)
+
+    def classify(self, images: np.ndarray) -> np.ndarray:
+        """Return the classes of images, uint8, (n, 28, 28), any n: `batch` at a time. 255: an image with NaN among its logits."""
+        found = np.empty(len(images), np.uint8)
+        for first in range(0, len(images), self.batch):
+            part = images[first : first + self.batch]
+            self.load(self.prepared(part))
+            self.launch()
+            found[first : first + len(part)] = self.read("classes")[: len(part)]
+        return found
+
+    def read(self, name: str, images: Sequence[int] | None = None) -> np.ndarray:
+        """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
+        shape, dtype = self.made()[name]
+        images = range(self.batch) if images is None else images
+        whole, each = np.empty((len(images), *shape[1:]), dtype), math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        self._cuda.Context.synchronize()
+        if len(images) == self.batch:
+            self._cuda.memcpy_dtoh(whole, self._buffers[name])
+            return whole
+        for place, image in enumerate(images):
+            self._cuda.memcpy_dtoh(whole[place : place + 1], int(self._buffers[name]) + image * each)
+        return whole
+
+    def address(self, name: str) -> int:
+        """Device address of what `read` reads."""
+        return int(self._buffers[name])
+
+    def made(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Shape and type of what every network makes and keeps."""
+        one, two = (pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True))
+        logits = (self.batch, CLASSES)
+        return {"pool 1": (one, np.float32), "pool 2": (two, np.float32), "logits": (logits, np.float32),
+                "classes": ((self.batch,), np.uint8)}  # fmt: skip
+
+    def poison(self) -> None:
+        """Fill all that the stages make with NaN (classes with 255), so that what a kernel does not write shows."""
+        for name, array in self._buffers.items():
+            if name == "classes":
+                self._cuda.memset_d8(array, 255, self.batch)
+            elif name not in _constants(self.weights) and name != ("pixels" if self.pixels else "x"):
+                self._cuda.memset_d32(array, checking.POISON, self.sizes[name] // 4)
+
+    def free(self) -> None:
+        """Free the device's arrays."""
+        for program in self._programs:
+            program.free()
+        for array in self._buffers.values():
+            array.free()
+        self._programs, self._buffers = [], {}
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = {name: array.nbytes for name, array in _constants(self.weights).items()}
+        sizes |= {"pixels": self.batch * SIDE * SIDE} if self.pixels else {}
+        sizes["x"] = 4 * math.prod(self.shapes[0].x_shape)
+        for number, (spec, shape) in enumerate(zip(self.layers, self.shapes, strict=True), 1):
+            if not is_pooled(spec):
+                sizes[f"conv {number}"] = 4 * shape.outputs
+        return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in self.made().items()}
+
+    def _ready(self, stage: Stage) -> ReadyStage:
+        try:
+            program = Program(stage.plan)
+        except LaunchError as error:
+            raise LayerError(str(error)) from None
+        self._programs.append(program)
+        return ReadyStage(stage.name, stage.kernel, launch.launcher(program, self._buffers))
+
+
+@dataclass(frozen=True)
+class ReadyStage:
+    """One step of a network on the device. launch: enqueues it on a stream."""
+
+    name: str
+    kernel: str
+    launch: Callable[..., None]
+
+
+def _constants(weights: Weights) -> dict[str, np.ndarray]:
+    """The weights as the kernels take them: those of the dense layers with the outputs innermost."""
+    return {
+        "filter 1": weights.conv1,
+        "filter 2": weights.conv2,
+        "fc3": np.ascontiguousarray(weights.fc3.T),
+        "fc3_bias": weights.fc3_bias,
+        "fc4": np.ascontiguousarray(weights.fc4.T),
+        "fc4_bias": weights.fc4_bias,
+    }
+
+
+def _require_memory(net: Network, free: int) -> None:
+    needed = sum(net.sizes.values()) + sum(spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True))
+    if needed > conv2d.SPARE * free:
+        images = max(1, int(net.batch * conv2d.SPARE * free / needed))
+        raise LayerError(
+            f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: take a batch of {images:,}, "
+            "and give classify() all of the images"
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# In the simulator
+
+
+def simulate(
+    weights: Weights,
+    images: np.ndarray,
+    layers: Sequence[str | Conv2d] = FUSED,
+    *,
+    pixels: bool = False,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Run the network in the simulator, whatever device is selected: (arrays by name, what ``entry`` returned by stage).
+
+    images: uint8, (n, 28, 28). entry: simulator.profile or simulator.check. instead: for a kernel's name, the (name, source) to
+    run in its place. A stage of several launches gives a tuple of all. Raises as ``entry``.
+    """
+    batch = len(images)
+    made: dict[str, np.ndarray] = {}
+    arrays = {"pixels": images, **_constants(weights)}
+    if not pixels:
+        made["x"] = datasets.network_input(images)
+    found: dict[str, Any] = {}
+    for stage in stages(layers, batch, pixels=pixels):
+        for array in (array for one in stage.plan for array in one.arrays):
+            if array.name not in arrays and array.name not in made:
+                fill = 255 if np.dtype(array.dtype) == np.uint8 else np.nan
+                made[array.name] = np.full(array.shape, fill, array.dtype)
+        plan = launch.replaced(stage.plan, instead)
+        seen = launch.simulate(plan, arrays | made, entry)
+        found[stage.name] = seen[0] if len(seen) == 1 else seen
+    return {name: array for name, array in made.items() if not name.startswith("conv ")}, found
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# From host memory
+
+
+class Pipeline:
+    """A batch from pinned host memory to classes in pinned host memory, in chunks that take turns on several streams.
+
+    weights, layers, pixels: as for `Network`. images: how many; chunk: images of a launch, which must divide them; streams:
+    each has a network of its own. `cells` (the input) and `classes` are the pinned arrays. Raises as `Network`, and LayerError
+    for a chunk that does not divide the images.
+    """
+
+    def __init__(self, weights: Weights, images: int, chunk: int, streams: int = 2, **how: Any):
+        if chunk < 1 or images % chunk:
+            raise LayerError(f"chunk is {chunk!r}; give a number that divides the {images:,} images")
+        device.select()
+        import pycuda.driver as cuda
+
+        self._cuda, self.images, self.chunk = cuda, images, chunk
+        self._networks = [Network(weights, chunk, **how) for _ in range(min(streams, images // chunk))]
+        self._streams = [cuda.Stream() for _ in self._networks]
+        first = self._networks[0]
+        self.cells = cuda.pagelocked_empty((images, *first.input_shape[1:]), first.input_dtype)
+        self.classes = cuda.pagelocked_empty((images,), np.uint8)
+
+    @property
+    def pixels(self) -> bool:
+        """Whether the input is bytes."""
+        return self._networks[0].pixels
+
+    def load(self, cells: np.ndarray) -> None:
+        """Put all images into pinned memory: uint8, (images, 28, 28), where `pixels`, else float32, (images, 1, 86, 86)."""
+        checking.require_array(cells, dtype=self.cells.dtype, shape=self.cells.shape, name="cells")
+        self.cells[:] = cells
+
+    def run(self) -> np.ndarray:
+        """Copy, compute and copy back all chunks; return `classes` when they are there."""
+        for turn, first in enumerate(range(0, self.images, self.chunk)):
+            net, stream = (each[turn % len(self._streams)] for each in (self._networks, self._streams))
+            self._cuda.memcpy_htod_async(net.input, self.cells[first : first + self.chunk], stream)
+            net.launch(stream)
+            self._cuda.memcpy_dtoh_async(self.classes[first : first + self.chunk], net.answer, stream)
+        for stream in self._streams:
+            stream.synchronize()
+        return self.classes
+
+    def copy_in(self) -> None:
+        """Copy the input alone: what `run` cannot be faster than."""
+        for first in range(0, self.images, self.chunk):
+            self._cuda.memcpy_htod_async(self._networks[0].input, self.cells[first : first + self.chunk], self._streams[0])
+        self._streams[0].synchronize()
+
+    def free(self) -> None:
+        """Free the device's arrays; the pinned ones go with the object."""
+        for net in self._networks:
+            net.free()
+        self._networks = []
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Checking
+
+
+class Checker:
+    """Says whether networks of the same weights are right on the same images.
+
+    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on what the stage before it
+    has made on the device: so that every tolerance is that of one sum, and not of a chain of them. Of all images, pool 1, pool 2
+    and the classes are compared with a network of the plainest kernels on the device, which is checked like that before.
+    """
+
+    def __init__(self, weights: Weights, images: np.ndarray):
+        self.weights, self.pixels, self.batch = weights, images, len(images)
+        self.some = conv2d.some_images(self.batch)
+        self._counter: checking.DeviceCounter | None = None
+        self._plain = Network(weights, self.batch, PLAIN)
+        self._counter = checking.DeviceCounter()
+        self.cells = self._plain.prepared(images)
+        self._plain.load(self.cells)
+        self._plain.launch()
+        self._stage_by_stage(self._plain, "the plain network")
+        self.classes = self._plain.read("classes")
+        self.tolerances = self._tolerances()
+
+    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+        """Return ``net`` with the images loaded."""
+        net.load(self.pixels if net.pixels else self.cells)
+        return net
+
+    def check(self, net: Network, name: str) -> checking.Verdict:
+        """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
+
+        Raises checking.CheckError for a stage that is wrong, and for a class that is another than the plain network's.
+        """
+        net.poison()
+        net.launch()
+        verdict = self._stage_by_stage(net, name)
+        for what, tolerance in self.tolerances.items():
+            count = math.prod(net.made()[what][0])
+            if wrong := self._counter.wrong(net.address(what), self._plain.address(what), tolerance, count):
+                raise _failed(name, wrong, f"{wrong:,} of {count:,} values of {what} differ from the plain network's or are NaN")
+        classes = net.read("classes")
+        if wrong := int((classes != self.classes).sum()):
+            raise _failed(name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's")
+        return dataclasses.replace(verdict, count=self.batch)
+
+    def free(self) -> None:
+        """Free the plain network."""
+        self._plain.free()
+
+    def __enter__(self) -> Checker:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+    def _tolerances(self) -> dict[str, float]:
+        """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
+        one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
+        first = self._plain.read("pool 1")
+        two = conv2d.conv2d_atol(first, self.weights.conv2)
+        return {"pool 1": 2 * one, "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max()))}
+
+    def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
+        cells = np.ascontiguousarray(self.cells[list(self.some)])
+        for number, (filter, pool) in enumerate(zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1):
+            got = net.read(f"pool {number}", self.some)
+            exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
+            want = network.max_pool(network.relu(exact), pool)
+            atol = conv2d.conv2d_atol(cells, filter)
+            checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
+            cells = got
+        want, bound = dense(cells.reshape(len(cells), -1), self.weights)
+        verdict = checking.check(net.read("logits", self.some), want, rtol=0.0, atol=float(bound.max()), name=f"{name}, logits")
+        classes = network.classify(net.read("logits", self.some))
+        checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
+        return dataclasses.replace(verdict, name=name)
+
+
+def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
+    return checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=checking.Diagnosis("other images", text))
+
+
+def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
+
+    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute values (see
+    `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
+    """
+    x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
+    hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
+    errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
+    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * ((hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias))
+    return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

@@ -1,0 +1,478 @@
+"""Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
+
+    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator] [--max-n N] [--budget-s S] [--tries T]
+                                       [--numba PYTHON]
+
+``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
+Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
+(the measure of "copy speed"), and CuPy's ``convolve`` where CuPy is installed. A kernel is checked at each size
+before it is timed there: every output against the plainest kernel, which itself is checked against the oracle.
+
+``timing`` asks the timer about itself: comparing a launch with itself must not find a difference, and comparing it
+with 5 % more work must.
+
+``conv2d`` runs when it is asked for: every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``.
+
+All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
+
+``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory accesses a second our
+simulator checks and profiles, beside numba-cuda's simulator on the same three kernels, in the same run. ``--numba``
+names a Python that has numba-cuda (this one, unless told otherwise); without it only ours is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, device, kernels, limits, reference, results, simulator, tables, timing
+from helpers.problems.conv1d import (
+    BEST,
+    CONV1D,
+    COPY,
+    PLAINEST,
+    SEED,
+    Checker,
+    PeriodicData,
+    conv1d_atol,
+    conv1d_launch,
+    conv1d_named,
+)
+
+FILTER_WIDTHS = (3, 5, 7, 15, 31)
+SIZES = (10**7, 10**8, 10**9)
+CUPY = "CuPy convolve"
+CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
+CUPY_SLACK = 100  # CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick
+
+
+def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[int, ...]:
+    """Return the sizes up to ``max_n`` whose three float32 arrays fit in nine tenths of the free memory.
+
+    Prints what is left out for want of memory. Raises ValueError where none is left.
+    """
+    wanted = [n for n in sizes if n <= max_n]
+    kept = tuple(n for n in wanted if 12 * n <= 0.9 * free_bytes)
+    for n in wanted[len(kept) :]:
+        print(f"n = {n:,} is left out: it needs three arrays of {4 * n:,} bytes, and {free_bytes:,} bytes are free")
+    if not kept:
+        raise ValueError(f"no size of {', '.join(f'{n:,}' for n in sizes)} is left: --max-n is {max_n:,}")
+    return kept
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# conv1d
+
+
+class Conv1dBenchmark:
+    """The measurements of ``conv1d``: `measure()` is what ``results.record`` wants."""
+
+    def __init__(self, sizes: Sequence[int], widths: Sequence[int], budget_s: float, max_n: int | None = None):
+        import pycuda.driver as cuda
+
+        self._cuda, self._widths, self._budget_s = cuda, tuple(widths), budget_s
+        self._sizes = sizes_that_fit(sizes, cuda.mem_get_info()[0], max_n or max(sizes))
+        rng = np.random.default_rng(SEED)
+        self._filters = {w: rng.uniform(-1, 1, w).astype(np.float32) for w in self._widths}
+        self._copy_ms: dict[tuple[int, str], float] = {}
+
+    def measure(self) -> list[dict[str, Any]]:
+        """Check and time everything. Raises checking.CheckError where a kernel is wrong: nothing wrong is timed."""
+        arrays = [self._cuda.mem_alloc(4 * max(self._sizes)) for _ in range(3)]
+        try:
+            return [row for n in self._sizes for row in self._size(n, *(int(a) for a in arrays))]
+        finally:
+            for array in arrays:
+                array.free()
+
+    def _size(self, n: int, source: int, output: int, want: int) -> Iterator[dict[str, Any]]:
+        data = PeriodicData(n)
+        data.upload(self._cuda, source)
+        checker = Checker(self._cuda, data, want)
+        yield from self._copy(n, source, output, checker)
+        for width in self._widths:
+            print(f"n = {n:,}, filter of {width}", flush=True)
+            filter = self._filters[width]
+            self._prepare(n, source, want, filter, checker)
+            for spec in CONV1D:
+                if n <= spec.largest and spec.fits(width):
+                    launch = conv1d_launch(spec, n, source, output, filter)
+                    yield from self._one(spec.name, n, width, launch, lambda: output, checker)
+            if n <= CUPY_LARGEST and (cupy := _cupy()):
+                launch, result = _cupy_launch(cupy, n, source, filter)
+                try:
+                    yield from self._one(CUPY, n, width, launch, result, checker, CUPY_SLACK)
+                except checking.CheckError as error:  # no reason to lose what was measured of the kernels
+                    print(f"{CUPY} is left out: {error}")
+
+    def _prepare(self, n: int, source: int, want: int, filter: np.ndarray, checker: Checker) -> None:
+        """Make `want`: the plainest kernel's outputs, checked by windows against the oracle, and none left out."""
+        checker.poison(want)
+        conv1d_launch(conv1d_named(PLAINEST), n, source, want, filter)(None)
+        self._cuda.Context.synchronize()
+        checker.everywhere(want, filter, PLAINEST)
+
+    def _one(
+        self,
+        name: str,
+        n: int,
+        width: int,
+        launch: Callable[[Any], None],
+        result: Callable[[], int],
+        checker: Checker,
+        slack: float = 1.0,
+    ) -> Iterator[dict[str, Any]]:
+        """Poison, launch, check, then time with cold and hot caches. `result()` is the address of the outputs."""
+        if name != CUPY:
+            checker.poison(result())
+        launch(None)
+        self._cuda.Context.synchronize()
+        verdict = checker.everywhere(result(), self._filters[width], f"{name}, n = {n}, filter of {width}", slack)
+        moved = limits.conv1d(n, width).bytes
+        for cache in ("cold", "hot"):
+            measured = timing.time_gpu(launch, verdict=verdict, name=name, cache=cache, budget_s=self._budget_s)
+            yield {
+                "series": name,
+                "n": n,
+                "filter_width": width,
+                "bytes": moved,
+                "percent_of_copy": 100 * self._copy_ms[n, cache] / measured.median,
+                "timing": measured,
+            }
+
+    def _copy(self, n: int, source: int, output: int, checker: Checker) -> Iterator[dict[str, Any]]:
+        def launch(stream: Any) -> None:
+            self._cuda.memcpy_dtod_async(output, source, 4 * n, stream)
+
+        checker.poison(output)
+        launch(None)
+        self._cuda.Context.synchronize()
+        if checker.wrong(output, source, 0.0):
+            raise RuntimeError("the device-to-device copy did not copy: the GPU or its driver is at fault")
+        verdict = checker.windows(output, np.ones(1, np.float32), COPY)
+        for cache in ("cold", "hot"):
+            measured = timing.time_gpu(launch, verdict=verdict, name=COPY, cache=cache, budget_s=self._budget_s)
+            self._copy_ms[n, cache] = measured.median
+            yield {"series": COPY, "n": n, "bytes": 8 * n, "timing": measured}
+
+
+@functools.lru_cache(maxsize=1)
+def _cupy() -> Any:
+    """Return CuPy, or None where it is not installed or does not start; says so once."""
+    try:
+        import cupy
+
+        cupy.zeros(1)
+    except Exception as error:  # a broken CuPy fails in its own ways, and is only a yardstick here
+        print(f"CuPy is left out: {type(error).__name__}: {error}")
+        return None
+    return cupy
+
+
+def _cupy_launch(cupy: Any, n: int, source: int, filter: np.ndarray) -> tuple[Callable[[Any], None], Callable[[], int]]:
+    """Return (launch, address of its result). CuPy convolves: it gets the filter flipped. It makes its own output."""
+    memory = cupy.cuda.UnownedMemory(source, 4 * n, owner=None)
+    cells = cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
+    flipped = cupy.asarray(np.ascontiguousarray(filter[::-1]))
+    kept: list[Any] = []
+
+    def launch(stream: Any) -> None:
+        kept.clear()
+        with cupy.cuda.ExternalStream(stream.handle if stream else 0):
+            kept.append(cupy.convolve(cells, flipped, "same"))
+
+    return launch, lambda: kept[0].data.ptr
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# timing
+
+
+def timing_measure(tries: int, budget_s: float, n: int = 10**8) -> list[dict[str, Any]]:
+    """Compare a launch with itself and with 5 % more of it, ``tries`` times each: what ``results.record`` wants."""
+    import pycuda.driver as cuda
+
+    larger = n + n // 20
+    data = PeriodicData(larger)
+    filter = np.random.default_rng(SEED).uniform(-1, 1, 3).astype(np.float32)
+    N, P, want = (cuda.mem_alloc(4 * larger) for _ in range(3))
+    try:
+        data.upload(cuda, int(N))
+        checker, spec = Checker(cuda, data, int(want)), conv1d_named(BEST)
+        conv1d_launch(conv1d_named(PLAINEST), larger, int(N), int(want), filter)(None)
+        checker.poison(int(P))
+        same, more = (conv1d_launch(spec, size, int(N), int(P), filter) for size in (n, larger))
+        more(None)
+        cuda.Context.synchronize()
+        verdict = checker.everywhere(int(P), filter, BEST)
+        rows = _tries("the same launch twice", 1.0, same, same, verdict, tries, budget_s)
+        return rows + _tries("5 % more cells", larger / n, more, same, verdict, tries, budget_s)
+    finally:
+        for array in (N, P, want):
+            array.free()
+
+
+def _tries(
+    series: str, true_ratio: float, a: Callable, b: Callable, verdict: checking.Verdict, tries: int, budget_s: float
+) -> list[dict[str, Any]]:
+    rows = []
+    for number in range(tries):
+        found = timing.compare(a, b, verdicts=(verdict, verdict), names=("a", "b"), budget_s=budget_s, seed=SEED + number)
+        row = {"cells_ratio": true_ratio, "ratio": found.ratio, "low": found.low, "high": found.high}
+        rows.append({"series": series, "try": number, **row, "different": found.different, "timing": None})
+    share = sum(not row["different"] for row in rows)
+    print(f"{series}: the interval contains 1 in {share} of {tries} tries", flush=True)
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# simulator
+
+NUMBA = "numba-cuda's simulator"
+SAME_N = 2048  # threads of the launch that both simulators run: numba-cuda's does some thousands a second
+SIMULATED = {"axpy_basic": 2**20, "conv1d_basic": 2**16, "conv1d_tiled_steps": 2**16}  # and a launch worth measuring
+SIMULATED_WIDTH = 31
+NUMBA_SAMPLES = 6  # the fewest of which an interval of the median can be given
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One launch for a simulator: kernel ``name`` over ``n`` cells, blocks of 256. x, y: float32, shape (n,)."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, n: int) -> Simulated:
+        """Random cells in [-1, 1) and a filter of SIMULATED_WIDTH."""
+        rng = np.random.default_rng(SEED)
+        return cls(name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH)))
+
+    def call(self, entry: Callable[..., Any], output: np.ndarray) -> Any:
+        """Run simulator.check or simulator.profile; ``output`` (float32, shape (n,)) is y on entry."""
+        n, more = np.int32(self.x.size), {"options": [f"-DFILTER_WIDTH={self.weights.size}"]}
+        arguments: tuple = (output, self.x, n)
+        if self.name == "axpy_basic":
+            arguments, more = (output, self.x, n, np.float32(2)), {}
+        elif self.name == "conv1d_basic":
+            arguments = (output, self.x, self.weights, n)
+        else:
+            more |= {"constants": {"filter": self.weights}}
+        grid = kernels.grid_for(self.x.size, (256, 1, 1))
+        return entry(kernels.source(self.name), self.name, *arguments, grid=grid, block=(256,), **more)
+
+    def check(self, output: np.ndarray, who: str) -> checking.Verdict:
+        """Compare an output with the oracle. Raises checking.CheckError."""
+        if self.name == "axpy_basic":
+            want, atol = 2 * self.x.astype(np.float64) + self.y, 4 * 2.0**-24
+        else:
+            want, atol = reference.conv1d(self.x, self.weights), conv1d_atol(self.x, self.weights)
+        return checking.check(output, want, rtol=0.0, atol=atol, name=f"{self.name} in {who}")
+
+
+def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]]:
+    """Time both simulators: what ``results.record`` wants. A launch is checked before it is timed, and has no finding."""
+    rows = [row for name, n in SIMULATED.items() for size in (SAME_N, n) for row in _simulated_rows(name, size, budget_s)]
+    accesses = {(row["kernel"], row["n"]): row["accesses"] for row in rows}
+    try:
+        seconds = numba_seconds(numba_python, NUMBA_SAMPLES)
+    except NumbaMissing as error:
+        print(f"{NUMBA} is left out: {error}")
+        return rows
+    for name, samples in seconds.items():
+        timed = timing.Timing.of(name, [1e3 * s for s in samples], what="cpu", device=timing.cpu_name())
+        rows.append(_simulated_row(NUMBA, name, SAME_N, accesses[name, SAME_N], timed))
+    return rows
+
+
+def _simulated_rows(name: str, n: int, budget_s: float) -> Iterator[dict[str, Any]]:
+    launch = Simulated.of(name, n)
+    output = launch.y.copy()
+    seen = launch.call(simulator.profile, output)
+    if seen.findings:
+        raise RuntimeError(f"the simulator finds fault with a right kernel: {seen.findings[0]}")
+    verdict = launch.check(output, "the simulator")
+    accesses = sum(row.lanes for row in seen.lines)
+    for entry in (simulator.check, simulator.profile):
+        again = launch.y.copy()
+        timed = timing.time_cpu(lambda: launch.call(entry, again), name=name, verdict=verdict, budget_s=budget_s)  # noqa: B023
+        yield _simulated_row(entry.__name__, name, n, accesses, timed)
+
+
+def _simulated_row(series: str, name: str, n: int, accesses: int, timed: timing.Timing) -> dict[str, Any]:
+    rate = 1e3 / timed.median
+    return {
+        "series": series,
+        "kernel": name,
+        "n": n,
+        "accesses": accesses,
+        "threads_per_s": n * rate,
+        "accesses_per_s": accesses * rate,
+        "timing": timed,
+    }
+
+
+class NumbaMissing(RuntimeError):
+    """The Python that was named has no numba-cuda, or its simulator failed; the message is its last line."""
+
+
+def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[float]]:
+    """Run the three kernels in numba-cuda's simulator, check what they give, and return the seconds of each sample."""
+    launches = {name: Simulated.of(name, n) for name in SIMULATED}
+    with tempfile.TemporaryDirectory() as folder:
+        one = next(iter(launches.values()))
+        np.savez(Path(folder) / "inputs.npz", x=one.x, y=one.y, weights=one.weights)
+        script = Path(__file__).with_name("numba_yardstick.py")
+        try:
+            done = subprocess.run([python, script, folder, str(samples)], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise NumbaMissing(f"{python} does not start: {error.strerror}") from None
+        if done.returncode:
+            raise NumbaMissing((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        with np.load(Path(folder) / "outputs.npz") as made:
+            for name, launch in launches.items():
+                launch.check(made[name], f"{NUMBA} ({made['version']})")
+            return {name: made[f"{name} seconds"].tolist() for name in launches}
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
+    """Return, for each n, a table of series against filter widths: median in ms and percent of the copy's speed.
+
+    ``rows`` are the rows of a record (``record.rows()``) whose measurements `Conv1dBenchmark.measure` made.
+    """
+    rows = [row for row in rows if row["cache"] == cache]
+    lines = []
+    for n in sorted({row["n"] for row in rows}):
+        here = [row for row in rows if row["n"] == n]
+        copy = next(row for row in here if row["series"] == COPY)
+        speed = copy["bytes"] / copy["median_ms"] / 1e9
+        widths = sorted({row["filter_width"] for row in here if "filter_width" in row})
+        lines += ["", f"n = {n:,}, {cache} caches: ms (percent of the copy's {speed:.2f} TB/s)"]
+        cells = []
+        for series in dict.fromkeys(row["series"] for row in here if row["series"] != COPY):
+            by_width = {row["filter_width"]: row for row in here if row["series"] == series}
+            cells.append([series, *(_cell(by_width.get(width)) for width in widths)])
+        lines.append(tables.text(["filter of", *map(str, widths)], cells))
+        lines.append(f"{COPY}: {copy['median_ms']:.4g} ms")
+    return "\n".join(lines[1:])
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    return "-" if row is None else f"{row['median_ms']:.4g} ({row['percent_of_copy']:3.0f}%)"
+
+
+def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
+    """Return two sentences: the best kernel's least percentage of copy speed, and its least speedup over CuPy."""
+    best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
+    large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
+    cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
+    ratios = {n: [] for n, _ in cupy}
+    for row in best:
+        if (row["n"], row["filter_width"]) in cupy:
+            ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])
+    lines = [f"{BEST}: at least {min(large):.1f} % of copy speed for n >= 10^8"] if large else []
+    lines += [f"{BEST}: at least {min(r):.1f} times as fast as {CUPY} at n = {n:,}" for n, r in ratios.items() if r]
+    return "\n".join(lines)
+
+
+def timing_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each comparison: how many intervals contain 1, and the median ratio."""
+    lines = []
+    for series in dict.fromkeys(row["series"] for row in rows):
+        here = [row for row in rows if row["series"] == series]
+        contain = sum(not row["different"] for row in here)
+        ratio = float(np.median([row["ratio"] for row in here]))
+        lines.append([series, f"{here[0]['cells_ratio']:.2f}", str(len(here)), str(contain), f"{ratio:.4f}"])
+    return tables.text(["compared", "cells", "tries", "contain 1", "median ratio"], lines)
+
+
+def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each launch: threads and accesses a second, and how many times numba-cuda's rate that is."""
+    yardstick = {row["kernel"]: row["threads_per_s"] for row in rows if row["series"] == NUMBA}
+    head = ["simulator", "kernel", "threads", "threads/s", "accesses/s", "of numba-cuda"]
+    lines = []
+    for row in sorted(rows, key=lambda row: (row["kernel"], row["n"], row["threads_per_s"])):
+        base = yardstick.get(row["kernel"])
+        ratio = f"{row['threads_per_s'] / base:,.0f}x" if base and row["series"] != NUMBA else "-"
+        rates = [f"{row['threads_per_s']:,.0f}", f"{row['accesses_per_s']:,.0f}", ratio]
+        lines.append([row["series"], row["kernel"], f"{row['n']:,}", *rates])
+    return tables.text(head, lines, left=(0, 1))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Command line
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "what", nargs="?", choices=("conv1d", "timing", "conv2d", "simulator"), help="one; the first two when left out"
+    )
+    parser.add_argument("--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)")
+    parser.add_argument("--budget-s", type=float, help="seconds to spend on each timing (default 0.3; of conv2d 0.2)")
+    parser.add_argument("--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)")
+    parser.add_argument("--numba", default=sys.executable, metavar="PYTHON", help="a Python with numba-cuda, for `simulator`")
+    asked = parser.parse_args(argv)
+    if asked.budget_s is None:
+        asked.budget_s = 0.2 if asked.what == "conv2d" else 0.3
+    return asked
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmarks, write their records, print their tables. Returns the exit status."""
+    asked = _arguments(argv)
+    gpu = device.select()
+    if asked.what in (None, "conv1d"):
+
+        def measure() -> list[dict[str, Any]]:
+            return Conv1dBenchmark(SIZES, FILTER_WIDTHS, asked.budget_s, asked.max_n).measure()
+
+        record = results.record("benchmark_conv1d", measure, device=gpu, lab="benchmarks")
+        rows = record.rows()
+        print(f"\n{record.caption()}\n{conv1d_table(rows)}\n\n{conv1d_table(rows, 'hot')}\n\n{conv1d_summary(rows)}")
+    if asked.what in (None, "timing"):
+        record = results.record(
+            "benchmark_timing",
+            lambda: timing_measure(asked.tries, asked.budget_s, min(10**8, asked.max_n)),
+            device=gpu,
+            lab="benchmarks",
+        )
+        print(f"\n{record.caption()}\n{timing_table(record.rows())}")
+    if asked.what == "conv2d":
+        from helpers.experiments import layer_benchmark  # only now: the others need no weights and images
+
+        def measure_layers() -> Iterator[dict[str, Any]]:
+            return layer_benchmark.LayerBenchmark(budget_s=asked.budget_s).measure()
+
+        record = results.record(layer_benchmark.NAME, measure_layers, device=gpu, lab="benchmarks")
+        rows = record.rows()
+        print(f"\n{record.caption()}\n{layer_benchmark.table(rows)}\n\n{layer_benchmark.summary(rows)}")
+    if asked.what == "simulator":
+        record = results.record(
+            "benchmark_simulator",
+            lambda: simulator_measure(asked.budget_s, asked.numba),
+            device=gpu,
+            lab="benchmarks",
+            needs_gpu=False,
+        )
+        print(f"\n{record.caption()}\n{simulator_table(record.rows())}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,350 @@
+"""Small CUDA kernels that say in their header how to launch them and what is wrong, or right, about them.
+
+tests/corpus/faulty holds wrong ones, tests/corpus/correct right ones, most of them near twins. A header consists of comment lines:
+
+    // scale.cu -- one line on what it shows
+    //
+    // fault: out-of-bounds                 the kind of the finding (faulty kernels only)
+    // also: unwritten                      kinds that follow from the fault and may be found beside it
+    // array: x                             the array that a finding of that kind names
+    // twin: scale_without_guard            the faulty kernel that this one mends (correct kernels only)
+    // launch: grid=4x2 block=64x4 shared=512
+    // arguments: out float y 1000; in float x 1000 uniform; int n=1000
+    // options: -DWIDTH=4
+    // result: y = 2 * x                    NumPy, for each output: what it must hold (correct kernels only)
+    // compare: within 1e-5                 how to compare; else whole numbers exactly, floats bitwise with a GPU
+
+The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's parameters:
+`out` is a fresh array that the launch must write wholly, `in` and `inout` are filled by the host, `scratch` is fresh and need
+not be written, `null` is a null pointer, `freed` an array that is gone, `constant` a symbol of the source and no parameter.
+Arrays are filled by `uniform` (-1 to 1), `integers` (-9 to 9), `small` (-2 to 2), `below=K` (0 to K - 1; with `minus=1`, some
+are -1), `zeros`, `ones` or `permutation`, from a seed that depends on the array's name only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from helpers.simulator import memory
+from helpers.simulator.arrays import pack_arguments
+from helpers.simulator.compiler import compile_source
+from helpers.simulator.faults import LaunchFault, LaunchRefused
+from helpers.simulator.includes import without_comments
+from helpers.simulator.launch import launch
+from helpers.simulator.module import Module, load
+from helpers.simulator.toolchain import CompileFailed
+
+__all__ = ["FOLDER", "Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "corpus"
+TYPES = {
+    "float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "unsigned": np.uint32,
+    "uint8": np.uint8, "ulonglong": np.uint64,
+}  # fmt: skip
+ARRAYS = ("out", "in", "inout", "scratch", "freed", "constant")
+FILLED = ("in", "inout", "freed", "constant")
+
+
+class CaseError(ValueError):
+    """A header that cannot be read; the message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a case. role: "value", "null", or one of ARRAYS; value: of a scalar, as its dtype holds it."""
+
+    role: str
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...] = ()
+    fill: tuple[str, ...] = ()
+    value: np.generic | None = None
+
+    def initial(self) -> np.ndarray:
+        """What the host puts into the array; NaN or -1 for an array that the host leaves alone."""
+        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        options = dict(word.split("=") for word in self.fill if "=" in word)
+        first = self.fill[0] if self.fill else ""
+        if self.role not in FILLED:
+            values = np.full(self.shape, np.nan if self.dtype.kind == "f" else 0)
+        elif first in ("zeros", "ones"):
+            values = np.full(self.shape, first == "ones")
+        elif first == "permutation":
+            values = rng.permutation(int(np.prod(self.shape))).reshape(self.shape)
+        elif "below" in options:
+            values = rng.integers(0, int(options["below"]), self.shape)
+            if "minus" in options:
+                values[rng.random(self.shape) < 0.1] = -int(options["minus"])
+        else:
+            ranges = {"integers": (-9, 10), "small": (-2, 3)}
+            values = rng.uniform(-1, 1, self.shape) if first == "uniform" else rng.integers(*ranges[first], self.shape)
+        return values.astype(self.dtype)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel of the corpus and how to launch it; `lines` are those that a finding may name (from 1)."""
+
+    path: Path
+    name: str
+    source: str
+    fault: str | None
+    also: tuple[str, ...]
+    array: str | None
+    twin: str | None
+    lines: frozenset[int]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared: int
+    arguments: tuple[Argument, ...]
+    options: tuple[str, ...]
+    results: tuple[tuple[str, str], ...]
+    tolerance: float | None
+    is_sorted: bool
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """The arrays that the launch leaves results in."""
+        return tuple(a for a in self.arguments if a.role in ("out", "inout"))
+
+    @property
+    def digest(self) -> str:
+        """sha256 of what decides about the run: the code without its comments, the launch and the arguments."""
+        code = " ".join(without_comments(self.source).split())
+        text = repr((code, self.lines, self.grid, self.block, self.shared, self.arguments, self.options))
+        return hashlib.sha256(re.sub(r"frozenset\(\{?(.*?)\}?\)", r"\1", text).encode()).hexdigest()
+
+    def is_bitwise(self, output: np.ndarray) -> bool:
+        """Whether a GPU and the simulator must agree to the last bit on this output."""
+        return self.tolerance is None or output.dtype.kind != "f"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a checker said: the kind of fault and the lines it names (none where it names no line), in its own words."""
+
+    kind: str
+    lines: tuple[int, ...]
+    text: str
+    array: str | None = None
+
+    def to_dict(self) -> dict:
+        return {"kind": self.kind, "lines": list(self.lines), "text": self.text}
+
+
+# ---- reading ----
+
+
+def cases(which: str) -> tuple[Case, ...]:
+    """The kernels of tests/corpus/`which` ("faulty" or "correct"), by name. Raises CaseError."""
+    return tuple(read(path) for path in sorted((FOLDER / which).glob("*.cu")))
+
+
+def read(path: Path) -> Case:
+    """The case in `path`. Raises CaseError for a header that is wrong or does not fit the kernel."""
+    source = path.read_text(encoding="utf-8")
+    header = _header(path, source)
+    launch = dict(word.split("=") for word in _one(path, header, "launch").split())
+    arguments = tuple(_argument(path, text.strip()) for text in _one(path, header, "arguments").split(";"))
+    compare = _one(path, header, "compare", "").split()
+    marked = frozenset(n for n, line in enumerate(source.splitlines(), 1) if line.endswith("// <- here"))
+    case = Case(
+        path, path.stem, source, _one(path, header, "fault", None), tuple(_one(path, header, "also", "").split()),
+        _one(path, header, "array", None), _one(path, header, "twin", None), marked, _extents(launch["grid"]),
+        _extents(launch["block"]), int(launch.get("shared", 0)), arguments, tuple(_one(path, header, "options", "").split()),
+        tuple(tuple(text.split(" = ", 1)) for text in header.get("result", ())),
+        float(compare[1]) if compare[:1] == ["within"] else None, compare == ["sorted"],
+    )  # fmt: skip
+    _require_fit(case)
+    return case
+
+
+def _header(path: Path, source: str) -> dict[str, list[str]]:
+    known = {"fault", "also", "array", "twin", "launch", "arguments", "options", "result", "compare"}
+    first, *rest = source.splitlines()
+    if not re.match(rf"// {path.stem}\.cu -- \S", first):
+        raise CaseError(f"{path.name}:1: the first line must be '// {path.name} -- what it shows', not {first!r}")
+    header: dict[str, list[str]] = {}
+    for number, line in enumerate(rest, 2):
+        if not line.startswith("//"):
+            break
+        found = re.fullmatch(r"// (\w+): (.+)", line)
+        if found is None:
+            continue
+        if found[1] not in known:
+            raise CaseError(f"{path.name}:{number}: unknown field {found[1]!r}; a header has {', '.join(sorted(known))}")
+        header.setdefault(found[1], []).append(found[2].strip())
+    return header
+
+
+def _one(path: Path, header: Mapping[str, list[str]], field: str, default: str | None = "required") -> str:
+    values = header.get(field, [])
+    if len(values) > 1 or (not values and default == "required"):
+        raise CaseError(f"{path.name}: the header has {len(values)} lines '// {field}: ...', one is needed")
+    return values[0] if values else default
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    return tuple(int(extent) for extent in text.split("x"))
+
+
+def _argument(path: Path, text: str) -> Argument:
+    if found := re.fullmatch(r"(\w+) (\w+)=(\S+)", text):
+        dtype = _dtype(path, found[1])
+        return Argument("value", found[2], dtype, value=dtype.type(float(found[3]) if dtype.kind == "f" else int(found[3], 0)))
+    if found := re.fullmatch(r"null (\w+) (\w+)", text):
+        return Argument("null", found[2], _dtype(path, found[1]))
+    found = re.fullmatch(r"(\w+) (\w+) (\w+) (\d+(?:x\d+)*)((?: \S+)*)", text)
+    if found is None or found[1] not in ARRAYS:
+        raise CaseError(f"{path.name}: cannot read the argument {text!r}; write e.g. 'in float x 1000 uniform' or 'int n=1000'")
+    fill = tuple(found[5].split())
+    if found[1] in FILLED and found[1] != "freed" and not fill:
+        raise CaseError(f"{path.name}: the argument {text!r} does not say what fills it, e.g. 'uniform'")
+    fill = fill or ("zeros",)
+    return Argument(found[1], found[3], _dtype(path, found[2]), _extents(found[4]), fill)
+
+
+def _dtype(path: Path, name: str) -> np.dtype:
+    if name not in TYPES:
+        raise CaseError(f"{path.name}: unknown type {name!r}; arguments are {', '.join(TYPES)}")
+    return np.dtype(TYPES[name])
+
+
+def _require_fit(case: Case) -> None:
+    faulty = case.path.parent.name == "faulty"
+    named = re.search(rf"__global__[^;{{]*?\b{case.name}\s*\((.*?)\)\s*\{{", without_comments(case.source), flags=re.DOTALL)
+    if named is None:
+        raise CaseError(f"{case.path.name}: it has no kernel {case.name}")
+    parameters = [re.search(r"(\w+)\s*$", text)[1] for text in named[1].split(",") if text.strip()]
+    given = [a.name for a in case.arguments if a.role != "constant"]
+    if parameters != given:
+        raise CaseError(f"{case.path.name}: the kernel takes {', '.join(parameters)}, the header gives {', '.join(given)}")
+    if faulty != (case.fault is not None) or faulty == bool(case.results):
+        raise CaseError(f"{case.path.name}: a faulty kernel has '// fault:', a correct one '// result:', none has both")
+    if faulty and not case.lines and case.fault != "resources":
+        raise CaseError(f"{case.path.name}: no line is marked '// <- here'")
+
+
+# ---- running ----
+
+
+def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
+    """Compiles cases for the simulator, `jobs` at a time (all cores unless given); what does not compile is said when it runs."""
+
+    def build(case: Case) -> None:
+        with contextlib.suppress(CompileFailed):
+            compile_source(case.source, case.options, case.path.name)
+
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        list(pool.map(build, chosen))
+
+
+def run_in_simulator(case: Case, time_limit: float | None = None) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
+    """Launches the case in the simulator: what it found, and the outputs by name (empty when it stopped the launch)."""
+    try:
+        module = load(case.source, case.options, file=case.path.name)
+    except CompileFailed as error:
+        if "bytes of" in str(error):
+            return (Said("resources", (), str(error)),), {}
+        raise
+    addresses: dict[str, int] = {}
+    try:
+        _fill_constants(case, module)
+        return _launch(case, module, addresses, time_limit)
+    except LaunchRefused as error:
+        return (Said("resources", (), str(error)),), {}
+    finally:
+        for address in addresses.values():
+            memory.free(address)
+        module.close()
+
+
+def _fill_constants(case: Case, module: Module) -> None:
+    for argument in (a for a in case.arguments if a.role == "constant"):
+        values = argument.initial()
+        memory.write(module.globals[argument.name].address, values, values.nbytes)
+
+
+def _launch(case: Case, module: Module, addresses: dict[str, int], time_limit: float | None):
+    values = [_simulated(argument, addresses) for argument in case.arguments if argument.role != "constant"]
+    kernel = module.kernels[case.name]
+    packed = pack_arguments(kernel.parameters, values)
+    written = [addresses[a.name] for a in case.arguments if a.role == "out"]
+    try:
+        report = launch(kernel, packed, case.grid, case.block, case.shared, outputs=written, time_limit=time_limit)
+    except LaunchFault as fault:
+        return tuple(_said(finding) for finding in fault.report.findings), {}
+    outputs = {}
+    for argument in case.outputs:
+        outputs[argument.name] = np.empty(argument.shape, argument.dtype)
+        memory.read(outputs[argument.name], addresses[argument.name], outputs[argument.name].nbytes)
+    return tuple(_said(finding) for finding in report.findings), outputs
+
+
+def _simulated(argument: Argument, addresses: dict[str, int]) -> bytes:
+    if argument.role == "value":
+        return argument.value.tobytes()
+    if argument.role == "null":
+        return bytes(8)
+    values = argument.initial()
+    address = memory.allocate(values.nbytes)
+    if argument.role in FILLED:
+        memory.write(address, values, values.nbytes)
+    if argument.role == "freed":
+        memory.free(address)
+    else:
+        addresses[argument.name] = address
+    return address.to_bytes(8, "little")
+
+
+def _said(finding) -> Said:
+    lines = tuple(line for line in (finding.line, finding.other_line) if line)
+    return Said(finding.kind, lines, finding.message, finding.array)
+
+
+def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:
+    """Launches the compiled case once through PyCUDA, in the current context, and returns its outputs by name.
+
+    Raises what PyCUDA raises: after a fault the context is lost, so a faulty kernel needs a process of its own.
+    """
+    import pycuda.driver as cuda
+
+    module = cuda.module_from_file(str(cubin))
+    for argument in (a for a in case.arguments if a.role == "constant"):
+        cuda.memcpy_htod(module.get_global(argument.name)[0], argument.initial())
+    memory: dict[str, object] = {}
+    values = [_on_gpu(cuda, argument, memory) for argument in case.arguments if argument.role != "constant"]
+    grid, block = ((*extents, 1, 1)[:3] for extents in (case.grid, case.block))
+    module.get_function(case.name)(*values, grid=grid, block=block, shared=case.shared)
+    cuda.Context.synchronize()
+    outputs = {argument.name: np.empty(argument.shape, argument.dtype) for argument in case.outputs}
+    for name, array in outputs.items():
+        cuda.memcpy_dtoh(array, memory[name])
+    return outputs
+
+
+def _on_gpu(cuda, argument: Argument, memory: dict[str, object]):
+    if argument.role == "value":
+        return argument.value
+    if argument.role == "null":
+        return np.uint64(0)
+    values = argument.initial()
+    allocation = cuda.mem_alloc(values.nbytes)
+    if argument.role in FILLED:
+        cuda.memcpy_htod(allocation, values)
+    if argument.role == "freed":
+        address = int(allocation)
+        allocation.free()
+        return np.uint64(address)
+    memory[argument.name] = allocation
+    return allocation

@@ -1,0 +1,432 @@
+"""The corpus of tests/corpus under compute-sanitizer on a GPU, beside what the simulator says: `python -m helpers.tools.sanitizer`.
+
+Each kernel runs in a process of its own for each tool, because a fault ends the context; several processes run at a time. What
+the tools said goes to data/measured/sanitizer.json with the digest of every kernel: the tables can be drawn again without a GPU.
+
+A tool is credited generously: any line that it names among those marked in the kernel will do, an error of the launch counts as
+a finding of the kind "resources", a failed assert that the kernel printed counts, and of the four tools the best answer is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import datetime
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from helpers.tools import corpus
+from helpers.tools.corpus import Case, Said
+
+__all__ = ["RECORD", "TOOLS", "compare_results", "findings_table", "load", "main", "measure", "results_table", "said_by", "verdict"]
+
+SCHEMA = 1
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = ROOT / "data" / "measured" / "sanitizer.json"
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+OPTIONS = {"racecheck": ("--racecheck-report", "all")}
+TIME_LIMIT_S = 60.0
+RUNAWAY_S = 20.0  # for kernels that are known never to end
+BATCH = 8  # correct kernels that share a process
+LONGEST_TEXT = 160
+
+# What a tool's headline means. Both barrier and warp errors are "Barrier error detected": the kind is taken as any of these.
+_HEADLINES = (
+    (r"is misaligned|misaligned address", ("misaligned",)),
+    (r"Invalid __\w+__ (read|write|atomic)|Invalid (read|write)|out of bounds|illegal memory access", ("out-of-bounds",)),
+    (r"Race reported|hazard", ("race",)),
+    (r"Uninitialized (__\w+__ )?memory (read|access)|uninitialized|Uninitialized", ("uninitialised",)),
+    (r"Barrier error|Divergent thread|Invalid arguments", ("barrier", "mask", "shuffle")),
+    (r"Assertion|device-side assert|ERROR_ASSERT", ("assert",)),
+    (r"invalid argument|INVALID_VALUE|resources|too much shared data|OUT_OF_RESOURCES|invalid configuration", ("resources",)),
+)
+_HOST_READS_NOTHING = r"Host API uninitialized memory access|Host API memory access"
+
+
+# ---- what compute-sanitizer wrote ----
+
+
+def said_by(output: str, file: str) -> tuple[Said, ...]:
+    """The findings in what a tool (or nvcc, or a kernel's assert) wrote, with the lines of `file` that each names.
+
+    kind is one word, or several joined by "|" where the tool does not tell them apart; notes that are no finding are left out.
+    """
+    said: list[Said] = []
+    for block in _blocks(output):
+        head = block[0]
+        kinds = ("unwritten",) if re.search(_HOST_READS_NOTHING, head) else _kinds("\n".join(block))
+        if not kinds or re.match(r"INFO|Info|\w+ SUMMARY", head):
+            continue
+        numbers = re.findall(rf"{re.escape(file)}[:(](\d+)", "\n".join(block))
+        finding = Said("|".join(kinds), tuple(dict.fromkeys(int(n) for n in numbers)), head[:LONGEST_TEXT])
+        if finding not in said:
+            said.append(finding)
+    return tuple(said)
+
+
+def _blocks(output: str) -> Iterable[list[str]]:
+    """Messages, each a headline and its indented lines; lines of other programs are messages of one line."""
+    block: list[str] = []
+    for line in output.splitlines():
+        text = re.sub(r"^=========( |$)", "", line)
+        continues = line.startswith("=========") and text.startswith(" ") and block
+        if continues:
+            block.append(text.strip())
+            continue
+        if block:
+            yield block
+        block = [text.strip()] if text.strip() else []
+    if block:
+        yield block
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    return next((kinds for pattern, kinds in _HEADLINES if re.search(pattern, text)), ())
+
+
+def verdict(case: Case, said: Sequence[Said]) -> str:
+    """How well a checker did on a case.
+
+    Faulty: "kind and line", "kind only", "another kind", "nothing"; correct: "silent" or "false alarm".
+    """
+    if case.fault is None:
+        return "false alarm" if said else "silent"
+    if not said:
+        return "nothing"
+    fitting = [s for s in said if case.fault in s.kind.split("|")]
+    if any(set(s.lines) & case.lines for s in fitting) or (fitting and case.fault == "resources"):
+        return "kind and line"
+    return "kind only" if fitting else "another kind"
+
+
+# ---- running on a GPU ----
+
+
+def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) -> dict:
+    """Compiles the cases, runs the correct ones alone and all under each tool, and returns the record.
+
+    Needs a GPU, PyCUDA, nvcc and compute-sanitizer.
+    """
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
+        folder = Path(name)
+        messages = dict(zip(chosen, pool.map(lambda case: _compile(case, folder), chosen), strict=True))
+        good = [case for case in chosen if not messages[case]]
+        _say(f"compiled {len(good)} of {len(chosen)} kernels")
+        entries = {case: {"digest": case.digest, "outputs": {}, "tools": {}} for case in chosen}
+        for case in chosen:
+            if messages[case]:
+                entries[case]["compiler"] = [s.to_dict() for s in said_by(messages[case], case.path.name)]
+        for batch, outputs in _in_batches(pool, [case for case in good if case.fault is None], lambda b: _run_plain(b, folder)):
+            for case in batch:
+                entries[case]["outputs"] = outputs[case]
+        _say("ran the correct ones alone")
+        for tool in tools:
+            started = time.monotonic()
+            for batch, answer in _in_batches(pool, good, lambda b, tool=tool: _run_tool(tool, b, folder)):
+                for case in batch:
+                    entries[case]["tools"][tool] = answer[case]
+            _say(f"{tool}: {len(good)} kernels in {time.monotonic() - started:.0f} s")
+    now = datetime.datetime.now(datetime.UTC)
+    about = {"schema": SCHEMA, "created": now.isoformat(timespec="seconds"), "device": _device(), "software": _software()}
+    return {**about, "kernels": {_key(case): entry for case, entry in entries.items()}}
+
+
+def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
+    """(batch, work(batch)) for each batch: a faulty kernel is one by itself, correct ones come BATCH at a time."""
+    correct = [case for case in chosen if case.fault is None]
+    batches = [(case,) for case in sorted(chosen, key=lambda case: case.fault != "runaway") if case.fault is not None]
+    batches += [tuple(correct[k : k + BATCH]) for k in range(0, len(correct), BATCH)]
+    return zip(batches, pool.map(work, batches), strict=True)
+
+
+def _key(case: Case) -> str:
+    return f"{case.path.parent.name}/{case.name}"
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _cubin(case: Case, folder: Path) -> Path:
+    return folder / f"{case.path.parent.name}_{case.name}.cubin"
+
+
+def _compile(case: Case, folder: Path) -> str:
+    """nvcc's message where it refused, else nothing. Without contraction, so that float sums can be compared bitwise."""
+    command = ["nvcc", "-cubin", f"-arch={_architecture()}", "-lineinfo", "--fmad=false", "-w", *case.options]
+    done = subprocess.run([*command, "-o", str(_cubin(case, folder)), str(case.path)], capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr or f"nvcc ended with {done.returncode}"
+
+
+def _architecture() -> str:
+    capability = _nvidia_smi("compute_cap").replace(".", "")
+    return f"sm_{capability or '90'}"
+
+
+def _nvidia_smi(field: str) -> str:
+    done = subprocess.run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"], capture_output=True, text=True)
+    return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
+
+
+def _device() -> str:
+    return _nvidia_smi("name")
+
+
+def _software() -> dict[str, str]:
+    versions = {"driver": _nvidia_smi("driver_version"), "numpy": np.__version__}
+    for program in ("nvcc", "compute-sanitizer"):
+        done = subprocess.run([program, "--version"], capture_output=True, text=True)
+        found = re.findall(r"(?:release|[Vv]ersion) ?([\d.]+\d)", done.stdout)
+        versions[program] = found[0] if found else "unknown"
+    return versions
+
+
+def _launcher(batch: Sequence[Case], folder: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "helpers.tools.sanitizer", "launch", *more, str(folder), *(str(case.path) for case in batch)]
+
+
+def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict]]:
+    """The outputs of correct kernels without any tool, as `pack` holds them."""
+    status, said = _run(_launcher(batch, folder, "--keep"))
+    if status != "ended":
+        raise RuntimeError(f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{said}")
+    packed = {}
+    for case in batch:
+        with np.load(_cubin(case, folder).with_suffix(".npz")) as outputs:
+            packed[case] = {name: pack(case, outputs[name]) for name in outputs.files}
+    return packed
+
+
+def pack(case: Case, values: np.ndarray) -> dict:
+    """An output as the record holds it: dtype, shape, sha256 of its bytes, and the bytes where only a tolerance is asked for."""
+    values = np.sort(values, axis=None) if case.is_sorted else values
+    packed = {"dtype": str(values.dtype), "shape": list(values.shape), "sha256": hashlib.sha256(values.tobytes()).hexdigest()}
+    if not case.is_bitwise(values):
+        packed["bytes"] = base64.b64encode(values.tobytes()).decode()
+    return packed
+
+
+def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict]:
+    """What a tool says of each kernel of a batch. Where it says anything, or fails, each is run again by itself."""
+    options = ("--print-limit", "20", "--show-backtrace", "no", *OPTIONS.get(tool, ()))
+    limit = RUNAWAY_S if batch[0].fault == "runaway" else TIME_LIMIT_S
+    status, output = _run(["compute-sanitizer", "--tool", tool, *options, *_launcher(batch, folder)], limit)
+    if len(batch) > 1 and (status != "ended" or said_by(output, "")):
+        return {case: _run_tool(tool, (case,), folder)[case] for case in batch}
+    return {
+        case: {
+            "status": status,
+            "said": [s.to_dict() for s in said_by(output, case.path.name)],
+            "text": _headlines(output),
+        }
+        for case in batch
+    }
+
+
+def _headlines(output: str) -> list[str]:
+    """The first words of a tool's messages: to see later what it said that was not understood."""
+    marked = (line.removeprefix("=========") for line in output.splitlines() if line.startswith("========="))
+    heads = [line.strip()[:LONGEST_TEXT] for line in marked if line.strip() and not line.startswith("  ")]
+    return list(dict.fromkeys(h for h in heads if not re.match(r"COMPUTE-SANITIZER|\w+ SUMMARY: 0", h)))[:6]
+
+
+def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]:
+    """("ended" | "failed" | "hung", everything it wrote). A hung command is killed with its children."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=ROOT, start_new_session=True
+        )
+        try:
+            status = "ended" if process.wait(limit) == 0 else "failed"
+        except subprocess.TimeoutExpired:
+            status = "hung"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        return status, output.read().replace(f"{ROOT}{os.sep}", "")  # a record holds no machine's folders
+
+
+# ---- tables ----
+
+
+def load(path: Path = RECORD) -> dict:
+    """The record. Raises FileNotFoundError, and ValueError for another schema."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if record.get("schema") != SCHEMA:
+        raise ValueError(
+            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: run python -m helpers.tools.sanitizer again"
+        )
+    return record
+
+
+def as_text(record: Mapping) -> str:
+    """The record as JSON, a line for each kernel."""
+    about = json.dumps({key: value for key, value in record.items() if key != "kernels"}, indent=1).removesuffix("\n}")
+    kernels = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in record["kernels"].items())
+    return f'{about},\n "kernels": {{\n{kernels}\n }}\n}}\n'
+
+
+def recorded(record: Mapping, case: Case) -> Mapping | None:
+    """The record's entry for the case; None where it has none, or the kernel has changed since."""
+    entry = record["kernels"].get(_key(case))
+    return entry if entry is not None and entry["digest"] == case.digest else None
+
+
+def answers(entry: Mapping) -> dict[str, tuple[Said, ...]]:
+    """What each tool said, as findings; "nvcc" among them where it refused the source."""
+    raw = {tool: answer["said"] for tool, answer in entry["tools"].items()}
+    if "compiler" in entry:
+        raw["nvcc"] = entry["compiler"]
+    return {tool: tuple(Said(s["kind"], tuple(s["lines"]), s["text"]) for s in said) for tool, said in raw.items()}
+
+
+_BEST_FIRST = ("kind and line", "kind only", "another kind", "nothing", "false alarm", "silent")
+
+
+def best(case: Case, entry: Mapping) -> tuple[str, str]:
+    """(verdict, tool) of the tool that did best on a faulty kernel, of one that raised a false alarm on a correct one."""
+    verdicts = [(verdict(case, said), tool) for tool, said in answers(entry).items()]
+    return min(verdicts, key=lambda pair: _BEST_FIRST.index(pair[0]), default=("nothing", ""))
+
+
+def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) -> str:
+    """Simulator and compute-sanitizer side by side, a line for each kernel, and the sums."""
+    rows, sums = [], {}
+    for case, said in simulated.items():
+        entry = recorded(record, case)
+        theirs, tool = best(case, entry) if entry else ("changed since the record", "")
+        hung = entry is not None and any(a["status"] == "hung" for a in entry["tools"].values())
+        shown = f"{theirs} ({tool})" if theirs in ("kind and line", "kind only", "another kind", "false alarm") else theirs
+        ours = verdict(case, said)
+        rows.append(f"{case.name:42s} {case.fault or 'correct':15s} {ours:15s} {shown}{', hangs' if hung else ''}".rstrip())
+        which = case.path.parent.name
+        for side, answer in (("simulator", ours), ("compute-sanitizer", theirs)):
+            sums.setdefault((which, side), {}).setdefault(answer, 0)
+            sums[which, side][answer] += 1
+    head = f"{'kernel':42s} {'fault':15s} {'simulator':15s} compute-sanitizer {record['software'].get('compute-sanitizer', '')}"
+    totals = [
+        f"{which:8s} {side:18s} " + ", ".join(f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1]))
+        for (which, side), counts in sorted(sums.items())
+    ]
+    return "\n".join([head, "-" * 100, *rows, "-" * 100, *totals])
+
+
+def compare_results(case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping) -> dict[str, tuple[bool, str]]:
+    """For each output: (whether the recorded GPU result and the simulator's agree as the case asks, in words)."""
+    compared = {}
+    for name, values in outputs.items():
+        ours, theirs = pack(case, values), entry["outputs"][name]
+        if ours["sha256"] == theirs["sha256"]:
+            compared[name] = (True, "the same bits")
+        elif "bytes" not in theirs or "bytes" not in ours:
+            compared[name] = (False, "differs")
+        else:
+            compared[name] = _compare_values(case, values, theirs)
+    return compared
+
+
+def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bool, str]:
+    gpu = np.frombuffer(base64.b64decode(theirs["bytes"]), theirs["dtype"]).astype(np.float64)
+    ours = values.ravel().astype(np.float64)
+    scale = max(np.abs(gpu).max(), np.finfo(np.float32).tiny)
+    error = float(np.abs(ours - gpu).max() / scale) if np.isfinite(ours).all() and np.isfinite(gpu).all() else np.inf
+    return error <= case.tolerance, f"differs by {error:.1e} of the largest value, {case.tolerance:.0e} is allowed"
+
+
+def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
+    """Outputs of the correct kernels, GPU against simulator, a line for each."""
+    rows, good, total = [], 0, 0
+    for case, outputs in simulated.items():
+        if (entry := recorded(record, case)) is None:
+            rows.append(f"{case.name:42s} changed since the record")
+            continue
+        for name, (agrees, text) in compare_results(case, outputs, entry).items():
+            good, total = good + agrees, total + 1
+            rows.append(f"{case.name:42s} {name:10s} {'same' if agrees else 'DIFFERENT':10s} {text}")
+    return "\n".join([*rows, f"{good} of {total} outputs are the same on {record['device']} and in the simulator"])
+
+
+# ---- the program ----
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 when the simulator finds every fault, raises no false alarm and computes what the GPU does; else 1."""
+    options = _parse(arguments)
+    if options.command == "launch":
+        return _launch(options)
+    chosen = [
+        case for which in ("faulty", "correct") for case in corpus.cases(which) if not options.only or case.name in options.only
+    ]
+    if options.command == "run":
+        if missing := [program for program in ("nvidia-smi", "nvcc", "compute-sanitizer") if shutil.which(program) is None]:
+            print(f"python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
+            return 2
+        record = measure(chosen, jobs=options.jobs, tools=options.tools)
+        options.record.parent.mkdir(parents=True, exist_ok=True)
+        options.record.write_text(as_text(record), encoding="utf-8")
+        _say(f"wrote {options.record}")
+    return _show(load(options.record), chosen)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.sanitizer", description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(dest="command")
+    run = commands.add_parser("run", help="run the corpus under compute-sanitizer and show the tables (the default)")
+    table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
+    for command in (run, table):
+        command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="kernels, by name")
+        command.add_argument("--record", type=Path, default=RECORD, help="where the record is")
+    run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    run.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    launch = commands.add_parser("launch", help="launch compiled kernels on the GPU, one after another")
+    launch.add_argument("folder", type=Path, help="where the cubins are")
+    launch.add_argument("cases", nargs="+", type=Path, metavar="FILE.cu")
+    launch.add_argument("--keep", action="store_true", help="write the outputs beside the cubins")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return parser.parse_args(given if given[:1] and given[0] in ("run", "table", "launch", "-h", "--help") else ["run", *given])
+
+
+def _launch(options: argparse.Namespace) -> int:
+    import pycuda.driver as cuda
+
+    cuda.init()
+    context = cuda.Device(0).make_context()
+    try:
+        for case in map(corpus.read, options.cases):
+            cubin = _cubin(case, options.folder)
+            outputs = corpus.run_on_gpu(case, cubin)
+            if options.keep:
+                np.savez(cubin.with_suffix(".npz"), **outputs)
+    finally:
+        context.pop()
+    return 0
+
+
+def _show(record: Mapping, chosen: Sequence[Case]) -> int:
+    corpus.compile_all(chosen)
+    ran = {case: corpus.run_in_simulator(case, time_limit=2.0) for case in chosen}
+    said = {case: findings for case, (findings, _) in ran.items()}
+    outputs = {case: values for case, (_, values) in ran.items() if case.fault is None}
+    print(findings_table(record, said), results_table(record, outputs), sep="\n\n")
+    found = all(verdict(case, findings) in ("kind and line", "silent") for case, findings in said.items())
+    entries = ((case, values, recorded(record, case)) for case, values in outputs.items())
+    same = all(agrees for case, values, entry in entries if entry for agrees, _ in compare_results(case, values, entry).values())
+    return 0 if found and same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
