@@ -80,7 +80,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntrySpec(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic, with the text and the options that it came with."""
+    """How an entry is launched: as conv2d_basic, with the text and options that it came with."""
 
     text: str = ""
     given: tuple[str, ...] = ()

@@ -107,7 +107,8 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         return None
     spec = spec_of((*sizes, 0))
     threads = spec.threads(shape)[0]
-    computed = conv2d.ceil_div(shape.out_w, tile_columns) * tile_columns * conv2d.ceil_div(shape.out_h, tile_rows) * tile_rows
+    tiles = conv2d.ceil_div(shape.out_w, tile_columns) * conv2d.ceil_div(shape.out_h, tile_rows)
+    computed = tiles * tile_columns * tile_rows
     fits = shape.out_w * shape.out_h / computed >= FITS
     if not (THREADS[0] <= threads <= THREADS[1] and SUMS[0] <= columns * rows * maps <= SUMS[1] and fits):
         return None

@@ -1,6 +1,7 @@
-"""1D convolution on a device: how each of its kernels is launched, its data, and whether its outputs are right.
+"""1D convolution on a device: how each kernel is launched, its data, and the check of its outputs.
 
-    launch = conv1d.conv1d_launch(conv1d.conv1d_named("conv1d_vector"), n, N, P, filter)    # on device addresses
+    spec = conv1d.conv1d_named("conv1d_vector")
+    launch = conv1d.conv1d_launch(spec, n, N, P, filter)    # N, P: device addresses
     launch(stream)
 
 `CONV1D` has a row for each kernel. A row is a frozen record: `dataclasses.replace` makes others.

@@ -82,7 +82,7 @@ class NcuError(RuntimeError):
 
 @dataclass(frozen=True)
 class Case:
-    """One launch to count: the same source, options, arguments, grid and block on GPU and simulator.
+    """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
     call; constants: values of `__constant__` symbols; shared: bytes of dynamic shared memory.
@@ -390,7 +390,9 @@ def _fourier() -> Iterable[Case]:
         )  # fmt: skip
     for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
 
-        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> dict[str, np.ndarray]:
+        def cells(
+            spec: fft.OverlapAdd = spec, n: int = n, width: int = width
+        ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
             made = fft.reference(padded).astype(np.complex64)
             return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
@@ -441,7 +443,9 @@ def _lenet() -> Iterable[Case]:
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 
-        def arrays(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> dict[str, np.ndarray]:
+        def arrays(
+            shape: ConvShape = shape, windows: tuple[int, ...] = windows
+        ) -> dict[str, np.ndarray]:
             return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
         (one,) = spec.plan(shape)
@@ -576,7 +580,7 @@ def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
 
 
 def launch_all(launches: Sequence[Case], folder: Path) -> None:
-    """Case each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
+    """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 

@@ -11,7 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import device, kernels
-from helpers.limits import MOST_SHARED_BYTES, MULTIPROCESSOR_SHARED_BYTES, RESERVED_SHARED_BYTES, ConvShape
+from helpers.limits import (
+    MOST_SHARED_BYTES,
+    MULTIPROCESSOR_SHARED_BYTES,
+    RESERVED_SHARED_BYTES,
+    ConvShape,
+)
 from helpers.problems.precision import Precision
 
 from .base import Conv2d, Names
@@ -93,8 +98,9 @@ class TensorKernel(Conv2d, abc.ABC):
             raise LayerError(f"{self.name} has parts = 1 or 2, not {self.parts}")
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
-                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared "
-                f"memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
+                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "
+                f"shared memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
+                f"{ANY_SHAPE}."
             )
         super().require(shape, device)
 

@@ -1,4 +1,4 @@
-"""The table of the layer's kernels: a row for each in float32, and one for each that rounds its inputs."""
+"""The table of the layer's kernels: those in float32, and those that round their inputs."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def is_pooled(kernel: str | Conv2d) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the network. name: as in "conv 1"; kernel: the layer's kernel; plan: its launches."""
+    """One step of the network. name: as in "conv 1"; kernel: that of the layer; plan: launches."""
 
     name: str
     kernel: str
@@ -178,7 +178,9 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
     return (*steps, Stage("dense", "lenet_dense", (_dense(batch),)))
 
 
-def _launch(name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int) -> Launch:
+def _launch(
+    name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int
+) -> Launch:
     """A launch along x; ``how``: its -D constants."""
     options = tuple(f"-D{constant}={value}" for constant, value in how.items())
     source = kernels.source(name)
@@ -206,7 +208,12 @@ def _pool(y: Array, pooled: str, pool: int) -> Launch:
 
 
 def _dense(batch: int) -> Launch:
-    shapes = {"fc3": (CELLS, HIDDEN), "fc3_bias": (HIDDEN,), "fc4": (HIDDEN, CLASSES), "fc4_bias": (CLASSES,)}
+    shapes = {
+        "fc3": (CELLS, HIDDEN),
+        "fc3_bias": (HIDDEN,),
+        "fc4": (HIDDEN, CLASSES),
+        "fc4_bias": (CLASSES,),
+    }
     arguments = (
         Array("classes", (batch,), np.uint8),
         Array("logits", (batch, CLASSES)),
