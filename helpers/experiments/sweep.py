@@ -74,16 +74,23 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
-        conv2d.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
+        open_record(), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
     )
+
+
+def open_record() -> RegisterTiled:
+    """The kernel's record with all sizes to be chosen."""
+    record = conv2d.conv2d_named(KERNEL)
+    assert isinstance(record, RegisterTiled)
+    return record
 
 
 def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
     """The configuration of a record (what it leaves open chosen for the shape): the inverse of `spec_of`."""
     fitted = spec.fitted(shape)
-    (columns, rows, maps), (across, down, images) = fitted.patch, fitted.patches
-    sizes = (columns, rows, maps, columns * across, rows * down, images, fitted.staged, fitted.unroll)
-    return (*sizes, fitted.threads(shape)[0])
+    patch, (_, _, images), staged, unroll = fitted.sizes
+    columns, rows, _ = fitted.sizes.tile
+    return (*patch, columns, rows, images, staged, unroll, fitted.threads(shape)[0])
 
 
 def space(name: str) -> tuple[Configuration, ...]:
@@ -96,7 +103,7 @@ def space(name: str) -> tuple[Configuration, ...]:
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
     found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
-    best_known = configuration_of(conv2d.conv2d_named(KERNEL), shape)
+    best_known = configuration_of(open_record(), shape)
     return tuple(dict.fromkeys([*found, best_known]))
 
 
