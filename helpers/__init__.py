@@ -6,6 +6,14 @@ Importing this package, or any module of it, imports no CUDA: `device.select()` 
 
 from __future__ import annotations
 
+from pathlib import Path
+
+if not (Path(__file__).resolve().parents[1] / "kernels").is_dir():
+    raise ImportError(
+        "Halo Labs works from its repository: kernels/, data/ and labs/ lie beside helpers/ and are not part of the "
+        "installed package. Clone the repository, and type in its folder: python -m pip install -e ."
+    )
+
 
 def load_ipython_extension(shell) -> None:
     """What `%load_ext helpers` calls: registers the cell magic `%%kernel` with the IPython `shell`."""

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Baseline:
 
     name: str
     description: str
-    compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+    compute: Callable[..., None]  # of cells, filter and outputs
 
     # Shapes of N and filter at which `require_correct` compares: short, ragged, and longer than what a loop takes at a time.
     checked: ClassVar[Sequence[tuple]] = tuple(
@@ -169,7 +169,12 @@ def _conv2d_programs(compiler: toolchain.Compiler) -> dict[str, LayerBaseline]:
     return _compiled(compiler, "conv2d", LayerBaseline("NumPy", words, _numpy_conv2d), described)
 
 
-def _compiled(compiler: toolchain.Compiler, source: str, in_numpy: Baseline, described: dict[str, str]) -> dict[str, Baseline]:
+_Kind = TypeVar("_Kind", bound=Baseline)
+
+
+def _compiled(
+    compiler: toolchain.Compiler, source: str, in_numpy: _Kind, described: dict[str, str]
+) -> dict[str, _Kind]:
     """``in_numpy`` and, of its kind, the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp: all found right."""
     openmp = toolchain.supports_openmp()
     library = load_cpp(source, cpu_source(source), toolchain.OPENMP_FLAGS if openmp else ())

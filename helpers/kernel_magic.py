@@ -15,6 +15,7 @@ import keyword
 import re
 import shlex
 
+from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 
 from . import device, tracebacks
@@ -42,8 +43,9 @@ class KernelError(Exception):
 class KernelMagics(Magics):
     """The magics that `%load_ext helpers` registers; `unbound` says of a name why it has no kernel."""
 
-    def __init__(self, shell):
+    def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
+        self._session = shell
         self.unbound: dict[str, str] = {}
 
     @cell_magic
@@ -54,7 +56,7 @@ class KernelMagics(Magics):
         """
         name = _name(line)
         # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
-        self.shell.user_ns.pop(name, None)
+        self._session.user_ns.pop(name, None)
         self.unbound[name] = UNBOUND
         options = _options(line)
         kernel = _kernel_of(cell, name)
@@ -63,7 +65,7 @@ class KernelMagics(Magics):
         device.select()
         function, module = _compile(source, kernel, options)
         function.source, function.name, function.options, function.module = source, kernel, options, module
-        self.shell.push({name: function})
+        self._session.push({name: function})
         del self.unbound[name]
 
 

@@ -157,9 +157,9 @@ def grid_for(
     block = _three(block, "block")
     tile = block if tile is None else _three(tile, "tile")
     _require_block(block)
-    grid = tuple(-(-c // t) for c, t in zip(cells, tile, strict=True))
-    _require_grid(grid)
-    return grid
+    x, y, z = (-(-c // t) for c, t in zip(cells, tile, strict=True))
+    _require_grid((x, y, z))
+    return x, y, z
 
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
@@ -169,14 +169,16 @@ def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
         raise GridError(f"shape {axes} has {len(axes)} axes; a grid has 1 to 3: fold the others into one")
     if min(axes) < 1:
         raise GridError(f"shape {axes} is empty: there is nothing to launch; give at least one cell along each axis")
-    return (*reversed(axes), 1, 1)[:3]
+    x, y, z = (*reversed(axes), 1, 1)[:3]
+    return x, y, z
 
 
 def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
     axes = tuple(operator.index(a) for a in size) if isinstance(size, Sequence) else (operator.index(size),)
     if not 1 <= len(axes) <= 3 or min(axes) < 1:
         raise GridError(f"{what} is {axes}; give 1 to 3 whole numbers of at least 1: (x, y, z)")
-    return (*axes, 1, 1)[:3]
+    x, y, z = (*axes, 1, 1)[:3]
+    return x, y, z
 
 
 def _require_block(block: tuple[int, int, int]) -> None:

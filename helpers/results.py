@@ -286,7 +286,7 @@ def _scalar(value: Any, series: str, key: str) -> Any:
 
 
 def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
-    named = {name for m in measurements for name in (m.series, m.parameters.get("kernel"))}
+    named = {str(name) for m in measurements for name in (m.series, m.parameters.get("kernel"))}
     return {name: _sha256(name) for name in sorted(named & set(kernels.names()))}
 
 
@@ -298,8 +298,8 @@ def _sha256(kernel: str) -> str:
 
 
 def _software(device: Device) -> dict[str, str | None]:
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
-    versions |= dict.fromkeys(("pycuda", "cuda_driver", "cuda_runtime"))
+    versions: dict[str, str | None] = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= {"pycuda": None, "cuda_driver": None, "cuda_runtime": None}
     if device.kind == "gpu":
         import pycuda
         import pycuda.driver as cuda

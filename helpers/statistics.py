@@ -50,14 +50,16 @@ def ratio_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) 
     medians, and it does not mind outliers and drift. Raises ValueError for different lengths, fewer than ten
     pairs, or times that are not > 0.
     """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"ratio_interval got {a.size} and {b.size} samples; it needs pairs, as many of a as of b")
-    if a.size < FEWEST_PAIRS:
-        raise ValueError(f"ratio_interval got {a.size} pairs; fewer than {FEWEST_PAIRS} say nothing, take more samples")
-    if not (np.isfinite(a).all() and np.isfinite(b).all() and (a > 0).all() and (b > 0).all()):
+    firsts, seconds = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if firsts.shape != seconds.shape or firsts.ndim != 1:
+        raise ValueError(
+            f"ratio_interval got {firsts.size} and {seconds.size} samples; it needs pairs, as many of a as of b"
+        )
+    if firsts.size < FEWEST_PAIRS:
+        raise ValueError(f"ratio_interval got {firsts.size} pairs; fewer than {FEWEST_PAIRS} say nothing, take more samples")
+    if not all(np.isfinite(times).all() and (times > 0).all() for times in (firsts, seconds)):
         raise ValueError("ratio_interval got a time that is not a positive finite number")
-    d = np.log(a) - np.log(b)
+    d = np.log(firsts) - np.log(seconds)
     i, j = np.triu_indices(d.size)
     means = np.sort((d[i] + d[j]) / 2)
     rank = _signed_rank(d.size, (1 - level) / 2)

@@ -196,7 +196,8 @@ def _sample(sample: Callable[[], float], budget_s: float, precision: float, step
     Narrow enough: the half-width of the median's interval is under ``precision`` times the median (or under the
     clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent budget still takes six samples.
     """
-    end, samples = time.perf_counter() + budget_s, []
+    end = time.perf_counter() + budget_s
+    samples: list[float] = []
     while len(samples) < MAX_SAMPLES:
         samples.append(sample())
         if len(samples) >= FEWEST_SAMPLES and time.perf_counter() > end:
@@ -310,7 +311,13 @@ def compare_cpu(
         Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
         for name, samples, launches in zip(names, pairs, (launches_a, launches_b), strict=True)
     ]
-    return Comparison(*map(_rounded, ratio_interval(*pairs, level=PAIR_LEVEL)), *timings)
+    return _comparison(pairs, timings)
+
+
+def _comparison(pairs: tuple[list[float], list[float]], timings: Sequence[Timing]) -> Comparison:
+    ratio, low, high = map(_rounded, ratio_interval(*pairs, level=PAIR_LEVEL))
+    a, b = timings
+    return Comparison(ratio, low, high, a, b)
 
 
 def _host_sampler(call: Callable[[], Any], budget_s: float) -> tuple[Callable[[], float], int]:
@@ -434,10 +441,11 @@ def compare(
         samplers = [_GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot") for launch in (a, b)]
         _time_alike(*samplers)
         before = _read_clocks(gpu.bus_id)
-        pairs = _sample_pairs(*(s.sample for s in samplers), budget_s, precision, np.random.default_rng(seed))
+        sample_a, sample_b = (sampler.sample for sampler in samplers)
+        pairs = _sample_pairs(sample_a, sample_b, budget_s, precision, np.random.default_rng(seed))
         clocks = _clocks(before, gpu)
         timings = [s.timing(n, p, clocks) for s, n, p in zip(samplers, names, pairs, strict=True)]
-    return Comparison(*map(_rounded, ratio_interval(*pairs, level=PAIR_LEVEL)), *timings)
+    return _comparison(pairs, timings)
 
 
 @contextlib.contextmanager

@@ -349,7 +349,7 @@ def _kernels(rows: Sequence[Mapping[str, Any]], place: str) -> tuple[dict[str, M
     if missing := [name for name in known if name not in found]:
         raise LadderError(f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}")
     timed = {name: found[name] for name in known if "median_ms" in found[name]}
-    left_out = {name: found[name].get("left_out") for name in known if name not in timed}
+    left_out = {name: str(found[name].get("left_out") or "") for name in known if name not in timed}
     if silent := [name for name, reason in left_out.items() if not reason]:
         raise LadderError(f"the record has no time of {silent[0]} for {place}, and does not say why: {AGAIN}")
     if not timed:
@@ -415,6 +415,8 @@ def figure(ladders: Sequence[Ladder], record: Record) -> Figure:
 
 def l1_bandwidth(device: Device) -> float:
     """Bytes/s that all L1 caches and shared memories pass at most: PASS_BYTES a cycle, where FP32_LANES multiply-adds are done."""
+    if device.fp32_peak is None:
+        raise ValueError(f"{device.name} has no FP32 peak: pass the device of a record that was measured on a GPU")
     return device.fp32_peak / (2 * FP32_LANES) * PASS_BYTES
 
 

@@ -73,9 +73,13 @@ class Entry:
         weight = {name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms for name in LAYERS}
         return sum(self.passes[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
-    def total(self, by: str) -> float | None:
-        """`total_ms` by "ms", `total_passes` by "passes"."""
-        return self.total_ms if by == "ms" else self.total_passes
+    def total(self, by: str) -> float:
+        """`total_ms` by "ms", `total_passes` by "passes". Raises ValueError for the former where it was not timed."""
+        if by != "ms":
+            return self.total_passes
+        if self.total_ms is None:
+            raise ValueError(f"{self.name} was not timed: rank it by passes")
+        return self.total_ms
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,8 @@ class Board:
 
     def ranked(self, by: str = "passes") -> list[Entry]:
         """Return the entries, the best first, by "passes" or by "ms"; those without a time are left out of the latter."""
-        return sorted((one for one in self.entries if one.total(by) is not None), key=lambda one: one.total(by))
+        ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
+        return sorted(ranked, key=lambda one: one.total(by))
 
     def places(self, by: str = "passes") -> dict[str, int]:
         """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
@@ -301,7 +306,7 @@ class Board:
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
-            look = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
+            look: dict[str, Any] = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
             ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
             ax.annotate(f"{value:.3g}", (value, y), (5, 0), textcoords="offset points", va="center", fontsize="small")
         ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])

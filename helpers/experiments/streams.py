@@ -284,7 +284,8 @@ def breadth_first(pipe: Pipeline) -> None:
 def by_engine(pipe: Pipeline) -> None:
     """A stream for each row, with events between them; buffers may be more or fewer than three."""
     into, compute, out = pipe.streams(3)
-    computed, back = {}, {}
+    computed: dict[int, Any] = {}
+    back: dict[int, Any] = {}
     for piece in range(pipe.pieces):
         before = piece - pipe.buffers  # the piece that had these buffers
         if before >= 0:

@@ -29,6 +29,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -377,7 +378,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("a sweep is timed, and the simulator has no clock: run it on a machine with an NVIDIA GPU", file=sys.stderr)
         return 2
     for name in names:
-        made = results.record(record_name(name), lambda name=name: tune(name), device=gpu, lab=LAB)
+        made = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
         rejected = sum(row["rejected"] is not None for row in made.rows())
         print(f"{name}: {len(made.rows())} configurations, {rejected} rejected; {made.caption()}")
         for one, ms in ranking(made)[:3]:

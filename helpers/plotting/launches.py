@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from helpers.plotting.styles import INK, LIGHT, PALE, style
+from helpers.plotting.styles import INK, LIGHT, PALE, Look, style
 
 WARP = 32
 MOST_CELLS = 64  # of an array that a picture of single cells can show
@@ -43,7 +43,7 @@ def timeline(ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = Fals
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     streams = sorted({span["stream"] for span in spans})
     handles = [Patch(edgecolor=INK, linewidth=0.8, label=f"stream {stream}", **_stream_look(stream)) for stream in streams]
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    beside: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     ax.legend(handles=handles, frameon=False, fontsize="small", handleheight=1.4, **beside)
     return ax
 
@@ -56,12 +56,12 @@ def _draw_span(ax: Axes, span: Mapping[str, Any], first: float, named: float) ->
     box = Rectangle((start, y - 0.36), width, 0.72, edgecolor=INK, linewidth=0.8, zorder=2, **_stream_look(span["stream"]))
     ax.add_patch(box)
     if width >= named:
-        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         middle = start + width / 2
         ax.text(middle, y, str(span["piece"]), ha="center", va="center", fontsize="x-small", bbox=behind, zorder=3)
 
 
-def _stream_look(stream: int) -> dict[str, Any]:
+def _stream_look(stream: int) -> Look:
     """Light colours under dark hatches: ten streams differ in grey, too."""
     return {"facecolor": LIGHT[(stream - 1) % len(LIGHT)], "hatch": HATCHES[(stream - 1) % len(HATCHES)]}
 
@@ -128,7 +128,7 @@ def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
 
 
 # Looks of a cell or a block, as properties of a patch.
-_CELLS = {
+_CELLS: dict[str, Look] = {
     "plain": {"facecolor": "white", "edgecolor": INK},
     "own": {"facecolor": "#bcd3ee", "edgecolor": INK},
     "halo": {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"},
@@ -140,7 +140,7 @@ def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str, linewidth: fl
     ax.add_patch(Rectangle((x, y), 1, 1, linewidth=linewidth, **_CELLS[look]))
     if not text:
         return
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
+    behind: Look | None = {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
     ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)
 
 
@@ -161,7 +161,7 @@ def _label_rows(ax: Axes, labels: Mapping[float, str]) -> None:
 
 def _legend_below(ax: Axes, looks: Mapping[str, str]) -> None:
     handles = [Patch(label=label, **_CELLS[look]) for look, label in looks.items()]
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+    below: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
     ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize="small", **below)
 
 
@@ -257,5 +257,5 @@ _WARP_SHADES = ("#bcd3ee", "#ffffff", "#8fb0d8", PALE)
 def _draw_box(ax: Axes, box: tuple[float, float, float, float], text: str, **look: Any) -> None:
     x, y, width, height = box
     ax.add_patch(Rectangle((x, y), width, height, **look))
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
+    behind: Look | None = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
     ax.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)

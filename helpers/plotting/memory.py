@@ -14,6 +14,7 @@ from helpers.plotting.styles import (
     INK,
     MARKERS,
     PALE,
+    Look,
     beside,
     legend_beside,
     name_bars,
@@ -111,7 +112,7 @@ def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
 def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: int) -> None:
     told_apart = place < MOST_REQUESTS
     moved, name = len(_pieces(request, unit)), "sector" if unit == SECTOR_BYTES else "different word"
-    label = f"request {number}, line {request.line}: {moved} {name}{'s' * (moved != 1)}"
+    label: str | None = f"request {number}, line {request.line}: {moved} {name}{'s' * (moved != 1)}"
     if not told_apart:
         label = f"the others, to request {last}" if place == MOST_REQUESTS else None
     colour = COLOURS[place] if told_apart else "#777777"
@@ -120,7 +121,7 @@ def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: i
         ax.hlines(request.lanes, request.offsets, ends, color=colour, linewidth=1.5)
     middle = [offset + request.size / 2 for offset in request.offsets]
     hollow = told_apart and place % 2 == 1
-    mark = {"marker": MARKERS[place], "s": 16} if told_apart else {"marker": "o", "s": 3}
+    mark: Look = {"marker": MARKERS[place], "s": 16} if told_apart else {"marker": "o", "s": 3}
     ax.scatter(
         middle,
         request.lanes,
@@ -171,7 +172,7 @@ def _draw_wavefronts(ax: Axes, cells: Mapping[tuple[int, int], int], wavefronts:
     ax.vlines([bank + 0.5 for bank in range(-1, BANKS)], -0.5, WARP - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
     for (lane, bank), wavefront in cells.items():
         shade = 0.88 - 0.7 * (wavefront - 1) / max(wavefronts - 1, 1)
-        look = {"facecolor": (shade, shade, shade), "edgecolor": "#555555", "linewidth": 0.4}
+        look: Look = {"facecolor": (shade, shade, shade), "edgecolor": "#555555", "linewidth": 0.4}
         ax.add_patch(Rectangle((bank - 0.5, lane - 0.5), 1, 1, **look))
         colour = INK if shade > 0.55 else "white"
         ax.text(bank, lane, str(wavefront), ha="center", va="center_baseline", fontsize=6, color=colour, clip_on=True)
@@ -254,7 +255,7 @@ def compare(
     ax.set(xlim=(0, 132), ylim=(len(shown) - 0.5, -0.5), xticks=range(0, 101, 25))
     ax.set_xlabel("percent of the longer bar of each pair", fontsize="small")
     handles = [Patch(label=name, **pair_look(1 - k)) for k, name in enumerate(names)]
-    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3, "borderpad": 0.2}
+    above: Look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3, "borderpad": 0.2}
     ax.legend(handles=handles, ncols=2, frameon=False, fontsize="small", **above)
     return ax
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
 
 if TYPE_CHECKING:
     from helpers.results import Record
@@ -21,6 +22,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))
 LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")  # under hatches
 PALE = "#e6eaf0"
 INK = "#222222"
+Look = dict[str, Any]  # keyword arguments of Matplotlib
 ROOFLINE = "roofline"
 
 
@@ -29,7 +31,7 @@ def style(ax: Axes, title: str = "") -> Axes:
 
     The drawing functions of this package call it; call it yourself for a plot of your own.
     """
-    figure = ax.get_figure()
+    figure = figure_of(ax)
     figure.set_facecolor("white")
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
@@ -39,6 +41,14 @@ def style(ax: Axes, title: str = "") -> Axes:
     if title:
         ax.set_title(title, loc="left", fontsize="medium", wrap=True)
     return ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that `ax` lies in. Raises ValueError where it was removed from its figure."""
+    figure = ax.get_figure()
+    if figure is None:
+        raise ValueError("the axes belong to no figure: make new ones with plt.subplots()")
+    return figure.figure if isinstance(figure, SubFigure) else figure
 
 
 def caption(ax: Axes, record: Record) -> Axes:

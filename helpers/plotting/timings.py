@@ -16,8 +16,10 @@ from helpers.plotting.styles import (
     LINES,
     MARKERS,
     ROOFLINE,
+    Look,
     beside,
     duration_text,
+    figure_of,
     legend_beside,
     name_bars,
     ratio_text,
@@ -79,7 +81,7 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     if logarithmic:
         ax.set_xscale("log")
     for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
-        look = {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
+        look: Look = {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
         ax.barh(y, ratio - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
         if name != baseline:
             ax.errorbar(ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2)
@@ -121,7 +123,7 @@ def times(
     style(ax, title)
     start = 10.0 ** math.floor(math.log10(min(row["low_ms"] for row in rows.values())) - 0.3)
     for y, (name, row) in enumerate(rows.items()):
-        look = {"color": COLOURS[0]} if name in chosen else {"color": "white", "hatch": "///"}
+        look: Look = {"color": COLOURS[0]} if name in chosen else {"color": "white", "hatch": "///"}
         ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
         whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
         ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
@@ -198,18 +200,18 @@ def _climb(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstic
 
 
 def _draw_step(ax: Axes, y: int, row: Mapping[str, Any], start: float, text: str, *, hatched: bool) -> None:
-    look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
+    look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
     ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
     whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # the line of the floor ends there
+    behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # the line of the floor ends there
     beside(ax, row["high_ms"], y, text, bbox=behind, zorder=3)
 
 
 def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
     label = f"{ROOFLINE} floor: {duration_text(floor_ms)} (the last step has {ratio_text(100 * floor_ms / fastest)} % of its speed)"
     ax.axvline(floor_ms, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
-    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "borderpad": 0.2}
+    above: Look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "borderpad": 0.2}
     ax.legend(handles=[ax.lines[-1]], frameon=False, fontsize="small", handlelength=3.2, **above)
     ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)  # above the legend
 
@@ -309,11 +311,11 @@ def roofline(ax: Axes, points: Sequence[tuple[str, float, float]], device: Devic
     right = max(ridge, *(x for _, x, _ in points)) * 8
     lowest = min(device.dram_bandwidth * left, *(speed for _, _, speed in points))
     ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(lowest / 6e12, device.fp32_peak * 4 / 1e12))
-    _draw_roofs(ax, device, ridge, left, right)
+    _draw_roofs(ax, device.dram_bandwidth / 1e12, device.fp32_peak / 1e12, ridge, left, right)
     labels = []
     for number, (label, intensity, speed) in enumerate(points):
         part = speed / min(device.fp32_peak, device.dram_bandwidth * intensity)
-        look = {"marker": MARKERS[number % len(MARKERS)], "facecolors": ("white", COLOURS[0])[number % 2]}
+        look: Look = {"marker": MARKERS[number % len(MARKERS)], "facecolors": ("white", COLOURS[0])[number % 2]}
         ax.scatter(intensity, speed / 1e12, s=36, edgecolors=COLOURS[0], zorder=4, **look)
         labels.append(_label_point(ax, f"{label}  {ratio_text(100 * part)} %", intensity, speed / 1e12))
     ax.set_xlabel("arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point", fontsize="small")
@@ -338,30 +340,30 @@ def _require_points(points: Sequence) -> None:
         seen.add(point[0])
 
 
-def _draw_roofs(ax: Axes, device: Device, ridge: float, left: float, right: float) -> None:
-    bandwidth, peak = device.dram_bandwidth / 1e12, device.fp32_peak / 1e12
+def _draw_roofs(ax: Axes, bandwidth: float, peak: float, ridge: float, left: float, right: float) -> None:
+    """bandwidth in TB/s, peak in Tflop/s, the other three in flop/byte."""
     ax.plot([left, ridge, right], [bandwidth * left, peak, peak], color=INK, linewidth=2.2)
     ax.plot([ridge, ridge], [1e-12 * peak, peak], color="#777777", linewidth=0.9, linestyle=":")
     # Along a line where y is proportional to x the slope is y / x, on any scales; the axes turn the text as they turn the line.
     above = 1.25 * bandwidth
-    turned = {"rotation": math.degrees(math.atan(above)), "rotation_mode": "anchor", "transform_rotates_text": True}
+    turned: Look = {"rotation": math.degrees(math.atan(above)), "rotation_mode": "anchor", "transform_rotates_text": True}
     at = ridge**0.3 * left**0.7
     ax.text(at, above * at, f"DRAM {ratio_text(bandwidth)} TB/s", fontsize="small", color=INK, **turned)
-    text = {"textcoords": "offset points", "fontsize": "small", "color": INK, "va": "bottom"}
+    text: Look = {"textcoords": "offset points", "fontsize": "small", "color": INK, "va": "bottom"}
     ax.annotate(f"{ratio_text(peak)} Tflop/s", (right, peak), (-4, 4), ha="right", **text)
     ax.annotate(f"{ratio_text(ridge)} flop/byte", (ridge, 0), (4, 4), ("data", "axes fraction"), **text)
 
 
 def _label_point(ax: Axes, text: str, x: float, y: float):
     """A label to the right of a point, where the roof is never lower, with a line to the point once it is moved."""
-    line = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)}
-    look = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": INK}
+    line: Look = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)}
+    look: Look = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": INK}
     return ax.annotate(text, (x, y), (12, 0), arrowprops=line, **look)
 
 
 def _part_labels(ax: Axes, labels: Sequence) -> bool:
     """Move labels down, for the roof is above them, until none overlaps another; whether they are still above the axis."""
-    figure = ax.get_figure()
+    figure = figure_of(ax)
     figure.draw_without_rendering()  # so that the axes have their place, and texts their size
     points = 72 / figure.dpi
     placed: list[tuple[float, float, float]] = []  # left and right end, height of the middle
@@ -385,8 +387,8 @@ def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any
         raise ValueError("there is nothing to draw: the record has no rows")
     chosen = [row for row in rows if all(row.get(key) == value for key, value in (where or {}).items())]
     if not chosen:
-        there = "; ".join(f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where)
-        raise ValueError(f"no row has {dict(where)}. In the record there is {there}")
+        there = "; ".join(f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where or {})
+        raise ValueError(f"no row has {dict(where or {})}. In the record there is {there}")
     for row in chosen:
         _require_time(row)
     return chosen
@@ -399,7 +401,7 @@ def _require_time(row: Mapping[str, Any]) -> None:
         raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
     if missing := [key for key, value in times.items() if value is None]:
         raise ValueError(f"the row {dict(row)} has a median_ms and no {missing[0]}: a time comes with its interval")
-    low, median, high = times.values()
+    low, median, high = (float(row[key]) for key in times)
     if not 0 < low <= median <= high < math.inf:
         raise ValueError(f"the row {dict(row)} has times that cannot be: 0 < low_ms <= median_ms <= high_ms must hold")
 

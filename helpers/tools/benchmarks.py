@@ -384,7 +384,7 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
     best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
     large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
     cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
-    ratios = {n: [] for n, _ in cupy}
+    ratios: dict[int, list[float]] = {n: [] for n, _ in cupy}
     for row in best:
         if (row["n"], row["filter_width"]) in cupy:
             ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])

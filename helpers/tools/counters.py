@@ -27,6 +27,7 @@ import argparse
 import csv
 import dataclasses
 import io
+import math
 import os
 import re
 import shutil
@@ -170,7 +171,7 @@ def _conv1d() -> Iterable[Case]:
 def _axpy() -> Iterable[Case]:
     for n in (1000, 4096):
         yield Case(
-            "axpy_basic", f"n = {n}", lambda n=n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)],
+            "axpy_basic", f"n = {n}", partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
             _grid(n, 256), (256, 1, 1),
         )  # fmt: skip
 
@@ -183,12 +184,12 @@ def _copies() -> Iterable[Case]:
         what = f"{name}, stride {stride}, offset {offset}"
         options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
         yield Case(
-            "copy_strided", what, lambda name=name: [_of_type(name, n), _of_type(name, wide), np.int32(n)],
+            "copy_strided", what, partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
             _grid(n, 128), (128, 1, 1), options,
         )  # fmt: skip
         if (stride, offset) != (1, 0):
             yield Case(
-                "store_strided", what, lambda name=name: [_of_type(name, wide), _of_type(name, n), np.int32(n)],
+                "store_strided", what, partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
                 _grid(n, 128), (128, 1, 1), options,
             )  # fmt: skip
     yield Case("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
@@ -219,7 +220,7 @@ def _planes() -> Iterable[Case]:
         cells = 3 * (21 - k) * (18 - k)
         yield Case(
             "im2col", f"3 x 20 x 17, K = {k}",
-            lambda k=k, cells=cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)],
+            partial(lambda k, cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)], k, cells),
             _grid(cells, 128), (128, 1, 1), (f"-DK={k}",),
         )  # fmt: skip
 
@@ -257,12 +258,14 @@ def _histograms() -> Iterable[Case]:
     for kernel in ("histogram_global", "histogram_shared"):
         for what, cells in (("random", lambda: _bytes(1000)), ("one bin", lambda: np.full(1000, 5, np.uint8))):
             yield Case(
-                kernel, what, lambda cells=cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], (4, 1, 1), (256, 1, 1)
-            )
+                kernel, what, partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
+                (4, 1, 1), (256, 1, 1),
+            )  # fmt: skip
     for what, rule in _BINS.items():
         yield Case(
             "histogram_global", f"a warp, bin {what}",
-            lambda rule=rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], (1, 1, 1), (32, 1, 1),
+            partial(lambda rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], rule),
+            (1, 1, 1), (32, 1, 1),
         )  # fmt: skip
 
 
@@ -305,20 +308,21 @@ def _shared() -> Iterable[Case]:
                          ("float4", 0x11111111), ("float4", 0x80000001)):  # fmt: skip
         yield Case(
             "shared_load", f"{name}, stride 2, lanes {active:#010x}",
-            lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+            partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
             (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
         )  # fmt: skip
     for name in ("double", "float4"):
         for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
             yield Case(
                 "shared_load", f"{name}, index {index}",
-                lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+                partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
                 (f"-DELEMENT={name}", f"-DINDEX=({index})"),
             )  # fmt: skip
     for name in ("float2", "float4"):
         for pad in (0, 1):
             yield Case(
-                "vector_rows", f"{name}, pad {pad}", lambda name=name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)],
+                "vector_rows", f"{name}, pad {pad}",
+                partial(lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name),
                 (2, 1, 1), (256, 1, 1), (f"-DVECTOR={name}", f"-DPAD={pad}"),
             )  # fmt: skip
 
@@ -350,7 +354,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
     weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
     return {
         "y": np.zeros(shape.y_shape, np.float32),
-        "x": _cells(np.prod(shape.x_shape)).reshape(shape.x_shape),
+        "x": _cells(math.prod(shape.x_shape)).reshape(shape.x_shape),
         "filter": weights.reshape(shape.filter_shape),
     }
 
@@ -359,8 +363,9 @@ def _reduced() -> Iterable[Case]:
     """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
     for n in (1001, 4096):
         yield Case(
-            "to_half", f"n = {n}", lambda n=n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], _grid(n, 512), (256, 1, 1)
-        )
+            "to_half", f"n = {n}", partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
+            _grid(n, 512), (256, 1, 1),
+        )  # fmt: skip
     for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
@@ -646,7 +651,7 @@ def measure(only: str = "") -> list[dict[str, Any]]:
     rows = []
     for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
-        row |= {name: sum(read.get(metric, 0) for metric in metrics) for name, metrics in COMPARED.items()}
+        row |= {name: sum(int(read.get(metric, 0)) for metric in metrics) for name, metrics in COMPARED.items()}
         rows.append(annotated(launch, row, ours) | {key: value for key, value in read.items() if key not in _METRICS})
     return rows
 

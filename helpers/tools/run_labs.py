@@ -29,8 +29,9 @@ import sysconfig
 import textwrap
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -88,8 +89,8 @@ def _find_lab(name: str, labs: Sequence[Path]) -> Path:
     if len(matches) == 1:
         return matches[0]
     names = [lab.stem for lab in matches or labs]
-    near = matches or difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
-    offered = ", ".join(names if matches or not near else near) or "none"
+    near = [] if matches else difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
+    offered = ", ".join(near or names) or "none"
     raise RunnerError(f"{'several labs are' if matches else 'no lab is'} called {name!r}; there is: {offered}")
 
 
@@ -134,8 +135,7 @@ class Progress:
         self._terminal = sys.stderr.isatty()
         self.interval_s = 1 if self._terminal else LOG_INTERVAL_S
         self._number = 0
-        self._overall = None
-        self._cells = None
+        self._overall: tqdm | None = None
         if self._terminal:
             self._overall = tqdm(
                 total=len(labs),
@@ -146,8 +146,9 @@ class Progress:
             )
 
     def start(self, lab: Path, cells: int) -> None:
+        """Must come before the other methods: it makes the bar of the lab's cells."""
         self._number += 1
-        self._cells = tqdm(
+        self._cells: tqdm = tqdm(
             total=cells,
             desc=f"[{self._number}/{len(self._labs)}] {lab.stem}",
             unit="cell",
@@ -212,8 +213,7 @@ class _Execution:
         )
         self._client.log.disabled = True  # what goes wrong is reported once, by the caller
         self._began = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task | None = None
+        self._cancel: Callable[[], object] = lambda: None  # ends the task below, from another thread
 
     def run(self) -> None:
         """Raises KeyboardInterrupt after Ctrl-C, else what nbclient raises.
@@ -228,11 +228,13 @@ class _Execution:
             except KeyboardInterrupt:
                 self._client.shutdown_kernel = "immediate"
                 self._began.wait()
-                self._loop.call_soon_threadsafe(self._task.cancel)
+                self._cancel()
                 raise
 
     async def _execute(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "asyncio.run() made a task of this coroutine"
+        self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
         self._began.set()
         clock = asyncio.create_task(self._tick())
         try:
@@ -404,7 +406,8 @@ def keep(outcomes: Sequence[Outcome], results: Path, since: float, measured: Pat
 
     That is every record and the figures that README.md shows. Returns the files written.
     """
-    copied = [Path(shutil.copyfile(outcome.notebook, outcome.lab)) for outcome in outcomes]
+    executed = [(one.notebook, one.lab) for one in outcomes if one.notebook is not None]
+    copied = [Path(shutil.copyfile(notebook, lab)) for notebook, lab in executed]
     measured.mkdir(parents=True, exist_ok=True)
     for pattern in ("*.json", README_FIGURES):
         for path in sorted(results.glob(pattern)):

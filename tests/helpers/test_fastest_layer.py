@@ -1,4 +1,4 @@
-"""The kernels on tensor cores by inline PTX: their plain form, which the simulator runs, and what is refused."""
+"""The kernels on tensor cores by inline PTX: their results, their stores, and what is refused."""
 
 import itertools
 import re
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, kernels, launch, reference, simulator
+from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
@@ -177,11 +177,11 @@ def test_the_device_s_calls_give_the_same(monkeypatch, spec):
 def test_stores_write_whole_sectors():
     """34 columns of a row are 136 bytes, no whole sectors; an image's outputs as one piece are.
 
-    The copy engine stores them, and no thread; in mma.cuh's plain form threads do.
+    The copy engine stores them, and no thread; where a GPU has no bulk stores, threads do.
     """
     x, filter = problem(conv2d.shape_of("layer 2", 1))
-    plain = f"#define HALO_SIMULATOR\n{kernels.source(HALVES.name)}"
-    y, (threads,) = conv2d.simulate(HALVES, x, filter, instead={HALVES.name: (HALVES.name, plain)})
+    by_threads = f"#define BULK_STORES 0\n{kernels.source(HALVES.name)}"
+    y, (threads,) = conv2d.simulate(HALVES, x, filter, instead={HALVES.name: (HALVES.name, by_threads)})
     assert threads.global_store_sectors == 4 * 16 * 34 * 34 / 32
     by_engine, (engine,) = conv2d.simulate(HALVES, x, filter)
     assert engine.global_store_sectors == 0
@@ -200,7 +200,7 @@ def test_sanitize_bulk_copies(spec):
 
 
 COMPILED = [
-    *(("sm_75", spec, "layer 1") for spec in FASTEST),
+    *(("sm_80", spec, "layer 1") for spec in FASTEST),
     *(("sm_90", spec, "layer 2") for spec in (PAIRS, HALVES, mma_halves(half_io=True))),
     *(("sm_90", spec, "layer 1") for spec in (QUADS, mma_quads(1), mma_quads(1, half_io=True))),
 ]
@@ -208,8 +208,8 @@ COMPILED = [
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 @pytest.mark.parametrize(("arch", "spec", "name"), COMPILED)
-def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_path):
-    """sm_75 gets the plain form. On sm_90 what little is spilled is not in the innermost loop: under 32 words of a thread."""
+def test_nvcc_takes_them_and_keeps_to_the_registers(arch, spec, name, tmp_path):
+    """On sm_80 threads store the outputs. On sm_90 at most 32 words of a thread are spilled."""
     options = [f"-arch={arch}", "-Xptxas", "-v", *spec.options(conv2d.shape_of(name, 1))]
     command = ["nvcc", "-cubin", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -219,6 +219,17 @@ def test_nvcc_takes_both_forms_and_keeps_to_the_registers(arch, spec, name, tmp_
         assert registers * 32 * spec.warps * spec.resident <= 65536
         assert spilled <= 128
         assert bool(spilled) == (spec.name == HALVES.name)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
+def test_older_gpus_are_refused(spec, tmp_path):
+    command = ["nvcc", "-cubin", "-arch=sm_75", "-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "supports compute capability 8.0 and later" in done.stderr
+    older = replace(device.select(), compute_capability=(7, 5))
+    with pytest.raises(LayerError, match=r"needs compute capability 8\.0, and .* has 7\.5; conv2d_register_tiled"):
+        spec.require(conv2d.shape_of("layer 1" if spec is QUADS else "layer 2", 1), older)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -51,8 +51,6 @@ def faults_of_form(name: str) -> list[str]:
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
     functions = re.findall(r"__global__[^(;{]*?\b(\w+)\s*\(", re.sub(r"__launch_bounds__\s*\([^)]*\)", "", code))
     faults = []
-    if len(text.splitlines()) > 80:
-        faults.append(f"{len(text.splitlines())} lines, 80 allowed")
     if functions != [name]:
         faults.append(f"__global__ functions {functions}, one named {name} allowed")
     if host := re.findall(r"<<<|\bcuda[A-Z]\w*\s*\(|\bmain\s*\(|\bprintf\b|#include\s*<(?!cuda|mma)", code):
@@ -82,7 +80,6 @@ def test_every_kernel_keeps_the_form(name):
         (("// Memory     none\n// Constants  none\n", "// Constants  none\n// Memory     none\n"), "header fields"),
         (("toy_copy.cu --", "toy.cu --"), "first line"),
         (("    P[i]", "    cudaMalloc(&P, n); P[i]"), "host code"),
-        (("{\n    const", "{\n" + "\n" * 80 + "    const"), "80 allowed"),
         (("    if", "\tif"), "tabs"),
     ],
 )

@@ -262,7 +262,10 @@ def test_cells_need_not_be_whole_numbers(name):
     y, _ = pooled(mma(name), x, filter)
     want = want_pooled(x, filter, mma(name).pool)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
-    without = kernels.source(mma(name).name).replace(" multiply(sum", " if (!rest_of_cells(product)) multiply(sum")
+    header = (kernels.FOLDER / "mma.cuh").read_text().replace("#pragma once\n", "")
+    one_part = header.replace("multiply(sum[", "if (!cell_part(product)) multiply(sum[")
+    assert one_part.count("if (!cell_part(product))") == 2
+    without = kernels.changed(mma(name).name, ('#include "mma.cuh"\n', one_part))
     with pytest.raises(checking.CheckError):
         check_pooled(mma(name), x, filter, without)
 

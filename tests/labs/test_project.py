@@ -127,6 +127,17 @@ def test_importing_helpers_imports_no_cuda():
     assert done.stdout.strip() == "[]"
 
 
+def test_helpers_without_the_repository_say_to_clone_it(tmp_path):
+    """A wheel installs helpers/ alone."""
+    shutil.copytree(ROOT / "helpers", tmp_path / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import helpers"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "ImportError" in done.stderr
+    assert "Clone the repository, and type in its folder: python -m pip install -e ." in done.stderr
+
+
 # -------------------------------------------------------------------------------------------------- documents and files
 
 
@@ -170,7 +181,9 @@ def test_a_broken_link_is_found():
     ]
 
 
-@pytest.mark.parametrize("name", ["README.md", "labs/README.md", "kernels/README.md", "data/README.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "labs/README.md", "kernels/README.md", "data/README.md"]
+)
 def test_links_of_a_document_lead_somewhere(name):
     assert broken_links(ROOT / name, (ROOT / name).read_text()) == []
 
@@ -193,7 +206,7 @@ def test_reported_data_is_what_its_readme_says():
 
 # ------------------------------------------------------------------------------------------------------------ commands
 
-KNOWN = {"conda", "python3", "."}  # of the shell, or installed by the reader
+KNOWN = {"conda", "python3", ".", "pre-commit"}  # of the shell, or installed by the reader
 
 
 def unknown_commands(text: str, targets: set[str]) -> list[str]:
@@ -225,6 +238,21 @@ def test_commands_of_the_readme_exist():
     assert "```sh\nmake labs\nmake test\n```" in text
     assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
     assert make_targets() - {"help"} == set(re.findall(r"\bmake ([a-z]+)", text)) & make_targets()
+
+
+def test_commands_of_the_contributors_guide_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert unknown_commands(text, make_targets()) == []
+    assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
+    modules = re.findall(r"`python -m ([\w.]+)", text)
+    assert modules and [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_the_workflow_runs_the_two_commands_of_the_readme():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert job["runs-on"].startswith("ubuntu")
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make labs", "make test"]
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess:

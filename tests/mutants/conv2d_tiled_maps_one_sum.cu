@@ -1,7 +1,8 @@
 // conv2d_tiled_maps_one_sum.cu -- WRONG ON PURPOSE: all maps of a thread are stored from one sum
 //
 // Mutant of  conv2d_tiled_maps (lab 09)
-// Wrong      the index of the sum is forgotten at the store: every MAPS-th map is right, the others repeat it.
+// Wrong      the index of the sum is forgotten at the store: every MAPS-th map is right, the others
+//            repeat it.
 // Message    check: planes
 
 #ifndef FILTER_WORDS
@@ -16,15 +17,24 @@
 
 __constant__ float filter[FILTER_WORDS];   // shape (M, C, K, K)
 
-extern "C" __global__ void conv2d_tiled_maps_one_sum(float* y, const float* x, int B, int C, int M, int H, int W, int K)
+extern "C" __global__ void conv2d_tiled_maps_one_sum(
+    float* y, const float* x, int B, int C, int M, int H, int W, int K)
 {
     extern __shared__ float tile[];         // span rows of span cells
-    const int span = TILE_WIDTH + K - 1;    // the tile's own cells and its halo, which lies to the right and below
-    const int out_h = H - K + 1, out_w = W - K + 1;
-    const int across = (out_w + TILE_WIDTH - 1) / TILE_WIDTH;
-    const int top = blockIdx.x / across * TILE_WIDTH, left = blockIdx.x % across * TILE_WIDTH;
-    const int h = top + threadIdx.y, w = left + threadIdx.x;
-    const int first = blockIdx.y * MAPS, b = blockIdx.z;   // maps first .. first + MAPS - 1
+    const int span = TILE_WIDTH + K - 1;    // the tile's cells and its halo, to the right and below
+    const int out_h = H - K + 1;
+    const int out_w = W - K + 1;
+    const int tiles_across = (out_w + TILE_WIDTH - 1) / TILE_WIDTH;
+    const int top = blockIdx.x / tiles_across * TILE_WIDTH;
+    const int left = blockIdx.x % tiles_across * TILE_WIDTH;
+    const int h = top + threadIdx.y;
+    const int w = left + threadIdx.x;
+    const int b = blockIdx.z;
+    // Maps first .. first + MAPS - 1. threadIdx.z is always 0, but nvcc does not know that, and so
+    // it loads each weight with LDC. Without this term nvcc 13.0 sees that all lanes want one
+    // address, and for some values of MAPS it takes uniform registers (ULDC) instead: lab 09 times
+    // both.
+    const int first = blockIdx.y * MAPS + threadIdx.z;
     float sum[MAPS] = {};
 
     for (int c = 0; c < C; ++c) {
@@ -44,7 +54,8 @@ extern "C" __global__ void conv2d_tiled_maps_one_sum(float* y, const float* x, i
                     const float cell = tile[(threadIdx.y + p) * span + threadIdx.x + q];
                     #pragma unroll
                     for (int o = 0; o < MAPS; ++o) {
-                        const int m = min(first + o, M - 1);   // past the last map: its sum again, which is not stored
+                        // Past the last map: its sum again, which is not stored.
+                        const int m = min(first + o, M - 1);
                         sum[o] += cell * filter[((m * C + c) * K + p) * K + q];
                     }
                 }
@@ -57,7 +68,9 @@ extern "C" __global__ void conv2d_tiled_maps_one_sum(float* y, const float* x, i
     if (h < out_h && w < out_w) {
         #pragma unroll
         for (int o = 0; o < MAPS; ++o) {
-            if (first + o < M) y[(((size_t)b * M + first + o) * out_h + h) * out_w + w] = sum[0];
+            if (first + o < M) {
+                y[(((size_t)b * M + first + o) * out_h + h) * out_w + w] = sum[0];
+            }
         }
     }
 }

@@ -13,24 +13,37 @@
 #ifndef POOL
 #define POOL 2
 #endif
-constexpr int ROWS = (HEIGHT + POOL - 1) / POOL, COLUMNS = (WIDTH + POOL - 1) / POOL;   // of windows: the last may be cut
-constexpr bool EVEN_H = HEIGHT % POOL == 0, EVEN_W = WIDTH % POOL == 0;
 
-extern "C" __global__ void lenet_pool_no_relu(float* __restrict__ y, const float* __restrict__ x, int maps)
+// Windows along either axis: the last one may be cut.
+constexpr int ROWS = (HEIGHT + POOL - 1) / POOL;
+constexpr int COLUMNS = (WIDTH + POOL - 1) / POOL;
+constexpr bool EVEN_H = HEIGHT % POOL == 0;
+constexpr bool EVEN_W = WIDTH % POOL == 0;
+
+extern "C" __global__ void lenet_pool_no_relu(
+    float* __restrict__ y, const float* __restrict__ x, int maps)
 {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;   // counts windows in the order of y
-    if (i >= unsigned(maps) * (ROWS * COLUMNS)) return;
-    // Divisions by constants: nvcc makes multiplications of them.
-    const unsigned map = i / (ROWS * COLUMNS), row = i / COLUMNS % ROWS * POOL, column = i % COLUMNS * POOL;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;   // the window, in the order of y
+    if (i >= unsigned(maps) * (ROWS * COLUMNS)) return;         // no barrier below
+
+    // The window's map and its first row and column in x. Divisions by constants are
+    // multiplications.
+    const unsigned map = i / (ROWS * COLUMNS);
+    const unsigned row = i / COLUMNS % ROWS * POOL;
+    const unsigned column = i % COLUMNS * POOL;
     const float* from = x + ((size_t)map * HEIGHT + row) * WIDTH + column;
-    float most = -3e38f;
+
+    float largest = -3e38f;
     #pragma unroll
-    for (int r = 0; r < POOL; ++r)
+    for (int r = 0; r < POOL; ++r) {
         #pragma unroll
-        for (int c = 0; c < POOL; ++c)
+        for (int c = 0; c < POOL; ++c) {
             if ((EVEN_H || row + r < HEIGHT) && (EVEN_W || column + c < WIDTH)) {
                 const float cell = from[r * WIDTH + c];
-                most = cell > most || cell != cell ? cell : most;   // fmaxf would lose a NaN
+                // Fmaxf would lose a NaN.
+                largest = cell > largest || cell != cell ? cell : largest;
             }
-    y[i] = most;
+        }
+    }
+    y[i] = largest;
 }

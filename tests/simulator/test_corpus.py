@@ -354,7 +354,7 @@ def test_results_are_compared_with_those_of_a_gpu(name):
 def test_the_findings_stand_side_by_side():
     case = example("guard_off_by_one")
     table = sanitizer.findings_table(made_up_record(case, {}), {case: run(case)[0]})
-    assert "out-of-bounds   kind and line   nothing" in table
+    assert "out-of-bounds  kind and line  nothing" in table
     assert "faulty   compute-sanitizer  1 nothing" in table
 
 

@@ -96,6 +96,12 @@ class TensorKernel(Conv2d, abc.ABC):
             )
         if self.parts not in (1, 2):
             raise LayerError(f"{self.name} has parts = 1 or 2, not {self.parts}")
+        if device is not None and device.compute_capability < (8, 0):
+            major, minor = device.compute_capability
+            raise LayerError(
+                f"{self.name} needs compute capability 8.0, and {device.name} has "
+                f"{major}.{minor}; {ANY_SHAPE}"
+            )
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
                 f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "

@@ -15,7 +15,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -518,6 +518,9 @@ class Pipeline:
 # Checking
 
 
+Loaded = TypeVar("Loaded", bound=Network | Pipeline)
+
+
 class Checker:
     """Says whether networks of the same weights are right on the same images.
 
@@ -538,7 +541,7 @@ class Checker:
         self.classes = self._plain.read("classes")
         self.tolerances = self._tolerances()
 
-    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+    def ready(self, net: Loaded) -> Loaded:
         """Return ``net`` with the images loaded."""
         net.load(self.pixels if net.pixels else self.cells)
         return net

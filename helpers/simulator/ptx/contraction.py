@@ -97,7 +97,7 @@ class _Contraction:
         for position, operand in enumerate(operands):
             to = written if position < results and not isinstance(operand, Address) else read
             if operand.__class__ is int:
-                to.setdefault(operand, []).append(number)  # type: ignore[arg-type]
+                to.setdefault(operand, []).append(number)
             else:
                 for register in _registers(operand):
                     to.setdefault(register, []).append(number)
@@ -144,7 +144,7 @@ class _Contraction:
             return None  # p + p
         last = max((use.statement for use in found.uses), default=-1)
         for operand in one.operands[1:]:
-            if operand.__class__ is int and self._is_written(operand, number, last):  # type: ignore[arg-type]
+            if operand.__class__ is int and self._is_written(operand, number, last):
                 return None
         return found if found.uses else None
 
@@ -159,7 +159,7 @@ class _Contraction:
         register = self.statements[number].operands[0]
         if register.__class__ is not int:
             return False
-        written, read = self.written[register], self.read.get(register, [])  # type: ignore[index]
+        written, read = self.written[register], self.read.get(register, [])
         end = self._end(number)
         at = bisect_right(written, number)
         replaced = written[at] if at < len(written) and written[at] < end else None
@@ -172,7 +172,7 @@ class _Contraction:
         product = self.kinds[found.statement]
         assert product is not None
         return all(
-            self._takes(one, register, product, negative, found)  # type: ignore[arg-type]
+            self._takes(one, register, product, negative, found)
             for one in dict.fromkeys(reading)
         )
 
@@ -243,7 +243,7 @@ def _negated(operand: Operand) -> Operand:
 def _registers(operand: Operand) -> list[int]:
     """The registers in an operand of more than one part."""
     if operand.__class__ is int:
-        return [operand]  # type: ignore[list-item]
+        return [operand]
     if isinstance(operand, Negated | Part):
         return [operand.register]
     if isinstance(operand, Address):
