@@ -30,7 +30,6 @@ import io
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +43,8 @@ from typing import Any
 import numpy as np
 
 from helpers import device, kernels, results, simulator, tables
+from helpers.experiments import ncu
+from helpers.experiments.ncu import NcuError
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, datasets, fft
@@ -75,10 +76,6 @@ COMPARED = {
 }
 # Read and recorded, but not compared: the look-ups in constant memory are among the requests for a kernel's parameters.
 OBSERVED = ("idc__requests.sum",)
-
-
-class NcuError(RuntimeError):
-    """Nsight Compute is missing, may not read the counters, or answered something else; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -511,9 +508,7 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
     Raises NcuError, and ValueError as `matching` does.
     """
     launches = matching(only)
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    program = ncu.program()
     binaries = _build_all(launches)  # here, because ncu would follow the compiler's processes as well
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as folder:
@@ -521,15 +516,11 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             (Path(folder) / f"{number}.cubin").write_bytes(binary)
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
-        command = [ncu, *options, "--metrics", ",".join(metrics), *program]
-        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
+        script = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
+        command = [program, *options, "--metrics", ",".join(metrics), *script]
+        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, **how)
         return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
-
-
-def _python_path() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
