@@ -242,3 +242,23 @@ def test_a_barrier_for_any_group_does_not_hinder_the_rehearsal():
 def test_an_unused_texture_is_not_blamed():
     """The rehearsal comes to an instruction that the machine does not run, and says nothing at all."""
     assert found("float unused = tex1D<float>(n, 0.f);\ny[threadIdx.x] = x[threadIdx.x];") == ()
+
+
+def test_arrays_of_one_name_in_two_scopes_are_told_apart_by_their_axes():
+    body = """
+    {
+        float cells[1];
+        for (int i = 0; i < 1; ++i) cells[i] = x[i];
+        for (int i = 0; i < 1; ++i) y[4 + i] = cells[i];
+    }
+    for (int p = 0; p < m; ++p) {
+        float cells[1][4];
+        for (int i = 0; i < 4; ++i) cells[0][i] = x[i + p];
+        float sum = 0;
+        for (int h = 0; h < 1; ++h)
+            for (int w = 0; w < 4; ++w) sum += cells[h][w];
+        y[p] = sum;
+    }"""
+    source = f'extern "C" __global__ void k(float* y, const float* x, int m) {{{body}}}'
+    arrays = np.zeros(8, np.float32), np.ones(8, np.float32)
+    assert simulator.check(source, "k", *arrays, np.int32(4), grid=(1,), block=(1,)) == ()
