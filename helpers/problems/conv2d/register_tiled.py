@@ -115,7 +115,8 @@ class RegisterTiled(Conv2d):
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
         """Return the weights as (C, K, K, M), M rounded up to whole patches by zeros."""
-        spare = -filter.shape[0] % self.sizes.patch[2]
+        patch = self.patch or self.sizes.patch  # the sizes refuse where there is none
+        spare = -filter.shape[0] % patch[2]
         return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
 
     def constant_bytes(self, shape: ConvShape) -> int:
