@@ -40,8 +40,8 @@ class Array:
     """An array that whoever runs the plan gives by name.
 
     shape, dtype: of the whole array. entries: (first, end) along the first axis for a launch that
-    takes a part of it. zeroed: its runner fills it with zeros before the launch, each time; its cells
-    have 4 bytes or a multiple.
+    takes a part of it. zeroed: its runner fills it with zeros before each launch; its cells have 4
+    bytes or a multiple.
     """
 
     name: str
@@ -486,9 +486,7 @@ class Program:
         self._fill_with(loaded, symbol, value, given, stream)
         loaded.held[symbol] = _token(given)
 
-    def _fill_with(
-        self, loaded: _Loaded, symbol: str, value: Any, given: Any, stream: Any
-    ) -> None:
+    def _fill_with(self, loaded: _Loaded, symbol: str, value: Any, given: Any, stream: Any) -> None:
         address, size = loaded.module.get_global(symbol)
         if isinstance(value, Array) and not isinstance(given, np.ndarray):
             self._cuda.memcpy_dtod_async(address, int(given), size, stream)

@@ -1,4 +1,4 @@
-"""What bounds a launch: the limits of a GPU, and the least time for the bytes and operations of a problem.
+"""What bounds a launch: the limits of a GPU, and the least time for a problem.
 
 The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009): a kernel takes at
 least bytes / bandwidth, and at least operations / peak. The larger of the two is the floor.

@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntrySpec(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic, with the text and the options that it came with."""
+    """How an entry is launched: as conv2d_basic, with the text and options that it came with."""
 
     text: str = ""
     given: tuple[str, ...] = ()
@@ -200,12 +200,9 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
         shape = conv2d.shape_of(name, batch)
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
             compiled = conv2d.compile(spec, shape)
-            arrays = problem.y, problem.x, problem.filter
+            launch = functools.partial(compiled.launch, problem.y, problem.x, problem.filter)
 
-            def start(stream: Any, run: conv2d.Compiled = compiled, at: tuple = arrays) -> None:
-                run.launch(*at, stream)
-
-            found[name] = _time(start, problem, kernel.name).median
+            found[name] = _time(launch, problem, kernel.name).median
             compiled.free()
     return found
 

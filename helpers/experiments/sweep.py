@@ -75,16 +75,23 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
-        conv2d.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
+        open_record(), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
     )
+
+
+def open_record() -> RegisterTiled:
+    """The kernel's record with all sizes to be chosen."""
+    record = conv2d.conv2d_named(KERNEL)
+    assert isinstance(record, RegisterTiled)
+    return record
 
 
 def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
     """The configuration of a record (what it leaves open chosen for the shape): the inverse of `spec_of`."""
     fitted = spec.fitted(shape)
-    (columns, rows, maps), (across, down, images) = fitted.patch, fitted.patches
-    sizes = (columns, rows, maps, columns * across, rows * down, images, fitted.staged, fitted.unroll)
-    return (*sizes, fitted.threads(shape)[0])
+    patch, (_, _, images), staged, unroll = fitted.sizes
+    columns, rows, _ = fitted.sizes.tile
+    return (*patch, columns, rows, images, staged, unroll, fitted.threads(shape)[0])
 
 
 def space(name: str) -> tuple[Configuration, ...]:
@@ -97,7 +104,7 @@ def space(name: str) -> tuple[Configuration, ...]:
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
     found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
-    best_known = configuration_of(conv2d.conv2d_named(KERNEL), shape)
+    best_known = configuration_of(open_record(), shape)
     return tuple(dict.fromkeys([*found, best_known]))
 
 
@@ -108,7 +115,8 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         return None
     spec = spec_of((*sizes, 0))
     threads = spec.threads(shape)[0]
-    computed = conv2d.ceil_div(shape.out_w, tile_columns) * tile_columns * conv2d.ceil_div(shape.out_h, tile_rows) * tile_rows
+    tiles = conv2d.ceil_div(shape.out_w, tile_columns) * conv2d.ceil_div(shape.out_h, tile_rows)
+    computed = tiles * tile_columns * tile_rows
     fits = shape.out_w * shape.out_h / computed >= FITS
     if not (THREADS[0] <= threads <= THREADS[1] and SUMS[0] <= columns * rows * maps <= SUMS[1] and fits):
         return None
@@ -252,7 +260,9 @@ def _already_compiled(shape: ConvShape, right: Mapping[Configuration, conv2d.Com
     stock = {frozenset(option[2:] for option in spec_of(one).options(shape)): made.module for one, made in right.items()}
 
     def module(source: str, *_: Any, **__: Any) -> Any:
-        return stock[frozenset("=".join(pair) for pair in re.findall(r"^#define (\w+) (\S+)$", source, re.MULTILINE))]
+        written, _, _ = source.partition(f"// {KERNEL}.cu")  # below it stand the kernel's own defaults
+        pairs = re.findall(r"^#define (\w+) (\S+)$", written, re.MULTILINE)
+        return stock[frozenset(map("=".join, pairs))]
 
     kept = backend.DynamicSourceModule
     backend.DynamicSourceModule = module

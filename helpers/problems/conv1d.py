@@ -1,6 +1,7 @@
-"""1D convolution on a device: how each of its kernels is launched, its data, and whether its outputs are right.
+"""1D convolution on a device: how each kernel is launched, its data, and the check of its outputs.
 
-    launch = conv1d.conv1d_launch(conv1d.conv1d_named("conv1d_vector"), n, N, P, filter)    # on device addresses
+    spec = conv1d.conv1d_named("conv1d_vector")
+    launch = conv1d.conv1d_launch(spec, n, N, P, filter)    # N, P: device addresses
     launch(stream)
 
 `CONV1D` has a row for each kernel. A row is a frozen record: `dataclasses.replace` makes others.
@@ -54,14 +55,14 @@ class Conv1d:
 
     def fits(self, width: int) -> bool:
         """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
-        return self.name != "conv1d_tiled_input" or width <= self.tile
+        return self.name != "conv1d_tiled_input" or width <= (self.tile or 0)
 
     def per_block(self, n: int, width: int) -> int:
         """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
         if self.name == "conv1d_one_block":
             return n
         if self.name == "conv1d_tiled_input":
-            return self.tile - 2 * (width // 2)
+            return (self.tile or 0) - 2 * (width // 2)
         return self.tile or self.threads
 
     def grid(self, n: int, width: int) -> tuple[int, int, int]:

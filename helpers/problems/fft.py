@@ -341,7 +341,8 @@ class Tiles:
         if self.shared(shape) > MOST_SHARED_BYTES:
             raise FftError(f"{shape.C} channels of {self.side} x {self.side} want {self.shared(shape):,} bytes of shared memory")
         if self.grid(shape)[1] > MAX_GRID[1]:
-            raise FftError(f"{shape.B:,} images are more than the grid has room for: {2 * MAX_GRID[1]:,}")
+            most = 2 * MAX_GRID[1]
+            raise FftError(f"{shape.B:,} images are more than the grid has room for: {most:,}")
         if shape.C * shape.H * shape.W >= INDICES:
             raise FftError(f"one image of {shape} has more cells than an int counts")
 
@@ -511,7 +512,8 @@ def checked_launches(
         checker.poison(where)
         start(None)
         try:
-            ready[name] = start, checker.everywhere(where, filter, name, 1.0 if name == direct.name else slack)
+            times = 1.0 if name == direct.name else slack
+            ready[name] = start, checker.everywhere(where, filter, name, times)
         except checking.CheckError as error:
             if name != CUFFT:  # a yardstick's fault is no reason to lose what is measured of the kernels
                 raise

@@ -145,10 +145,10 @@ class Said:
 
 
 def cases(folder: Path) -> tuple[Case, ...]:
-    """Return the kernels of a folder of the name "faulty" or "correct", by name. Raises CaseError."""
+    """Return the kernels of a folder called "faulty" or "correct", by name. Raises CaseError."""
     found = tuple(read(path) for path in sorted(folder.glob("*.cu")))
     if not found:
-        raise CaseError(f"no kernel in {folder}: give the folder of the corpus, such as tests/corpus")
+        raise CaseError(f"no kernel in {folder}: give the folder of the corpus: tests/corpus")
     return found
 
 

@@ -30,7 +30,6 @@ import io
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +43,8 @@ from typing import Any
 import numpy as np
 
 from helpers import device, kernels, results, simulator, tables
+from helpers.experiments import ncu
+from helpers.experiments.ncu import NcuError
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, datasets, fft
@@ -77,13 +78,9 @@ COMPARED = {
 OBSERVED = ("idc__requests.sum",)
 
 
-class NcuError(RuntimeError):
-    """Nsight Compute is missing, may not read the counters, or answered something else; the message says which."""
-
-
 @dataclass(frozen=True)
 class Case:
-    """One launch to count: the same source, options, arguments, grid and block on GPU and simulator.
+    """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
     call; constants: values of `__constant__` symbols; shared: bytes of dynamic shared memory.
@@ -106,8 +103,8 @@ class Case:
             return bound(one, arrays())[0]
 
         constants = bound(one, arrays())[1] if one.constants else {}
-        how = {"options": tuple(one.options), "constants": constants, "shared": one.shared}
-        return cls(one.name, what, arguments, one.grid, one.block, **how)
+        how = one.grid, one.block, one.options, constants, one.shared
+        return cls(one.name, what, arguments, *how)
 
     @property
     def label(self) -> str:
@@ -395,7 +392,9 @@ def _fourier() -> Iterable[Case]:
         )  # fmt: skip
     for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
 
-        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> dict[str, np.ndarray]:
+        def cells(
+            spec: fft.OverlapAdd = spec, n: int = n, width: int = width
+        ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
             made = fft.reference(padded).astype(np.complex64)
             return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
@@ -431,6 +430,7 @@ def _lenet() -> Iterable[Case]:
         (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
     )  # fmt: skip
     fused = pipeline.pooled_named("lenet_conv_pool", 2)
+    assert isinstance(fused, pipeline.ConvPool)
     small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
     for what, pool, spec in (("layer 1", pipeline.POOLS[0], fused), ("layer 2", pipeline.POOLS[1], fused), ("ragged", 2, small)):
         spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
@@ -446,7 +446,9 @@ def _lenet() -> Iterable[Case]:
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 
-        def arrays(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> dict[str, np.ndarray]:
+        def arrays(
+            shape: ConvShape = shape, windows: tuple[int, ...] = windows
+        ) -> dict[str, np.ndarray]:
             return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
         (one,) = spec.plan(shape)
@@ -506,9 +508,7 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
     Raises NcuError, and ValueError as `matching` does.
     """
     launches = matching(only)
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    program = ncu.program()
     binaries = _build_all(launches)  # here, because ncu would follow the compiler's processes as well
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as folder:
@@ -516,15 +516,11 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             (Path(folder) / f"{number}.cubin").write_bytes(binary)
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
-        command = [ncu, *options, "--metrics", ",".join(metrics), *program]
-        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
+        script = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
+        command = [program, *options, "--metrics", ",".join(metrics), *script]
+        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, **how)
         return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
-
-
-def _python_path() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
@@ -581,7 +577,7 @@ def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
 
 
 def launch_all(launches: Sequence[Case], folder: Path) -> None:
-    """Case each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
+    """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 

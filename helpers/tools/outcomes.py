@@ -1,4 +1,4 @@
-"""What a lab did when `python -m helpers.tools.run_labs` ran it: the record that its summary shows."""
+"""What a lab did when `python -m helpers.tools.run_labs` ran it, for its summary."""
 
 from __future__ import annotations
 

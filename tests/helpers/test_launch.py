@@ -189,7 +189,9 @@ def test_a_program_gives_its_memory_back(cuda):
 # The plans of the problems
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.name}-{getattr(spec, 'images', '')}")
+@pytest.mark.parametrize(
+    "spec", SPECS, ids=lambda spec: f"{spec.name}-{getattr(spec, 'images', '')}"
+)
 def test_the_scratch_memory_of_a_layer_is_that_of_its_plan(spec):
     plan = spec.plan(SHAPE)
     assert launch.scratch_bytes(plan) == spec.scratch(SHAPE)

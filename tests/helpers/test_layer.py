@@ -180,7 +180,7 @@ BAD_LAUNCHES = [
     (BASIC, {"H": 60_000, "W": 60_000}, r"up to 2,147,483,647; one image of shape \(3, 60000, 60000\) has 10,800,000,000"),
     (BASIC, {"H": 30_000, "W": 20_000}, r"one image's outputs of shape \(4, 29998, 19998\)"),
     (conv2d_named("im2col_gemm"), {"H": 10_000, "W": 10_000}, "the unrolled matrix of one image has 2,698,920,108 cells"),
-    (TILED, {"stride": 2}, "conv2d_tiled moves the filter cell by cell, the stride asked for is 2: take conv2d_basic"),
+    (TILED, {"stride": 2}, "conv2d_tiled supports only stride 1, got 2; use conv2d_basic"),
     (replace(BASIC, largest_width=2), {}, "conv2d_basic takes filters up to K = 2, not 3"),
 ]
 
@@ -387,7 +387,7 @@ def test_simulate_reports_each_launch():
 def test_simulate_refuses_what_convolve_refuses():
     with pytest.raises(LayerError, match="channels"):
         conv2d.simulate("conv2d_basic", arrays()[0][:, :1].copy(), arrays()[1])
-    with pytest.raises(LayerError, match="the stride asked for is 2"):
+    with pytest.raises(LayerError, match="supports only stride 1, got 2"):
         conv2d.simulate("conv2d_tiled", *arrays(), 2)
 
 

@@ -1,7 +1,7 @@
-"""The convolution layer on a device: how each of its kernels is compiled and launched, and what is refused before that.
+"""The convolution layer on a device: how each kernel is launched, and what is refused before.
 
-    y = conv2d.convolve("conv2d_basic", x, filter)               # arrays in, an array out, everything checked
-    run = conv2d.compile("conv2d_constant", shape)               # on device addresses, to be timed
+    y = conv2d.convolve("conv2d_basic", x, filter)     # host arrays, everything checked
+    run = conv2d.compile("conv2d_constant", shape)     # on device addresses
     run.launch(problem.y, problem.x, problem.filter, stream)
 
 `CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row is a frozen record:

@@ -1,4 +1,4 @@
-"""How a kernel of the convolution layer is compiled and launched: what all of them have in common."""
+"""How a kernel of the convolution layer is compiled and launched: what all have in common."""
 
 from __future__ import annotations
 
@@ -166,13 +166,17 @@ class Conv2d:
         refusals.require_width(self, shape)
         refusals.require_constant(self, shape)
         refusals.require_block(self, shape)
-        refusals.require_shared(self, shape, limits.STATIC_SHARED_BYTES if device is None else device.shared_memory_per_block)
+        most = limits.STATIC_SHARED_BYTES if device is None else device.shared_memory_per_block
+        refusals.require_shared(self, shape, most)
         refusals.require_indices(self, shape)
         refusals.require_grid(self, shape)
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:
         """Return what to say where `scratch` is more than the ``free`` bytes of device memory."""
-        return f"{self.name} keeps {self.scratch(shape):,} bytes beside its arrays, and {free:,} are free: take fewer images"
+        return (
+            f"{self.name} keeps {self.scratch(shape):,} bytes beside its arrays, and {free:,} are "
+            "free: take fewer images"
+        )
 
     def names(self, shape: ConvShape) -> Names:
         """Return the arrays of a plan: y, x and the filter."""
@@ -227,7 +231,7 @@ class Compiled:
 
     @property
     def function(self) -> Any:
-        """The layer's own kernel, as PyCUDA has it: its `num_regs` are the registers of a thread."""
+        """The layer's own kernel, as PyCUDA has it; `num_regs`: the registers of a thread."""
         return self.program.kernel().function
 
     @property

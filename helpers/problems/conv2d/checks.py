@@ -1,4 +1,4 @@
-"""Whether a layer's outputs are right: the bound, the usual mistakes, and a whole problem on the device."""
+"""Whether a layer's outputs are right: the bound, the usual mistakes, a problem on the device."""
 
 from __future__ import annotations
 

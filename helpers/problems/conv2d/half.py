@@ -49,8 +49,8 @@ class HalfInputs(Conv2d):
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:
         return (
-            f"{self.name} keeps halves of x in {self.scratch(shape):,} bytes, and {free:,} are free: "
-            "take fewer images"
+            f"{self.name} keeps halves of x in {self.scratch(shape):,} bytes, and {free:,} are "
+            "free: take fewer images"
         )
 
     def plan(self, shape: ConvShape) -> Plan:

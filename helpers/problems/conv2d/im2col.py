@@ -1,4 +1,4 @@
-"""Convolution as a product of matrices: im2col_basic stores the unrolled images, gemm_tiled multiplies."""
+"""Convolution as a product of matrices: im2col_basic unrolls the images, gemm_tiled multiplies."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Im2colGemm(Conv2d):
         if fitting:
             advice = f"take dataclasses.replace(spec, images={fitting})"
         return (
-            f"the unrolled matrices of {shape} take {self.scratch(shape):,} bytes, and {free:,} are "
-            f"free: {advice}"
+            f"the unrolled matrices of {shape} take {self.scratch(shape):,} bytes, and {free:,} "
+            f"are free: {advice}"
         )
 
     def im2col_sizes(self, shape: ConvShape) -> tuple:

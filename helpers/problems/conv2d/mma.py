@@ -11,8 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import device, kernels
-from helpers.limits import MOST_SHARED_BYTES, MULTIPROCESSOR_SHARED_BYTES, RESERVED_SHARED_BYTES, ConvShape
-from helpers.problems.precision import Precision
+from helpers.limits import (
+    MOST_SHARED_BYTES,
+    MULTIPROCESSOR_SHARED_BYTES,
+    RESERVED_SHARED_BYTES,
+    ConvShape,
+)
+from helpers.problems.precision import FLOAT, Precision
 
 from .base import Conv2d, Names
 from .shapes import LAYERS, LayerError, ceil_div
@@ -99,8 +104,9 @@ class TensorKernel(Conv2d, abc.ABC):
             )
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
-                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of shared "
-                f"memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
+                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "
+                f"shared memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
+                f"{ANY_SHAPE}."
             )
         super().require(shape, device)
 
@@ -247,14 +253,27 @@ def mma_pairs() -> TensorLayer:
 
 def mma_halves(half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_halves, for layers of many maps in halves."""
-    more = {"parts": 1, "half_io": half_io, "warps": 6}
-    return Pairs("conv2d_mma_halves", tile=(2, 1, 16), filter_in="constant", precision=SCALED_HALF, **more)
+    return Pairs(
+        "conv2d_mma_halves",
+        tile=(2, 1, 16),
+        filter_in="constant",
+        precision=SCALED_HALF,
+        parts=1,
+        half_io=half_io,
+        warps=6,
+    )
 
 
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_quads, for a layer of one channel."""
-    how = {"precision": SCALED_HALF} if parts == 1 else {}
-    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io, **how)
+    return Quads(
+        "conv2d_mma_quads",
+        tile=(2, 2, 4),
+        filter_in="constant",
+        precision=SCALED_HALF if parts == 1 else FLOAT,
+        parts=parts,
+        half_io=half_io,
+    )
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)

@@ -37,8 +37,7 @@ class Record(Protocol):
 def require_stride(spec: Record, shape: ConvShape) -> None:
     if shape.stride != 1 and not spec.strides:
         raise LayerError(
-            f"{spec.name} moves the filter cell by cell, the stride asked for is {shape.stride}: "
-            f"take {PLAINEST}"
+            f"{spec.name} supports only stride 1, got {shape.stride}; use {PLAINEST}"
         )
 
 
@@ -101,12 +100,18 @@ def require_grid(spec: Record, shape: ConvShape) -> None:
         hint = {
             "x": "convolve parts of the image",
             "y": f"launch it for {most * spec.tile[2]:,} output maps at a time",
-            "z": f"pass chunk={most} to conv2d.convolve, or launch it for {most:,} images at a time",
+            "z": f"pass chunk={most} to conv2d.convolve, "
+            f"or launch it for {most:,} images at a time",
         }
         raise LayerError(f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: {hint[axis]}")
 
 
-def require_memory(spec: Record, shape: ConvShape, free: int, more: Callable[[ConvShape], int] | None = None) -> None:
+def require_memory(
+    spec: Record,
+    shape: ConvShape,
+    free: int,
+    more: Callable[[ConvShape], int] | None = None,
+) -> None:
     """Raise LayerError unless what a launch needs (and ``more`` of a shape) fits into ``free`` bytes."""
 
     def needed(images: int) -> int:
@@ -116,7 +121,9 @@ def require_memory(spec: Record, shape: ConvShape, free: int, more: Callable[[Co
     if needed(shape.B) <= SPARE * free:
         return
     images = next((n for n in _fewer(shape.B) if needed(n) <= SPARE * free), 0)
-    advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time" if images else "not even one image fits"
+    advice = "not even one image fits"
+    if images:
+        advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time"
     if more and images:
         advice = f"take {images:,} images"
     raise LayerError(f"{spec.name} on {shape} needs {needed(shape.B):,} bytes of device memory, and {free:,} are free: {advice}")

@@ -90,7 +90,8 @@ def _convolve_part(cuda: Any, spec: Conv2d, x: np.ndarray, filter: np.ndarray, s
         arrays.extend(cuda.mem_alloc(array.nbytes) for array in (y, x, filter))
         cuda.memcpy_htod(arrays[1], x)
         cuda.memcpy_htod(arrays[2], filter)
-        run.launch(*map(int, arrays))
+        y_there, x_there, filter_there = map(int, arrays)
+        run.launch(y_there, x_there, filter_there)
         cuda.memcpy_dtoh(y, arrays[0])
     finally:
         for array in arrays:

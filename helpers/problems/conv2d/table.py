@@ -1,4 +1,4 @@
-"""The table of the layer's kernels: a row for each in float32, and one for each that rounds its inputs."""
+"""The table of the layer's kernels: those in float32, and those that round their inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .base import Conv2d, a_float_a_thread, input_tile, two_tiles
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .mma import FASTEST
-from .register_tiled import RegisterTiled, staged_tile
+from .register_tiled import RegisterTiled
 from .shapes import LayerError
 from .wmma import wmma
 
@@ -55,7 +55,7 @@ CONV2D: tuple[Conv2d, ...] = (
         constants=(("PATCH_WIDTH", 4),),
         largest_width=15,
     ),
-    RegisterTiled("conv2d_register_tiled", filter_in="constant", static=staged_tile, largest_width=15),
+    RegisterTiled("conv2d_register_tiled", filter_in="constant", largest_width=15),
 )
 
 # They take float32 and give float32, and are only as exact as their `precision` says.

@@ -65,24 +65,28 @@ class ConvPool(RegisterTiled):
         """Return the shape of y."""
         return pooled_shape(shape, self.pool)
 
+    def static_bytes(self, shape: ConvShape) -> int:
+        columns, rows, maps = self.sizes.tile
+        windows = maps * ceil_div(columns, self.pool) * ceil_div(rows, self.pool)
+        return 4 * (shape.C * math.prod(self.staged_cells(shape)) + windows)
+
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         super().require(shape, device)
         spec = self.fitted(shape)
-        columns, rows, _ = spec.tile
-        if spec.staged != shape.C or spec.patches[2] != 1:
-            raise LayerError(f"{self.name} stages all channels of one image: staged = {shape.C} and one image a block")
-        sizes = (("columns", spec.patch[0], columns, shape.out_w), ("rows", spec.patch[1], rows, shape.out_h))
-        for what, patch, tile, out in sizes:
+        sizes, (columns, rows, _) = spec.sizes, spec.tile
+        if sizes.staged != shape.C or sizes.patches[2] != 1:
+            raise LayerError(
+                f"{self.name} stages all channels of one image: staged = {shape.C} and one image a "
+                "block"
+            )
+        for what, patch, tile, out in (
+            ("columns", sizes.patch[0], columns, shape.out_w),
+            ("rows", sizes.patch[1], rows, shape.out_h),
+        ):
             if max(patch, self.pool) % min(patch, self.pool):
                 raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
             if tile % self.pool and tile < out:
                 raise LayerError(f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}")
-
-
-def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
-    columns, rows, maps = spec.patch[0] * spec.patches[0], spec.patch[1] * spec.patches[1], spec.patch[2]
-    staged = shape.C * math.prod(spec.staged_cells(shape))
-    return 4 * (staged + maps * ceil_div(columns, spec.pool) * ceil_div(rows, spec.pool))
 
 
 @dataclass(frozen=True)
@@ -120,14 +124,14 @@ class MmaPool(TensorKernel):
         return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
 
 
-POOLED: tuple[Conv2d, ...] = (
-    ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
+POOLED: tuple[ConvPool | MmaPool, ...] = (
+    ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
     MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
     MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
 )
 
 
-def pooled_named(name: str, pool: int) -> Conv2d:
+def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
     """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
     for spec in POOLED:
         if spec.name == name:
@@ -142,7 +146,9 @@ def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
 
 def is_pooled(kernel: str | Conv2d) -> bool:
     """Whether a kernel, by name or by its record, pools its own outputs."""
-    return hasattr(kernel, "pool") or kernel in [spec.name for spec in POOLED]
+    if isinstance(kernel, str):
+        return kernel in [spec.name for spec in POOLED]
+    return isinstance(kernel, ConvPool | MmaPool)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -151,7 +157,7 @@ def is_pooled(kernel: str | Conv2d) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the network. name: as in "conv 1"; kernel: the layer's kernel; plan: its launches."""
+    """One step of the network. name: as in "conv 1"; kernel: that of the layer; plan: launches."""
 
     name: str
     kernel: str
@@ -178,7 +184,9 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
     return (*steps, Stage("dense", "lenet_dense", (_dense(batch),)))
 
 
-def _launch(name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int) -> Launch:
+def _launch(
+    name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int
+) -> Launch:
     """A launch along x; ``how``: its -D constants."""
     options = tuple(f"-D{constant}={value}" for constant, value in how.items())
     source = kernels.source(name)
@@ -206,7 +214,12 @@ def _pool(y: Array, pooled: str, pool: int) -> Launch:
 
 
 def _dense(batch: int) -> Launch:
-    shapes = {"fc3": (CELLS, HIDDEN), "fc3_bias": (HIDDEN,), "fc4": (HIDDEN, CLASSES), "fc4_bias": (CLASSES,)}
+    shapes = {
+        "fc3": (CELLS, HIDDEN),
+        "fc3_bias": (HIDDEN,),
+        "fc4": (HIDDEN, CLASSES),
+        "fc4_bias": (CLASSES,),
+    }
     arguments = (
         Array("classes", (batch,), np.uint8),
         Array("logits", (batch, CLASSES)),
@@ -221,9 +234,11 @@ def _dense(batch: int) -> Launch:
 
 def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
     """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
-    if not is_pooled(kernel):
-        return conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
-    return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
+    if isinstance(kernel, str):
+        return pooled_named(kernel, pool) if is_pooled(kernel) else conv2d.conv2d_named(kernel)
+    if isinstance(kernel, ConvPool | MmaPool):
+        return dataclasses.replace(kernel, pool=pool)
+    return kernel
 
 
 class Network:
