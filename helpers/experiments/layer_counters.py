@@ -70,7 +70,8 @@ def launch_all() -> None:
         x, filter = (rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape))
         there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         for kernel in (kernel for kernel, of in LAUNCHES if of == name):
-            conv2d.compile(kernel, shape).launch(*map(int, there))
+            at_y, at_x, at_filter = map(int, there)
+            conv2d.compile(kernel, shape).launch(at_y, at_x, at_filter)
             cuda.Context.synchronize()
         for array in there:
             array.free()

@@ -202,8 +202,9 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
             compiled = conv2d.compile(spec, shape)
             arrays = problem.y, problem.x, problem.filter
 
-            def start(stream: Any, run: conv2d.Compiled = compiled, at: tuple = arrays) -> None:
-                run.launch(*at, stream)
+            def start(stream: Any, run: conv2d.Compiled = compiled, at: tuple[int, int, int] = arrays) -> None:
+                y, x, filter = at
+                run.launch(y, x, filter, stream)
 
             found[name] = _time(start, problem, kernel.name).median
             compiled.free()

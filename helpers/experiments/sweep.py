@@ -75,15 +75,22 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
-        conv2d.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
+        _swept(), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
     )
+
+
+def _swept() -> RegisterTiled:
+    """The kernel's record with no size chosen."""
+    spec = conv2d.conv2d_named(KERNEL)
+    assert isinstance(spec, RegisterTiled)
+    return spec
 
 
 def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
     """The configuration of a record (what it leaves open chosen for the shape): the inverse of `spec_of`."""
     fitted = spec.fitted(shape)
-    (columns, rows, maps), (across, down, images) = fitted.patch, fitted.patches
-    sizes = (columns, rows, maps, columns * across, rows * down, images, fitted.staged, fitted.unroll)
+    (columns, rows, maps), (across, down, images), staged, unroll = fitted.sizes
+    sizes = (columns, rows, maps, columns * across, rows * down, images, staged, unroll)
     return (*sizes, fitted.threads(shape)[0])
 
 
@@ -97,7 +104,7 @@ def space(name: str) -> tuple[Configuration, ...]:
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
     found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
-    best_known = configuration_of(conv2d.conv2d_named(KERNEL), shape)
+    best_known = configuration_of(_swept(), shape)
     return tuple(dict.fromkeys([*found, best_known]))
 
 

@@ -54,15 +54,14 @@ class Conv1d:
 
     def fits(self, width: int) -> bool:
         """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
-        return self.name != "conv1d_tiled_input" or width <= self.tile
+        return self.name != "conv1d_tiled_input" or width <= (self.tile or self.threads)
 
     def per_block(self, n: int, width: int) -> int:
         """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
         if self.name == "conv1d_one_block":
             return n
-        if self.name == "conv1d_tiled_input":
-            return self.tile - 2 * (width // 2)
-        return self.tile or self.threads
+        tile = self.tile or self.threads
+        return tile - 2 * (width // 2) if self.name == "conv1d_tiled_input" else tile
 
     def grid(self, n: int, width: int) -> tuple[int, int, int]:
         """Return the grid that covers ``n`` outputs, for a filter of ``width``."""

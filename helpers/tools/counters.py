@@ -106,8 +106,7 @@ class Case:
             return bound(one, arrays())[0]
 
         constants = bound(one, arrays())[1] if one.constants else {}
-        how = {"options": tuple(one.options), "constants": constants, "shared": one.shared}
-        return cls(one.name, what, arguments, one.grid, one.block, **how)
+        return cls(one.name, what, arguments, one.grid, one.block, tuple(one.options), constants, one.shared)
 
     @property
     def label(self) -> str:
@@ -431,6 +430,7 @@ def _lenet() -> Iterable[Case]:
         (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
     )  # fmt: skip
     fused = pipeline.pooled_named("lenet_conv_pool", 2)
+    assert isinstance(fused, pipeline.ConvPool)
     small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
     for what, pool, spec in (("layer 1", pipeline.POOLS[0], fused), ("layer 2", pipeline.POOLS[1], fused), ("ragged", 2, small)):
         spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]

@@ -33,7 +33,7 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
         weights = weights or datasets.lenet_weights()
         filters, x = (weights.conv1, weights.conv2), datasets.network_input(pixels)
     elif weights is None:
-        filters = tuple(map(_random_filter, (LAYERS["layer E1"], LAYERS["layer E2"])))
+        filters = _random_filter(LAYERS["layer E1"]), _random_filter(LAYERS["layer E2"])
         x = pixels.astype(np.float32)[:, None]
     else:
         raise LayerError(f"{name} is none of the network's layers: leave weights out")

@@ -241,14 +241,21 @@ def mma_pairs() -> TensorLayer:
 
 def mma_halves(half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_halves, for layers of many maps in halves."""
-    more = {"parts": 1, "half_io": half_io, "warps": 6}
-    return Pairs("conv2d_mma_halves", tile=(2, 1, 16), filter_in="constant", precision=SCALED_HALF, **more)
+    return Pairs(
+        "conv2d_mma_halves",
+        tile=(2, 1, 16),
+        filter_in="constant",
+        precision=SCALED_HALF,
+        parts=1,
+        half_io=half_io,
+        warps=6,
+    )
 
 
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     """The record of conv2d_mma_quads, for a layer of one channel."""
-    how = {"precision": SCALED_HALF} if parts == 1 else {}
-    return Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io, **how)
+    spec = Quads("conv2d_mma_quads", tile=(2, 2, 4), filter_in="constant", parts=parts, half_io=half_io)
+    return replace(spec, precision=SCALED_HALF) if parts == 1 else spec
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)

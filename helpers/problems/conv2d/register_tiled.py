@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,16 @@ FITTED: dict[str, dict[str, Any]] = {
 
 def staged_tile(spec: RegisterTiled, shape: ConvShape) -> int:
     """Bytes of what conv2d_register_tiled stages at a time: a tile with its halo, of some channels and images."""
-    return 4 * spec.patches[2] * spec.staged * math.prod(spec.staged_cells(shape))
+    return 4 * spec.sizes.patches[2] * spec.sizes.staged * math.prod(spec.staged_cells(shape))
+
+
+class Sizes(NamedTuple):
+    """The sizes of `RegisterTiled` with nothing left to choose."""
+
+    patch: tuple[int, int, int]
+    patches: tuple[int, int, int]
+    staged: int
+    unroll: int
 
 
 @dataclass(frozen=True)
@@ -56,14 +65,21 @@ class RegisterTiled(Conv2d):
 
     def __post_init__(self) -> None:
         if self.is_fitted:
-            columns, rows, maps = self.patch
-            tile = (columns * self.patches[0], rows * self.patches[1], maps)
+            (columns, rows, maps), (across, down, _), *_ = self.sizes
+            tile = (columns * across, rows * down, maps)
             object.__setattr__(self, "tile", tile)
 
     @property
     def is_fitted(self) -> bool:
         """Whether nothing is left to choose."""
         return bool(self.patch and self.patches and self.staged and self.unroll)
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes. Raises LayerError where one is left to choose."""
+        if self.patch is None or self.patches is None or self.staged is None or self.unroll is None:
+            raise LayerError(f"{self.name} has sizes that are not chosen: take those for a shape by fitted(shape)")
+        return Sizes(self.patch, self.patches, self.staged, self.unroll)
 
     def fitted(self, shape: ConvShape) -> RegisterTiled:
         """Fill in the sizes that are None: the measured best (`FITTED`), else the lowest `cost`.
@@ -73,26 +89,27 @@ class RegisterTiled(Conv2d):
         return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
 
     def options(self, shape: ConvShape) -> list[str]:
-        spec = self.fitted(shape)
+        sizes = self.fitted(shape).sizes
         names = ("CHANNELS", "OUTPUT_MAPS", "HEIGHT", "WIDTH", "FILTER_WIDTH", "PATCH_WIDTH", "PATCH_HEIGHT", "MAPS",
                  "PATCHES_X", "PATCHES_Y", "IMAGES", "STAGED", "UNROLL")  # fmt: skip
-        values = (shape.C, shape.M, shape.H, shape.W, shape.K, *spec.patch, *spec.patches, spec.staged, spec.unroll)
+        values = (shape.C, shape.M, shape.H, shape.W, shape.K, *sizes.patch, *sizes.patches, sizes.staged, sizes.unroll)
         return [f"-D{name}={value}" for name, value in zip(names, values, strict=True)]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
-        return 32 * ceil_div(math.prod(self.fitted(shape).patches), 32), 1, 1
+        return 32 * ceil_div(math.prod(self.fitted(shape).sizes.patches), 32), 1, 1
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
         spec = self.fitted(shape)
         tiles, groups, _ = super(RegisterTiled, spec).grid(shape)
-        return tiles, groups, ceil_div(shape.B, spec.patches[2])
+        return tiles, groups, ceil_div(shape.B, spec.sizes.patches[2])
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x, np.int32(shape.B)
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
         """Return the weights as (C, K, K, M), M rounded up to whole patches by zeros."""
-        spare = -filter.shape[0] % self.patch[2]
+        patch = self.patch or self.sizes.patch  # whose error says what to do
+        spare = -filter.shape[0] % patch[2]
         return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
 
     def constant_bytes(self, shape: ConvShape) -> int:
@@ -101,20 +118,22 @@ class RegisterTiled(Conv2d):
 
     def staged_cells(self, shape: ConvShape) -> tuple[int, int]:
         """Return (rows, columns) of the staged tile of one channel, with its halo, rows in whole vectors of 16 bytes."""
-        return self.patch[1] * self.patches[1] + shape.K - 1, 4 * ceil_div(self.patch[0] * self.patches[0] + shape.K - 1, 4)
+        columns, rows, _ = self.tile
+        return rows + shape.K - 1, 4 * ceil_div(columns + shape.K - 1, 4)
 
     def loads_at_a_time(self, shape: ConvShape) -> int:
         """Return how many rows of the tile a block loads at a time (STEP in the source); 0 where it is too narrow."""
-        vector = vector_width(shape.W, self.patch[0] * self.patches[0])
+        vector = vector_width(shape.W, self.tile[0])
         return self.threads(shape)[0] // (self.staged_cells(shape)[1] // vector)
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         refusals.require_width(self, shape)
         refusals.require_constant(self, shape)
         spec = self.fitted(shape)
-        if shape.C % spec.staged or (spec.patches[2] > 1 and spec.staged != shape.C):
+        staged, images = spec.sizes.staged, spec.sizes.patches[2]
+        if shape.C % staged or (images > 1 and staged != shape.C):
             raise LayerError(
-                f"{self.name} stages {spec.staged} of {shape.C} channels for {spec.patches[2]} images at a time: staged must "
+                f"{self.name} stages {staged} of {shape.C} channels for {images} images at a time: staged must "
                 "divide the channels, and be all of them where a block has several images"
             )
         super(RegisterTiled, spec).require(shape, device)
@@ -138,8 +157,8 @@ class RegisterTiled(Conv2d):
             self.require(shape)
         except LayerError:
             return math.inf
-        columns, rows, maps = self.patch
-        sums, threads = math.prod(self.patch), self.threads(shape)[0]
+        columns, rows, maps = self.sizes.patch
+        sums, threads = math.prod(self.sizes.patch), self.threads(shape)[0]
         parts = ceil_div(columns + shape.K - 1, vector_width(0, columns))
         registers = min(limits.THREAD_REGISTERS, 8 * ceil_div(sums + (rows + 1) * (columns + shape.K) + 24, 8))
         by_registers = limits.MULTIPROCESSOR_REGISTERS // (registers * threads)
@@ -148,9 +167,9 @@ class RegisterTiled(Conv2d):
         if resident < 8:
             return math.inf
         of_a_row = shape.K * sums + rows * parts + shape.K * ceil_div(maps, 2) + 8
-        staging = ceil_div(self.patches[2] * shape.C * self.staged_cells(shape)[0], self.loads_at_a_time(shape))
+        staging = ceil_div(self.sizes.patches[2] * shape.C * self.staged_cells(shape)[0], self.loads_at_a_time(shape))
         instructions = shape.C * shape.K * of_a_row + 4 * staging + sums // 2 + 60
-        blocks = math.prod(self.grid(shape)[:2]) / self.patches[2]
+        blocks = math.prod(self.grid(shape)[:2]) / self.sizes.patches[2]
         return blocks * threads * instructions / (shape.M * shape.out_h * shape.out_w * shape.terms) * (1 + 2 / resident)
 
 

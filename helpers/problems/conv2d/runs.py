@@ -90,7 +90,8 @@ def _convolve_part(cuda: Any, spec: Conv2d, x: np.ndarray, filter: np.ndarray, s
         arrays.extend(cuda.mem_alloc(array.nbytes) for array in (y, x, filter))
         cuda.memcpy_htod(arrays[1], x)
         cuda.memcpy_htod(arrays[2], filter)
-        run.launch(*map(int, arrays))
+        at_y, at_x, at_filter = map(int, arrays)
+        run.launch(at_y, at_x, at_filter)
         cuda.memcpy_dtoh(y, arrays[0])
     finally:
         for array in arrays:

@@ -69,10 +69,11 @@ class ConvPool(RegisterTiled):
         super().require(shape, device)
         spec = self.fitted(shape)
         columns, rows, _ = spec.tile
-        if spec.staged != shape.C or spec.patches[2] != 1:
+        sizes = spec.sizes
+        if sizes.staged != shape.C or sizes.patches[2] != 1:
             raise LayerError(f"{self.name} stages all channels of one image: staged = {shape.C} and one image a block")
-        sizes = (("columns", spec.patch[0], columns, shape.out_w), ("rows", spec.patch[1], rows, shape.out_h))
-        for what, patch, tile, out in sizes:
+        axes = (("columns", sizes.patch[0], columns, shape.out_w), ("rows", sizes.patch[1], rows, shape.out_h))
+        for what, patch, tile, out in axes:
             if max(patch, self.pool) % min(patch, self.pool):
                 raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
             if tile % self.pool and tile < out:
@@ -80,7 +81,7 @@ class ConvPool(RegisterTiled):
 
 
 def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
-    columns, rows, maps = spec.patch[0] * spec.patches[0], spec.patch[1] * spec.patches[1], spec.patch[2]
+    columns, rows, maps = spec.tile
     staged = shape.C * math.prod(spec.staged_cells(shape))
     return 4 * (staged + maps * ceil_div(columns, spec.pool) * ceil_div(rows, spec.pool))
 
@@ -120,14 +121,15 @@ class MmaPool(TensorKernel):
         return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
 
 
-POOLED: tuple[Conv2d, ...] = (
+Pooled = ConvPool | MmaPool
+POOLED: tuple[Pooled, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
     MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
     MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
 )
 
 
-def pooled_named(name: str, pool: int) -> Conv2d:
+def pooled_named(name: str, pool: int) -> Pooled:
     """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
     for spec in POOLED:
         if spec.name == name:
@@ -221,9 +223,9 @@ def _dense(batch: int) -> Launch:
 
 def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
     """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
-    if not is_pooled(kernel):
-        return conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
-    return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
+    if isinstance(kernel, str):
+        return pooled_named(kernel, pool) if is_pooled(kernel) else conv2d.conv2d_named(kernel)
+    return dataclasses.replace(kernel, pool=pool) if isinstance(kernel, Pooled) else kernel
 
 
 class Network:
