@@ -56,6 +56,29 @@ def source(name: str) -> str:
     return path(name).read_text(encoding="utf-8")
 
 
+def code(text: str) -> str:
+    """Return CUDA source without its comments, each run of white space as one space.
+
+    Directives of the preprocessor keep lines of their own, because their ends mean something.
+    """
+    from pygments.lexers import CppLexer
+    from pygments.token import Comment
+
+    kept = []
+    in_directive = False
+    for kind, words in CppLexer().get_tokens(text):
+        if kind in Comment.Preproc or kind in Comment.PreprocFile:
+            kept.append(words)
+            in_directive = not words.endswith("\n")
+        elif kind in Comment:
+            kept.append("\n" if in_directive and words.endswith("\n") else " ")
+            in_directive = in_directive and not words.endswith("\n")
+        else:
+            kept.append(words if words.strip() else " ")
+    lines = "".join(kept).splitlines()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
+
+
 def changed(name: str, *changes: tuple[str, str]) -> str:
     """Return the source of kernel ``name`` with each (old, new) text exchanged: to break it, or to take a step back.
 

@@ -65,7 +65,7 @@ class Measurement:
 class Record:
     """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
 
-    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its .cu file and its headers. ``software``
+    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its code, with its headers. ``software``
     maps names to versions (None where a thing was not used).
     """
 
@@ -291,10 +291,14 @@ def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
 
 
 def _sha256(kernel: str) -> str:
-    """Of the .cu file, and of the headers of kernels/ that it includes."""
-    text = kernels.path(kernel).read_bytes()
-    headers = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
-    return hashlib.sha256(b"".join([text, *((kernels.FOLDER / name.decode()).read_bytes() for name in headers)])).hexdigest()
+    """Of the code of the .cu file, and of the headers of kernels/ that it includes.
+
+    A comment or a line break changes nothing of what was measured, so neither enters.
+    """
+    text = kernels.source(kernel)
+    headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
+    sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
+    return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
 
 
 def _software(device: Device) -> dict[str, str | None]:

@@ -17,7 +17,7 @@
 // Constants  CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH = K, POOL; of a thread PATCH_WIDTH,
 //            PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y; UNROLL (filter rows in one round
 //            of the loop); by -D (defaults below: layer 1 of the network).
-// Reference  helpers.problems.lenet.network.max_pool of helpers.network.relu of
+// Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d
 
 #ifndef CHANNELS

@@ -14,7 +14,7 @@
 // Memory     shared, dynamic: IMAGE_VECTORS * 16 + PARTS * PART * 4 bytes
 // Constants  PARTS (1: halves, 2: FP32 accuracy), WARPS, RESIDENT (blocks of a multiprocessor) by
 //            -D (below)
-// Reference  helpers.problems.lenet.network.max_pool of helpers.network.relu of
+// Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d
 
 #ifndef PARTS

@@ -11,7 +11,7 @@
 //            left out show.
 // Memory     global only: reads x once, writes 1 / POOL^2 as much.
 // Constants  HEIGHT, WIDTH (of x), POOL by -D (defaults below: those of layer 1)
-// Reference  helpers.problems.lenet.network.max_pool of helpers.network.relu
+// Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu
 
 #ifndef HEIGHT
 #define HEIGHT 80

@@ -190,3 +190,19 @@ def test_a_changed_source_holds_the_change_or_is_refused():
     assert text == kernels.source("axpy_basic").replace("axpy_basic", "axpy_other")
     with pytest.raises(ValueError, match=r"axpy_basic\.cu does not hold 'no such text': there is nothing to change"):
         kernels.changed("axpy_basic", ("no such text", ""))
+
+
+def test_code_is_the_source_without_comments_and_line_breaks():
+    text = (
+        "// what it does\n#define A 1 // one\n#define B \\\n    2\n__global__ void k(float* a,\n"
+        '                  int n) { // n cells\n    asm("mov; // no comment");\n\n    a[0] = /* first */ 1;\n}\n'
+    )
+    assert kernels.code(text) == (
+        "#define A 1\n#define B \\\n2\n"
+        '__global__ void k(float* a, int n) { asm("mov; // no comment"); a[0] = 1; }'
+    )
+
+
+@pytest.mark.parametrize("other", ["#define A 2\nint x;", "#define A 1\nint y;", "#define A 1 int x;"])
+def test_code_that_differs_is_told_apart(other):
+    assert kernels.code(other) != kernels.code("#define A 1\nint x;")

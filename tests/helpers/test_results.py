@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     """An empty results folder, kernels/ with one kernel, and an empty data/measured/."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "measured").mkdir()
-    (tmp_path / "kernels" / "conv1d_basic.cu").write_text("// one\n")
+    (tmp_path / "kernels" / "conv1d_basic.cu").write_text("int one;\n")
     monkeypatch.setattr(kernels, "FOLDER", tmp_path / "kernels")
     monkeypatch.setattr(results, "MEASURED", tmp_path / "measured")
     monkeypatch.setattr(results, "_software", lambda device: {"python": "3.12.0", "pycuda": None})
@@ -52,7 +52,7 @@ def test_a_record_holds_what_was_measured_and_where_it_came_from(made, folder):
     assert made.caption() == f"Measured on NVIDIA H200, {made.created[:10]}"
     assert made.measurements[0].parameters == {"n": 1000, "width": 3} and made.measurements[0].timing == TIMING
     assert made.measurements[1].parameters == {"n": 1000, "note": "naïve", "ok": True, "share": 0.5}
-    assert made.sources == {"conv1d_basic": hashlib.sha256(b"// one\n").hexdigest()}
+    assert made.sources == {"conv1d_basic": hashlib.sha256(b"int one;").hexdigest()}
     assert not made.recalled and [f.name for f in folder.iterdir()] == ["conv1d.json"]
     with pytest.raises(FrozenInstanceError):
         made.lab = "other"
@@ -70,7 +70,9 @@ def test_rows_are_flat(made):
 
 def test_a_changed_source_is_noticed(made):
     assert made.changed_sources() == ()
-    kernels.path("conv1d_basic").write_text("// two\n")
+    kernels.path("conv1d_basic").write_text("// A comment is no change.\nint  one;\n")
+    assert made.changed_sources() == ()
+    kernels.path("conv1d_basic").write_text("int two;\n")
     assert made.changed_sources() == ("conv1d_basic",)
     kernels.path("conv1d_basic").unlink()
     assert made.changed_sources() == ("conv1d_basic",)
@@ -78,11 +80,11 @@ def test_a_changed_source_is_noticed(made):
 
 def test_a_changed_header_is_noticed(made, folder):
     header = kernels.path("conv1d_basic").with_name("shared.cuh")
-    header.write_text("// one\n")
+    header.write_text("int one;\n")
     kernels.path("conv1d_basic").write_text('#include "shared.cuh"   // what it shares\n')
     made = results.record("conv1d", rows, device=GPU, lab="02_blocks")
     assert made.changed_sources() == ()
-    header.write_text("// two\n")
+    header.write_text("int two;\n")
     assert made.changed_sources() == ("conv1d_basic",)
 
 
