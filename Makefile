@@ -51,8 +51,9 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 
 # Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
 test: export LAB_DEVICE := simulator
-test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulator
+test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
 	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 

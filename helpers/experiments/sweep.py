@@ -260,7 +260,7 @@ def _already_compiled(shape: ConvShape, right: Mapping[Configuration, conv2d.Com
     stock = {frozenset(option[2:] for option in spec_of(one).options(shape)): made.module for one, made in right.items()}
 
     def module(source: str, *_: Any, **__: Any) -> Any:
-        written, _, _ = source.partition(f"// {KERNEL}.cu")  # below it stand the kernel's own defaults
+        written = source.partition(f"// {KERNEL}.cu")[0]  # below it stand the kernel's own defaults
         pairs = re.findall(r"^#define (\w+) (\S+)$", written, re.MULTILINE)
         return stock[frozenset(map("=".join, pairs))]
 

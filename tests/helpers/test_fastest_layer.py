@@ -15,7 +15,7 @@ from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
-from tests.kernels.test_mutants import MMA, require_named
+from tests.support import mutants, require_named
 
 PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)
@@ -236,7 +236,10 @@ def test_older_gpus_are_refused(spec, tmp_path):
 # Mutants
 
 
-@pytest.mark.parametrize("mutant", MMA, ids=lambda mutant: mutant.name)
+MUTANTS = mutants("conv2d_mma_")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutants_are_rejected(mutant):
     spec = next(replace(spec, warps=2, blocks=1, resident=1) for spec in FASTEST if spec.name == mutant.original)
     x, filter = problem(ConvShape(2, 1 if spec.name == QUADS.name else 2, 16, 10, 14, 5))
@@ -251,4 +254,4 @@ def test_mutants_are_rejected(mutant):
 
 
 def test_each_kernel_has_four_mutants():
-    assert [sum(mutant.original == name for mutant in MMA) for name in NAMES] == [4, 4, 4]
+    assert [sum(mutant.original == name for mutant in MUTANTS) for name in NAMES] == [4, 4, 4]

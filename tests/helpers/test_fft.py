@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ from helpers import checking, device, kernels, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, fft
 from helpers.problems.fft import OverlapAdd, Tiles
-from tests.kernels.test_mutants import Mutant, require_named
+from tests.support import Mutant, mutants, require_named
 
 NAMES = (fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES)  # test_kernels.py counts them
-MUTANTS = [Mutant.read(file) for file in sorted((Path(__file__).resolve().parents[1] / "mutants").glob("fft_*.cu"))]
+MUTANTS = mutants("fft_")
 TRANSFORMS = ((2, None), (4, None), (8, None), (256, None), (4096, None), (8192, None), (4, 2), (256, 16), (4096, 64))
 # (log2 of the points, stages at a time, filter width, n): filters that just fit, n around a block's two segments, and 1
 SEGMENTS = (

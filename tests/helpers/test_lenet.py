@@ -16,7 +16,7 @@ from helpers.problems.conv2d import LayerError
 from helpers.problems.lenet import network, pipeline
 from helpers.problems.lenet import times as lenet_times
 from helpers.problems.lenet.pipeline import ConvPool
-from tests.kernels.test_mutants import LENET, require_named
+from tests.support import mutants, require_named
 
 NAMES = ("lenet_resize", "lenet_pool", "lenet_dense", "lenet_conv_pool", "lenet_mma_1", "lenet_mma_2")
 FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "lenet_conv_pool"), "fused": pipeline.FUSED}
@@ -498,7 +498,10 @@ def run_mutant(mutant) -> tuple:
     return found, y, want_pooled(x, filter, spec.pool), conv2d.conv2d_atol(x, filter)
 
 
-@pytest.mark.parametrize("mutant", LENET, ids=lambda mutant: mutant.name)
+MUTANTS = mutants("lenet")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutants_are_rejected(mutant):
     found, got, want, atol = run_mutant(mutant)
     if mutant.judge == "simulator":
@@ -514,6 +517,6 @@ def test_mutants_are_rejected(mutant):
 
 
 def test_each_kernel_has_two_mutants_and_they_are_all_here():
-    originals = [mutant.original for mutant in LENET]
+    originals = [mutant.original for mutant in MUTANTS]
     assert set(originals) == set(NAMES)
     assert all(originals.count(name) >= 2 for name in NAMES)

@@ -1,56 +1,41 @@
 """Wrong kernels must be rejected, and for the right reason: a checker that passes one of them is the bug.
 
-Each file in tests/mutants/ says in its header what is wrong, and on its line "Message" what must name it:
-"check: KIND" for a diagnosis of checking.check, "simulator: KIND, array NAME" for a finding of the simulator.
+Each patch in tests/kernels/mutants/ says in its header what is wrong, and on its line "Message" what
+must name it: "check: KIND" for a diagnosis of checking.check, "simulator: KIND, array NAME" for a
+finding of the simulator.
 """
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
+import whatthepatch
 
 from helpers import checking, limits, reference, simulator
 from helpers.problems import conv2d
 from helpers.problems.conv1d import conv1d_atol, conv1d_named
+from tests.support import MUTANTS, ROOT, Mutant, mutants, require_named
 
-FOLDER = Path(__file__).resolve().parents[1] / "mutants"
 BLOCK = 64
 N_CELLS = 3 * BLOCK + 5  # four blocks, the last one partial, and no multiple of 4
 WIDTH = 5
+# (outputs of a block, threads, options) of the kernels whose block is set by -D.
+BLOCKS = {
+    "conv1d_tiled_steps": (BLOCK, BLOCK, (f"-DTILE_WIDTH={BLOCK}",)),
+    "conv1d_outputs": (96, 32, ("-DTILE_WIDTH=96", "-DOUTPUTS=3")),
+    "conv1d_vector": (BLOCK, BLOCK // 4, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=4")),
+}
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """One wrong kernel: its source, the kernel it was made from, and who must reject it for what."""
-
-    name: str
-    source: str
-    original: str
-    judge: str
-    kind: str
-    detail: str
-
-    @classmethod
-    def read(cls, file: Path) -> "Mutant":
-        source = file.read_text(encoding="utf-8")
-        original = re.search(r"^// Mutant of  (\w+) \(lab \d\d\)$", source, re.MULTILINE)
-        message = re.search(r"^// Message    (check|simulator): ([\w -]+?)(?:, array ([\w|]+)| \((.+)\))?$", source, re.M)
-        assert original and message, f"{file.name}: the header lacks its line 'Mutant of' or 'Message'"
-        judge, kind, array, text = message.groups()
-        return cls(file.stem, source, original[1], judge, kind, array or text or "")
-
-
-MUTANTS = [Mutant.read(file) for file in sorted(FOLDER.glob("*.cu"))]
-CONV1D = [mutant for mutant in MUTANTS if mutant.name.startswith("conv1d")]
-LAYER = [mutant for mutant in MUTANTS if mutant.name.startswith(("conv2d", "im2col", "gemm", "to_half"))]
-LAYER = [mutant for mutant in LAYER if not mutant.name.startswith("conv2d_mma_")]
-AXPY = [mutant for mutant in MUTANTS if mutant.name.startswith("axpy")]
-FFT = [mutant for mutant in MUTANTS if mutant.name.startswith("fft")]  # test_fft.py runs these
-LENET = [mutant for mutant in MUTANTS if mutant.name.startswith("lenet")]  # test_lenet.py runs these
-MMA = [mutant for mutant in MUTANTS if mutant.name.startswith("conv2d_mma_")]  # test_fastest_layer.py runs these
+ALL = mutants("")
+CONV1D = mutants("conv1d")
+LAYER = [
+    mutant
+    for mutant in mutants("conv2d", "im2col", "gemm", "to_half")
+    if not mutant.name.startswith("conv2d_mma_")  # test_fastest_layer.py runs these
+]
+AXPY = mutants("axpy")
+ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet")  # test_fastest_layer.py, test_fft.py, test_lenet.py
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:
@@ -65,28 +50,17 @@ def run_conv1d(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...
     constant = conv1d_named(mutant.original).filter_in == "constant"
     words = re.search(r"__constant__ float filter\[(.*?)\]", mutant.source)
     narrow = words is not None and "- 1" in words[1]
+    tile, threads, sizes = BLOCKS.get(mutant.original, (BLOCK, BLOCK, ()))
     findings = simulator.check(
         mutant.source,
         mutant.name,
         *((P, N, np.int32(N.size)) if constant else (P, N, filter, np.int32(N.size))),
-        grid=(-(-N.size // BLOCK), 1),
-        block=(BLOCK // 2 if "outputs" in mutant.name else BLOCK, 1, 1),
-        options=[f"-DFILTER_WIDTH={WIDTH}"],
+        grid=(-(-N.size // tile), 1),
+        block=(threads, 1, 1),
+        options=[f"-DFILTER_WIDTH={WIDTH}", *sizes],
         constants={"filter": filter[:-1] if narrow else filter} if constant else {},
     )
     return P, findings
-
-
-def require_named(mutant: Mutant, findings: tuple[simulator.Finding, ...]) -> None:
-    """One of the findings has the kind and the array of the header, and its message tells where."""
-    fitting = [f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in mutant.detail.split("|"))]
-    assert fitting, f"{mutant.name} must give {mutant.kind} {mutant.detail}, not:\n" + "\n".join(map(str, findings))
-    first = fitting[0]
-    assert first.file == f"{mutant.name}.cu"
-    assert first.line > 0
-    assert "thread (" in first.message
-    if mutant.detail:
-        assert re.search(rf"\b{first.array}\b", first.message)
 
 
 @pytest.mark.parametrize("mutant", CONV1D, ids=lambda mutant: mutant.name)
@@ -153,19 +127,20 @@ def test_axpy_mutants_are_rejected(mutant):
 
 
 def test_there_are_mutants_for_each_lab_with_kernels():
-    labs = {re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in MUTANTS}
-    listed = (FOLDER.parents[1] / "kernels/README.md").read_text(encoding="utf-8")
-    assert labs == set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
-    assert len(MUTANTS) == len(AXPY) + len(CONV1D) + len(LAYER) + len(FFT) + len(MMA) + len(LENET)
+    listed = (ROOT / "kernels/README.md").read_text(encoding="utf-8")
+    labs = set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
+    assert {mutant.lab for mutant in ALL} == labs
+    assert len(ALL) == len(AXPY) + len(CONV1D) + len(LAYER) + len(ELSEWHERE)
 
 
 def test_each_lab_of_the_layer_has_two_mutants():
-    labs = Counter(re.search(r"\(lab (\d\d)\)", mutant.source)[1] for mutant in LAYER)
+    labs = Counter(mutant.lab for mutant in LAYER)
     assert labs and min(labs.values()) >= 2, labs
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_headers_say_that_they_are_wrong(mutant):
-    first, *rest = mutant.source.splitlines()
-    assert re.fullmatch(rf"// {mutant.name}\.cu -- WRONG ON PURPOSE: \S.*", first)
-    assert any(line.startswith("// Wrong      ") for line in rest)
+def test_a_patch_that_no_longer_fits_its_kernel_fails(tmp_path):
+    patch = (MUTANTS / "axpy_unguarded.patch").read_text(encoding="utf-8")
+    stale = tmp_path / "axpy_unguarded.patch"
+    stale.write_text(patch.replace("i < n", "index < count"), encoding="utf-8")
+    with pytest.raises(whatthepatch.exceptions.HunkApplyException):
+        Mutant.read(stale)

@@ -255,6 +255,14 @@ def test_the_workflow_runs_the_two_commands_of_the_readme():
     assert [step["run"] for step in job["steps"] if "run" in step] == ["make labs", "make test"]
 
 
+def test_hooks_run_what_make_test_runs():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    modules = {hook["entry"].split()[2] for hook in local["hooks"]}
+    assert modules == {"ruff", "mypy", "helpers.tools.notebook_metadata"}
+    recipe = make("--dry-run", "test", f"PY={sys.executable}").stdout
+    assert all(f"-m {module}" in recipe for module in ("ruff", "mypy"))
+
+
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # `make test` runs this
     return subprocess.run(

@@ -188,6 +188,14 @@ def test_variables_have_sizes_alignments_and_initial_bytes():
     assert (dynamic.size, dynamic.linkage, dynamic.align) == (0, ".extern", 16)
 
 
+@pytest.mark.timeout(30)
+def test_a_long_table_is_read_in_one_pass():
+    """Such as those of a random number generator; a pass for each value would take minutes."""
+    values = bytes(random.Random(1).randbytes(200_000))
+    module = Module(f"{HEAD}\n.global .b8 table[{len(values)}] = {{{', '.join(map(str, values))}}};\n")
+    assert module.variables["table"].data == values
+
+
 def test_scopes_hide_registers_and_labels():
     text = """
     mov.u32 %r1, 1;

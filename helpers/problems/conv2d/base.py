@@ -62,8 +62,8 @@ class Conv2d:
     filter_in: str = "global"
     width_in: str = "argument"
     constants: tuple[tuple[str, int], ...] = ()
-    static: Callable[[Conv2d, ConvShape], int] = nothing
-    dynamic: Callable[[Conv2d, ConvShape], int] = nothing
+    static: Callable[[Any, ConvShape], int] = nothing
+    dynamic: Callable[[Any, ConvShape], int] = nothing
     flat: bool = False
     channel_blocks: bool = False
     strides: bool = False
