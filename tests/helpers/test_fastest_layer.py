@@ -140,7 +140,7 @@ REFUSED = [
     (QUADS, {"W": 21, "C": 1}, "even rows and columns"),
     (QUADS, {"C": 2}, "takes one channel, not 2: take conv2d_mma_pairs; conv2d_register_tiled takes any shape"),
     (PAIRS, {"H": 200, "W": 200}, r"bytes of shared memory.*has 232,448\. conv2d_register_tiled takes any shape"),
-    (PAIRS, {"stride": 2}, "moves the filter cell by cell"),
+    (PAIRS, {"stride": 2}, "supports only stride 1, got 2"),
     (HALVES, {"C": 5}, "weights of 4 channels in registers, not of 5; conv2d_register_tiled takes any shape"),
     (mma_halves(half_io=True), {"M": 1, "H": 16}, "pieces of whole vectors of 8, not of 140 outputs"),
     (mma_quads(2, half_io=True), {"C": 1}, "1 where x is half"),

@@ -370,14 +370,14 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def record():
     if not sanitizer.RECORD.exists():
-        pytest.skip("no record yet: python -m helpers.tools.sanitizer on a GPU host makes it")
+        pytest.skip("no record yet: python -m helpers.tools.sanitizer run tests/corpus on a GPU host makes it")
     return sanitizer.load()
 
 
 def entry_of(record: dict, case: Case):
     entry = sanitizer.recorded(record, case)
     if entry is None:
-        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer on a GPU host renews it")
+        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer run tests/corpus on a GPU host renews it")
     return entry
 
 
