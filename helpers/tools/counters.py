@@ -672,14 +672,19 @@ def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
 
 
 def table(compared: Sequence[Compared]) -> str:
-    """A line a launch, a column a counter: "=" where equal, else simulator/ncu, with * when the reason is known, ! when not."""
-    short = {name: name.replace("global_", "g ").replace("shared_", "s ").replace("_", " ") for name in COMPARED}
+    """A line for each launch and a column for each counter of which one differs: "=" where equal, else simulator/ncu.
+
+    A * says that the reason is known and stands below, a ! that it is not.
+    """
+    differ = [found for found in compared if not found.equal]
+    columns = [name for name in COMPARED if any(found.counter == name for found in differ)]
     lines: dict[str, list[str]] = {}
     for found in compared:
-        lines.setdefault(found.launch.label, []).append(str(found))
-    head = ["launch", *short.values()]
+        cells = lines.setdefault(found.launch.label, [])
+        if found.counter in columns:
+            cells.append(str(found))
+    head = ["launch", *(name.replace("_", "\n") for name in columns)]
     text = tables.text(head, [[label, *cells] for label, cells in lines.items()])
-    differ = [found for found in compared if not found.equal]
     reasons = dict.fromkeys(f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why)
     return "\n".join([text, *reasons, summary(compared)])
 

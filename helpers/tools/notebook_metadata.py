@@ -1,8 +1,10 @@
-"""Keep one description of the kernel and of the language in all labs: `python -m helpers.tools.notebook_metadata`.
+"""Keep one description of the kernel and of the language in all labs.
 
-JupyterLab writes both into a notebook that it opens, as they are on that machine: another name of the kernel, another
-version of Python. A lab that is saved by `make jupyter` keeps its own (see helpers/jupyterlab); this tool finds and
-repairs what another editor has changed.
+    python -m helpers.tools.notebook_metadata --fix
+
+JupyterLab writes both into a notebook that it opens, as they are on that machine: another name of
+the kernel, another version of Python. A lab that is saved by `make jupyter` keeps its own (see
+helpers/jupyterlab); this tool finds and repairs what another editor has changed.
 """
 
 from __future__ import annotations
@@ -38,8 +40,10 @@ def repaired(text: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check the notebooks, or repair them with --fix. Return 1 where one differed, as pre-commit expects."""
-    parser = argparse.ArgumentParser(prog="helpers.tools.notebook_metadata", description=main.__doc__)
+    """Check the notebooks, or repair them with --fix. Return 1 where one differed."""
+    parser = argparse.ArgumentParser(
+        prog="helpers.tools.notebook_metadata", description=main.__doc__
+    )
     parser.add_argument("notebooks", nargs="*", type=Path, help="all of labs/ where none is named")
     parser.add_argument("--fix", action="store_true", help="write the metadata that the labs share")
     options = parser.parse_args(argv)
@@ -54,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             path.write_text(wanted, encoding="utf-8")
             print(f"{path}: repaired")
         else:
-            print(f"{path}: kernelspec or language_info differ from the other labs'; repair them with --fix")
+            print(f"{path}: its metadata are not those of the other labs; repair them with --fix")
     return status
 
 

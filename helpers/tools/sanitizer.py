@@ -361,15 +361,17 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
 
 def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
     """Outputs of the correct kernels, GPU against simulator, a line for each."""
-    rows, good, total = [], 0, 0
+    rows: list[list[str]] = []
+    good = total = 0
     for case, outputs in simulated.items():
         if (entry := recorded(record, case)) is None:
-            rows.append(f"{case.name:42s} changed since the record")
+            rows.append([case.name, "", "changed", "since the record"])
             continue
         for name, (agrees, text) in compare_results(case, outputs, entry).items():
             good, total = good + agrees, total + 1
-            rows.append(f"{case.name:42s} {name:10s} {'same' if agrees else 'DIFFERENT':10s} {text}")
-    return "\n".join([*rows, f"{good} of {total} outputs are the same on {record['device']} and in the simulator"])
+            rows.append([case.name, name, "same" if agrees else "DIFFERENT", text])
+    table = tables.text(["kernel", "output", "verdict", "how far"], rows, left=range(4))
+    return f"{table}\n{good} of {total} outputs are the same on {record['device']} and in the simulator"
 
 
 # ---- the program ----

@@ -1,4 +1,4 @@
-"""The metadata that all labs share: found where it differs, and repaired without touching the rest."""
+"""The metadata that all labs share is found where it differs, and repaired alone."""
 
 import json
 import shutil
