@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, kernels, results, simulator, tables
+from helpers import device, kernels, limits, results, simulator, tables
 from helpers.experiments import ncu
 from helpers.experiments.ncu import NcuError
 from helpers.launch import Launch, bound
@@ -379,6 +379,29 @@ def _reduced() -> Iterable[Case]:
             yield Case.of(f"{what}{tf32}", spec.plan(shape)[-1], arrays)
 
 
+def _tensor() -> Iterable[Case]:
+    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network."""
+    for spec in conv2d.FASTEST:
+        for what, shape in LAYERS.items():
+            try:
+                spec.require(shape)
+            except conv2d.LayerError:
+                continue
+            yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+    for pooled in pipeline.POOLED:
+        if isinstance(pooled, pipeline.MmaPool):
+            shape = LAYERS[pooled.takes]
+            (one,) = pooled.plan(shape)
+
+            def arrays(
+                shape: ConvShape = shape, pool: int = pooled.pool
+            ) -> dict[str, np.ndarray]:
+                windows = pipeline.pooled_shape(shape, pool)
+                return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
+
+            yield Case.of(pooled.takes, one, arrays)
+
+
 def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
@@ -455,12 +478,8 @@ def _lenet() -> Iterable[Case]:
         yield Case.of(f"{what}, windows of {pool}", one, arrays)
 
 
-_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
+_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _tensor, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
-
-# Not compared: the kernels of inline PTX (mma.cuh), which no GPU has counted for the record.
-NOT_COMPARED = frozenset({"conv2d_mma_halves", "conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
-
 
 def matching(pattern: str) -> tuple[Case, ...]:
     """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
@@ -590,7 +609,7 @@ def launch_all(launches: Sequence[Case], folder: Path) -> None:
             cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
         values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
         function = module.get_function(launch.kernel)
-        if launch.shared > conv2d.STATIC_SHARED_BYTES:
+        if launch.shared > limits.STATIC_SHARED_BYTES:
             function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared)
         for _ in range(READINGS):
             function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
@@ -653,7 +672,8 @@ _METRICS = frozenset(metric for several in COMPARED.values() for metric in sever
 
 def _identity(launch: Case) -> dict[str, str]:
     """What a row says of its launch."""
-    how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": " ".join(launch.options)}
+    options = " ".join(one for one in launch.options if not one.startswith("-I"))
+    how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": options}
     return how | ({"shared": str(launch.shared)} if launch.shared else {})
 
 
