@@ -64,7 +64,7 @@ def short(
     name, places = type(error).__name__, _places(shell, tb)
     if isinstance(error, KeyboardInterrupt):
         return [_cut(f"{name}: stopped{f' at {places[-1]}' if places else ''}")]
-    if isinstance(error, NameError) and error.name in unbound:
+    if isinstance(error, NameError) and error.name is not None and error.name in unbound:
         return _folded(f"{name}: {error.name} is not defined: {unbound[error.name]}")
     if type(error) is NameError and error.name and _module_of_last_frame(tb) == "__main__":
         said = traceback.TracebackException(type(error), error, tb).format_exception_only()

@@ -131,7 +131,7 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
 
 def times(text: str) -> str:
     """The time of an answer beside the stub's loops, one core, as text; it differs from run to run."""
-    from helpers import reference, timing
+    from helpers import baselines, timing
 
     rng = np.random.default_rng(0)
     N, filter = (
@@ -139,7 +139,7 @@ def times(text: str) -> str:
         rng.uniform(-1, 1, 31).astype(np.float32),
     )
     mine, plain = (
-        reference.conv1d_from_cpp(one)
+        baselines.conv1d_from_cpp(one)
         for one in (text, (Path(__file__).parent / "plain.cpp").read_text(encoding="utf-8"))
     )
     compared = timing.compare_cpu(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import reference
+from helpers import baselines
 
 MARGIN = 64  # cells of NaN on either side of each array
 UNSET = -12_345_678.0
@@ -20,7 +20,7 @@ def main(folder: Path) -> int:
     """Read given.npz and answer.cpp, write made.npz."""
     text = (folder / "answer.cpp").read_text(encoding="utf-8")
     try:
-        library = reference.load_cpp("yours", text)
+        library = baselines.load_cpp("yours", text)
     except Exception as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,0 +1,223 @@
+"""The yardstick says clearly when it is not there; with a stand-in for PyTorch, that a wrong result of it is not timed."""
+
+import contextlib
+import importlib.util
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from helpers import checking, device
+from helpers.limits import ConvShape
+from helpers.problems import cudnn
+
+SHAPE = ConvShape(B=3, C=2, M=4, H=6, W=7, K=3)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    monkeypatch.setattr(device, "select", lambda: SimpleNamespace(kind="gpu"))
+
+
+def no_torch(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "torch" else real(name, *more))
+
+
+def test_in_the_simulator_there_is_none(monkeypatch):
+    monkeypatch.setattr(device, "select", lambda: SimpleNamespace(kind="simulator"))
+    assert cudnn.why_not() == "the simulator has no cuDNN"
+    with pytest.raises(cudnn.TorchMissing, match=r"cuDNN \(PyTorch, FP32\) is left out: the simulator has no cuDNN"):
+        cudnn.require()
+
+
+def test_missing_torch_is_said(gpu, monkeypatch):
+    no_torch(monkeypatch)
+    with pytest.raises(cudnn.TorchMissing, match=r"left out: PyTorch is not installed.*pip install torch"):
+        cudnn.Convolution(SHAPE, 0, 0)
+    with pytest.raises(cudnn.TorchMissing, match="not installed"):
+        list(cudnn.measure(SHAPE, 0, 0, 0, 1e-6))
+
+
+@pytest.mark.parametrize(("cuda", "has_cudnn"), [(False, True), (True, False)])
+def test_torch_without_cuda_is_said(gpu, monkeypatch, cuda, has_cudnn):
+    install(monkeypatch, FakeTorch({}, cuda=cuda, cudnn=has_cudnn))
+    with pytest.raises(cudnn.TorchMissing, match="installed without CUDA and cuDNN"):
+        cudnn.require()
+
+
+def test_a_broken_torch_is_said(gpu, monkeypatch):
+    install(monkeypatch, SimpleNamespace())  # no torch.cuda: as if its libraries did not load
+    assert cudnn.why_not().startswith("PyTorch is installed and does not start: AttributeError")
+
+
+def test_the_faster_layout_is_the_yardstick():
+    rows = [
+        {"series": "conv2d_basic", "median_ms": 1.0},
+        {"series": cudnn.NAME, "layout": "NCHW", "median_ms": 7.0},
+        {"series": cudnn.NAME, "layout": "channels_last", "median_ms": 5.0},
+    ]
+    assert cudnn.best(rows)["layout"] == "channels_last"
+    assert cudnn.best(rows[:1]) is None
+
+
+# ---- with a stand-in for PyTorch ----
+
+
+class Tensor:
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+
+    def contiguous(self, memory_format=None):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.array
+
+    def abs(self):
+        return Tensor(np.abs(self.array))
+
+    def max(self):
+        return self.array.max()
+
+    def sum(self, axes):
+        return Tensor(self.array.sum(axes))
+
+    def half(self):
+        return Tensor(self.array.astype(np.float16))
+
+    def float(self):
+        return Tensor(self.array.astype(np.float32))
+
+    def all(self):
+        return self.array.all()
+
+    def __getitem__(self, part):
+        return Tensor(self.array[part])
+
+    def __sub__(self, other):
+        return Tensor(self.array - other.array)
+
+    def __le__(self, bound):
+        return Tensor(self.array <= bound)
+
+
+class FakeTorch(SimpleNamespace):
+    """As much of PyTorch as the yardstick uses; `memory` maps addresses to arrays, conv2d gives memory["y"]."""
+
+    def __init__(self, memory, cuda=True, cudnn=True):
+        streams = []
+        super().__init__(
+            streams=streams,
+            channels_last="channels_last",
+            no_grad=contextlib.nullcontext,
+            backends=SimpleNamespace(
+                cudnn=SimpleNamespace(is_available=lambda: cudnn, version=lambda: 91002, benchmark=False, allow_tf32=True)
+            ),
+            cuda=SimpleNamespace(
+                is_available=lambda: cuda,
+                synchronize=lambda: None,
+                default_stream=lambda: "default",
+                ExternalStream=lambda handle: handle,
+                stream=lambda on: contextlib.nullcontext(streams.append(on)),
+            ),
+            as_tensor=lambda borrowed, device: self.borrow(memory, borrowed.__cuda_array_interface__),
+            nn=SimpleNamespace(functional=SimpleNamespace(conv2d=lambda x, filter, stride: Tensor(memory["y"]))),
+        )
+
+    @staticmethod
+    def borrow(memory, interface):
+        array = memory[interface["data"][0]]
+        assert array.shape == interface["shape"]
+        assert interface["typestr"] == "<f4"
+        return Tensor(array)
+
+
+def install(monkeypatch, torch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: name if name == "torch" else real(name, *more))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+
+@pytest.fixture
+def torch(gpu, monkeypatch):
+    want = np.random.default_rng(0).uniform(-1, 1, SHAPE.y_shape).astype(np.float32)
+    fake = FakeTorch({1: np.zeros(SHAPE.x_shape), 2: np.zeros(SHAPE.filter_shape), 3: want, "y": want.copy()})
+    fake.memory_y = want
+    install(monkeypatch, fake)
+    return fake
+
+
+def test_settings_and_streams(torch):
+    made = cudnn.Convolution(SHAPE, 1, 2)
+    assert (torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32) == (True, False)
+    made.launch(SimpleNamespace(handle=77))
+    made.launch(None)
+    assert torch.streams == [77, "default"]
+
+
+@pytest.mark.parametrize("layout", cudnn.LAYOUTS)
+def test_a_right_result_passes(torch, layout):
+    assert cudnn.Convolution(SHAPE, 1, 2, layout).check(3, 1e-6).name == f"cuDNN (PyTorch, FP32), {layout}"
+
+
+def test_an_unknown_layout_is_refused(torch):
+    with pytest.raises(ValueError, match=r"NHWC.*expected NCHW or channels_last"):
+        cudnn.Convolution(SHAPE, 1, 2, "NHWC")
+
+
+@pytest.mark.parametrize("value", [np.nan, 0.5])
+@pytest.mark.parametrize("image", [0, 2])
+def test_one_wrong_output_is_found(torch, monkeypatch, capsys, value, image):
+    monkeypatch.setattr(cudnn, "_IMAGES_AT_A_TIME", 1)
+    wrong = torch.memory_y.copy()
+    wrong[image, 1, 2, 3] += value
+    torch.nn.functional.conv2d = lambda x, filter, stride: Tensor(wrong)
+    with pytest.raises(checking.CheckError, match="1 of"):
+        cudnn.Convolution(SHAPE, 1, 2).check(3, 1e-6)
+    assert list(cudnn.measure(SHAPE, 1, 2, 3, 1e-6)) == []  # left out, and said
+    assert "NCHW is left out: FAIL" in capsys.readouterr().out
+
+
+def test_modes_set_tf32_at_each_launch(torch):
+    made = {mode: cudnn.Convolution(SHAPE, 1, 2, mode=mode) for mode in cudnn.MODES}
+    for mode, on in (("TF32", True), ("FP32", False), ("TF32", True), ("FP16", False)):
+        made[mode].launch(None)
+        assert torch.backends.cudnn.allow_tf32 is on, mode
+
+
+def test_halves_go_in_for_fp16_only(torch):
+    seen = []
+    torch.nn.functional.conv2d = lambda x, filter, stride: seen.append((x.array.dtype, filter.array.dtype))
+    for mode in ("FP32", "FP16"):
+        cudnn.Convolution(SHAPE, 1, 2, mode=mode).launch(None)
+    assert seen == [(np.float64, np.float64), (np.float16, np.float16)]
+
+
+def test_a_mode_s_own_rounding_passes_and_more_does_not(gpu, monkeypatch):
+    ones = np.ones(SHAPE.y_shape, np.float32)
+    for mode, size in (("FP32", 0.9e-4), ("TF32", 1.0e-3), ("FP16", 1.8e-3)):
+        filter = np.zeros(SHAPE.filter_shape)
+        filter[:, 0, 0, 0] = 1
+        fake = FakeTorch({1: np.ones(SHAPE.x_shape), 2: filter, 3: ones, "y": (1 + np.float32(size)) * ones})
+        install(monkeypatch, fake)
+        made = cudnn.Convolution(SHAPE, 1, 2, mode=mode)
+        assert made.check(3, 1e-6).name.startswith(f"cuDNN (PyTorch, {mode})")
+        fake.nn.functional.conv2d = lambda x, filter, stride, size=size: Tensor((1 + np.float32(1.3 * size)) * ones)
+        with pytest.raises(checking.CheckError):
+            made.check(3, 1e-6)
+
+
+def test_an_unknown_mode_is_refused(torch):
+    with pytest.raises(ValueError, match=r"mode is 'INT8'; expected FP32, TF32, FP16"):
+        cudnn.Convolution(SHAPE, 1, 2, mode="INT8")
+
+
+def test_the_yardstick_of_a_mode():
+    rows = [{"series": cudnn.NAMES[mode], "median_ms": ms} for mode, ms in (("FP32", 3.0), ("FP16", 1.0), ("FP16", 2.0))]
+    assert cudnn.best(rows, "FP16")["median_ms"] == 1.0
+    assert cudnn.best(rows, "TF32") is None
