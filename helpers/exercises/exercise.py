@@ -44,7 +44,7 @@ class Mistake:
 
     hint: str
     gives: Callable[[Case], Any] | None = None
-    when: Callable[[Case, np.ndarray, np.ndarray], bool] | None = None
+    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FindingHint:
 
     kind: str
     hint: str
-    when: Callable[[Finding], bool] = field(default=lambda finding: True)
+    when: Callable[[Finding], Any] = field(default=lambda finding: True)
 
 
 def within_warp(finding: Finding) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             )
 
 
-def edge(case: Case, left: str = "edge", right: str = "edge") -> np.ndarray:
+def edge(case: Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
     """The convolution with each end padded as NumPy's pad does by that mode."""
     N, filter = case["N"], case["filter"]
     wide = np.concatenate([np.pad(N, (1, 0), mode=left)[:1], N, np.pad(N, (0, 1), mode=right)[-1:]])

@@ -47,11 +47,9 @@ def made(text: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         given, result = Path(folder) / "given.npz", Path(folder) / "made.npz"
         (Path(folder) / "answer.cpp").write_text(text, encoding="utf-8")
-        np.savez(
-            given,
-            **{f"N{k}": N for k, (N, _) in enumerate(cases)},
-            **{f"filter{k}": f for k, (_, f) in enumerate(cases)},
-        )
+        arrays: dict[str, Any] = {f"N{k}": N for k, (N, _) in enumerate(cases)}
+        arrays |= {f"filter{k}": filter for k, (_, filter) in enumerate(cases)}
+        np.savez(given, **arrays)
         command = [sys.executable, "-m", "helpers.exercises.loops_swapped.program", folder]
         root = Path(__file__).resolve().parents[3]
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def main(folder: Path) -> int:
         return 1
     with np.load(folder / "given.npz", allow_pickle=False) as file:
         given = {name: file[name] for name in file.files}
-    count, made = len(given) // 2, {}
+    count = len(given) // 2
+    made: dict[str, Any] = {}
     for k in range(count):
         N, filter = (
             np.pad(given[f"{name}{k}"], MARGIN, constant_values=np.nan) for name in ("N", "filter")
