@@ -107,6 +107,12 @@ def test_outcomes_that_lack_cases_do_not_pass():
     assert one.verdict(one.run(one.solution, 1)[:-1], 1).status == "refused"
 
 
+def test_outcomes_of_other_cases_do_not_pass():
+    one, other = exercises.find("conv1d_edge"), exercises.find("axpy_two")
+    assert one.verdict(other.run(other.solution, 1), 1).status == "refused"
+    assert one.verdict(one.run(one.solution, 2), 1).status in ("refused", "wrong")
+
+
 # ---- in a notebook ----
 
 

@@ -31,6 +31,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             )
 
 
+def large(rng: np.random.Generator) -> Case:
+    """Ten million cells."""
+    n, filter = 10_000_000, whole_numbers(rng, 3)
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
+    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n), "filter": filter}
+    return Case(f"n = {n:,}", arrays, ("P",), (step,))
+
+
 def edge(case: Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
     """The convolution with each end padded as NumPy's pad does by that mode."""
     N, filter = case["N"], case["filter"]
@@ -72,6 +80,7 @@ EXERCISE = Exercise(
         none_of("global", "atomic", what="atomics"),
         shuffles(),
     ),
+    timed=large,
     most_of_a_block=lambda case: THREADS,
     mistakes=(
         Mistake(
