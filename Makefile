@@ -51,12 +51,13 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 
 # Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
 test: export LAB_DEVICE := simulator
-test: $(ENVIRONMENT) ## ruff, pytest, and nbval on every lab, all in the simulator
+test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
-	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
+	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
-jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the labs
+jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
@@ -66,7 +67,7 @@ gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
 	$(PYTHON) -m helpers.tools.counters
-	$(PYTHON) -m helpers.tools.sanitizer run --record results/sanitizer.json
+	$(PYTHON) -m helpers.tools.sanitizer run tests/corpus --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \

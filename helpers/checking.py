@@ -372,7 +372,7 @@ def _place(got: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
     hold = _hold(got[wrong])
     if wrong.ndim > 2:
         planes = wrong.reshape(-1, *wrong.shape[-2:])
-        return _planes(planes, hold) or _place_2d(planes.any(axis=0), hold)
+        return _planes(planes, hold) or _place_2d(np.asarray(planes.any(axis=0)), hold)
     return _place_2d(wrong, hold) if wrong.ndim == 2 else _place_1d(wrong.ravel(), "cells", hold)
 
 
@@ -396,7 +396,7 @@ def _planes(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 def _place_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     """Whole rows and whole columns are two questions of one axis each; else a ragged frame, or tiles."""
-    rows, columns = wrong.all(axis=1), wrong.all(axis=0)
+    rows, columns = np.asarray(wrong.all(axis=1)), np.asarray(wrong.all(axis=0))
     if np.array_equal(wrong, rows[:, None] | columns[None, :]):
         by_rows = _place_1d(rows, "rows", hold) if rows.any() else None
         by_columns = _place_1d(columns, "columns", hold) if columns.any() else None

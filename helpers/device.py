@@ -174,7 +174,7 @@ def problem_of(found: Probe) -> str:
             "(usually /usr/local/cuda/bin), or conda install -c conda-forge cuda-nvcc"
         )
     # A driver runs code of any toolkit of its own major version (CUDA minor version compatibility) and of older ones.
-    if found.nvcc[0] > found.driver[0]:
+    if found.driver is not None and found.nvcc[0] > found.driver[0]:
         return (
             f"there is a GPU, but its driver is too old: it supports CUDA {_version(found.driver)} and nvcc is of "
             f"CUDA {_version(found.nvcc)}; update the NVIDIA driver, or use a CUDA {found.driver[0]} toolkit"

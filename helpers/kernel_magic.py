@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 
+from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 
 from . import device, kernel_cells, tracebacks
@@ -33,8 +34,9 @@ _PLACE = re.compile(r"^(?:\S*[/\\])?kernel\.cu(?:\((\d+)\)|:(\d+)(?::\d+)?)?:? ?
 class KernelMagics(Magics):
     """The magics that `%load_ext helpers` registers; `unbound` says of a name why it has no kernel."""
 
-    def __init__(self, shell):
+    def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
+        self._session = shell
         self.unbound: dict[str, str] = {}
 
     @cell_magic
@@ -45,14 +47,14 @@ class KernelMagics(Magics):
         """
         name = kernel_cells.name_of(line)
         # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
-        self.shell.user_ns.pop(name, None)
+        self._session.user_ns.pop(name, None)
         self.unbound[name] = UNBOUND
         one = kernel_cells.parts(line, cell)
         device.select()
         function, module = _compile(one)
         function.source, function.name, function.module = one.source, one.kernel, module
         function.options = list(one.options)
-        self.shell.push({name: function})
+        self._session.push({name: function})
         del self.unbound[name]
 
 

@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
-# What CUDA allows on every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical specifications).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
+FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
 HEADER_FIELDS = ("Computes", "Idea", "Arrays", "Launch", "Sizes", "Memory", "Constants", "Reference")
 
@@ -36,7 +33,7 @@ class HeaderError(ValueError):
 
 
 class GridError(ValueError):
-    """A block or grid that CUDA does not allow, or a grid that leaves part of the output out."""
+    """A block or grid that CUDA does not allow."""
 
 
 def names() -> tuple[str, ...]:
@@ -57,6 +54,29 @@ def path(name: str) -> Path:
 def source(name: str) -> str:
     """Return the CUDA source of kernel ``name``, for ``SourceModule(..., no_extern_c=True)``."""
     return path(name).read_text(encoding="utf-8")
+
+
+def code(text: str) -> str:
+    """Return CUDA source without its comments, each run of white space as one space.
+
+    Directives of the preprocessor keep lines of their own, because their ends mean something.
+    """
+    from pygments.lexers import CppLexer
+    from pygments.token import Comment
+
+    kept = []
+    in_directive = False
+    for kind, words in CppLexer().get_tokens(text):
+        if kind in Comment.Preproc or kind in Comment.PreprocFile:
+            kept.append(words)
+            in_directive = not words.endswith("\n")
+        elif kind in Comment:
+            kept.append("\n" if in_directive and words.endswith("\n") else " ")
+            in_directive = in_directive and not words.endswith("\n")
+        else:
+            kept.append(words if words.strip() else " ")
+    lines = "".join(kept).splitlines()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
 
 
 def changed(name: str, *changes: tuple[str, str]) -> str:
@@ -160,29 +180,9 @@ def grid_for(
     block = _three(block, "block")
     tile = block if tile is None else _three(tile, "tile")
     _require_block(block)
-    grid = tuple(-(-c // t) for c, t in zip(cells, tile, strict=True))
-    _require_grid(grid)
-    return grid
-
-
-def covers(
-    grid: int | Sequence[int],
-    block: int | Sequence[int],
-    shape: int | Sequence[int],
-    tile: int | Sequence[int] | None = None,
-) -> None:
-    """Raise GridError unless ``grid`` blocks cover an output of ``shape``; arguments as in :func:`grid_for`."""
-    needed = grid_for(shape, block, tile)
-    grid, block = _three(grid, "grid"), _three(block, "block")
-    _require_grid(grid)
-    tile = block if tile is None else _three(tile, "tile")
-    for axis, blocks, least, size, cells in zip("xyz", grid, needed, tile, _cells(shape), strict=True):
-        if blocks < least:
-            raise GridError(
-                f"grid {grid} of blocks {block} covers {blocks * size:,} of {cells:,} cells along {axis}: the last "
-                f"{cells - blocks * size:,} would never be written. Launch {least:,} blocks along {axis}: "
-                "round up, as kernels.grid_for does."
-            )
+    x, y, z = (-(-c // t) for c, t in zip(cells, tile, strict=True))
+    _require_grid((x, y, z))
+    return x, y, z
 
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
@@ -192,14 +192,16 @@ def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
         raise GridError(f"shape {axes} has {len(axes)} axes; a grid has 1 to 3: fold the others into one")
     if min(axes) < 1:
         raise GridError(f"shape {axes} is empty: there is nothing to launch; give at least one cell along each axis")
-    return (*reversed(axes), 1, 1)[:3]
+    x, y, z = (*reversed(axes), 1, 1)[:3]
+    return x, y, z
 
 
 def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
     axes = tuple(operator.index(a) for a in size) if isinstance(size, Sequence) else (operator.index(size),)
     if not 1 <= len(axes) <= 3 or min(axes) < 1:
         raise GridError(f"{what} is {axes}; give 1 to 3 whole numbers of at least 1: (x, y, z)")
-    return (*axes, 1, 1)[:3]
+    x, y, z = (*axes, 1, 1)[:3]
+    return x, y, z
 
 
 def _require_block(block: tuple[int, int, int]) -> None:

@@ -1,4 +1,4 @@
-"""How fast a problem can be at best: the bytes it must move, the operations it must do, and the floors they imply.
+"""What bounds a launch: the limits of a GPU, and the least time for a problem.
 
 The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009): a kernel takes at
 least bytes / bandwidth, and at least operations / peak. The larger of the two is the floor.
@@ -9,10 +9,22 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from helpers.device import Device
+# What CUDA allows on every GPU that these labs support (CUDA C++ Programming Guide, "Technical
+# Specifications per Compute Capability"), unless the comment says otherwise.
+MAX_THREADS = 1024  # of a block
+MAX_BLOCK = (1024, 1024, 64)  # threads along x, y, z
+MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y, z
+WARP = 32  # threads
+CONSTANT_BYTES = 64 * 1024  # of __constant__ memory of a module
+STATIC_SHARED_BYTES = 48 * 1024  # of a block; more must be dynamic, and asked for
+MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, on compute capability 9.0
+MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all blocks of a multiprocessor, likewise
+RESERVED_SHARED_BYTES = 1024  # that the driver takes of these for each block
+MULTIPROCESSOR_REGISTERS = 65_536
+THREAD_REGISTERS = 255
+INDICES = 2**31  # cells that an int can count
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,20 @@ def require_filter(width: int) -> int:
     return width
 
 
-def floor(work: Work, device: Device) -> Floor:
+class Chip(Protocol):
+    """What `floor` asks of a helpers.device.Device."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def dram_bandwidth(self) -> float | None: ...
+    @property
+    def fp32_peak(self) -> float | None: ...
+
+
+def floor(work: Work, device: Chip) -> Floor:
     """The roofline floor of ``work`` on ``device``: bytes / DRAM bandwidth and flops / FP32 peak, in seconds.
 
     Raises ValueError where the device has no such figures: the simulator has no time.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels
+from helpers import kernels, tables
 from helpers.timing import Timing
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Measurement:
 class Record:
     """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
 
-    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its .cu file and its headers. ``software``
+    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its code, with its headers. ``software``
     maps names to versions (None where a thing was not used).
     """
 
@@ -129,9 +129,7 @@ class Record:
 
     def __repr__(self) -> str:
         columns, cells = self._table()
-        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-        lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in (columns, *cells)]
-        return "\n".join([f"{self.name}. {self.caption()}", *lines])
+        return f"{self.name}. {self.caption()}\n{tables.text(columns, cells, left=())}"
 
     def _repr_html_(self) -> str:
         """A plain table without colours of its own: the notebook's theme gives them."""
@@ -288,20 +286,24 @@ def _scalar(value: Any, series: str, key: str) -> Any:
 
 
 def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
-    named = {name for m in measurements for name in (m.series, m.parameters.get("kernel"))}
+    named = {str(name) for m in measurements for name in (m.series, m.parameters.get("kernel"))}
     return {name: _sha256(name) for name in sorted(named & set(kernels.names()))}
 
 
 def _sha256(kernel: str) -> str:
-    """Of the .cu file, and of the headers of kernels/ that it includes."""
-    text = kernels.path(kernel).read_bytes()
-    headers = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
-    return hashlib.sha256(b"".join([text, *((kernels.FOLDER / name.decode()).read_bytes() for name in headers)])).hexdigest()
+    """Of the code of the .cu file, and of the headers of kernels/ that it includes.
+
+    A comment or a line break changes nothing of what was measured, so neither enters.
+    """
+    text = kernels.source(kernel)
+    headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
+    sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
+    return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
 
 
 def _software(device: Device) -> dict[str, str | None]:
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
-    versions |= dict.fromkeys(("pycuda", "cuda_driver", "cuda_runtime"))
+    versions: dict[str, str | None] = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= {"pycuda": None, "cuda_driver": None, "cuda_runtime": None}
     if device.kind == "gpu":
         import pycuda
         import pycuda.driver as cuda

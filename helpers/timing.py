@@ -3,16 +3,11 @@
 GPU work is timed with CUDA events on the launch stream, host work with ``time.perf_counter``. All times are in
 milliseconds. Every sample is kept.
 
-The two statistics are plain functions of samples, so that they can be tested without a GPU:
-
-* :func:`interval_of_median`: the order-statistic interval. The number of samples below the true median is binomial
-  (n, 1/2), so two order statistics enclose the median with a known probability, whatever the distribution
-  (e.g. W. J. Conover, *Practical Nonparametric Statistics*, section 3.2).
-* :func:`ratio_interval`: the Hodges-Lehmann estimate of the logarithm of a/b over pairs, with the interval that
-  inverts Wilcoxon's signed-rank test (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963). :func:`compare`
-  draws the order inside each pair at random. Where both run the same code, each pair then shows a/b or b/a with
-  probability 1/2 each, *whatever* the noise does: drift, bursts and autocorrelation shift a whole pair, or are as
-  likely to favour one side as the other. A bootstrap would need independent pairs; this interval does not.
+Medians get the order-statistic interval of `statistics.interval_of_median`, ratios the paired interval of
+`statistics.ratio_interval`. :func:`compare` draws the order inside each pair at random. Where both run the same code,
+each pair then shows a/b or b/a with probability 1/2 each, *whatever* the noise does: drift, bursts and autocorrelation
+shift a whole pair, or are as likely to favour one side as the other. A bootstrap would need independent pairs; this
+interval does not.
 
 This module does not import CUDA until a GPU is timed.
 """
@@ -38,10 +33,10 @@ from typing import Any
 import numpy as np
 
 from helpers.checking import Verdict
+from helpers.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
 
 MAX_SAMPLES = 500
 FEWEST_SAMPLES = 6  # the fewest whose extremes enclose the median with 96 %: 1 - 2 / 2**6 = 0.969
-FEWEST_PAIRS = 10
 
 # Sampling may stop after any of these numbers of samples, when the interval is narrow. That favours intervals which are
 # narrow by luck: 95 % intervals then enclose the median in 94.4 % of simulated timings. 96 % intervals keep the 95 %.
@@ -95,78 +90,6 @@ class NoClockError(RuntimeError):
 
 class DeviceLostError(RuntimeError):
     """A fault on the GPU destroyed the context; only a new process can use the GPU again."""
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Statistics
-
-
-def interval_of_median(samples: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-    """Return (median, low, high): the sample median and its order-statistic interval.
-
-    The interval encloses the true median with probability >= ``level`` if the samples are independent. Too few
-    samples cannot give the level (six are needed for 95 %): then the smallest and the largest sample are returned,
-    and the true level is 1 - 2 / 2**n. Raises ValueError for no samples, or for one that is not finite.
-    """
-    ordered = sorted(float(s) for s in samples)
-    if not ordered:
-        raise ValueError("interval_of_median got no samples; it needs at least one")
-    if not all(math.isfinite(s) for s in ordered):
-        raise ValueError("interval_of_median got a sample that is not a finite number; times are finite")
-    rank = _binomial_rank(len(ordered), (1 - level) / 2)
-    return statistics.median(ordered), ordered[rank], ordered[len(ordered) - 1 - rank]
-
-
-@lru_cache(maxsize=2048)
-def _binomial_rank(n: int, tail: float) -> int:
-    """Largest r with P(Binomial(n, 1/2) <= r) <= tail, at least 0: the 0-based rank of the lower end."""
-    total, rank = 0.0, 0
-    for successes in range(n // 2):
-        log_probability = math.lgamma(n + 1) - math.lgamma(successes + 1) - math.lgamma(n - successes + 1)
-        total += math.exp(log_probability - n * math.log(2))
-        if total > tail:
-            break
-        rank = successes
-    return rank
-
-
-def ratio_interval(a: Sequence[float], b: Sequence[float], level: float = PAIR_LEVEL) -> tuple[float, float, float]:
-    """Return (ratio, low, high) of a/b from paired samples: ``a[i]`` and ``b[i]`` were taken next to each other.
-
-    The ratio is exp(median of all (d[i] + d[j]) / 2, i <= j) with d = log(a) - log(b): close to the ratio of the
-    medians, and it does not mind outliers and drift. ``level`` is 0.99 by default, because :func:`compare` looks
-    up to five times. Raises ValueError for different lengths, fewer than ten pairs, or times that are not > 0.
-    """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"ratio_interval got {a.size} and {b.size} samples; it needs pairs, as many of a as of b")
-    if a.size < FEWEST_PAIRS:
-        raise ValueError(f"ratio_interval got {a.size} pairs; fewer than {FEWEST_PAIRS} say nothing, take more samples")
-    if not (np.isfinite(a).all() and np.isfinite(b).all() and (a > 0).all() and (b > 0).all()):
-        raise ValueError("ratio_interval got a time that is not a positive finite number")
-    d = np.log(a) - np.log(b)
-    i, j = np.triu_indices(d.size)
-    means = np.sort((d[i] + d[j]) / 2)
-    rank = _signed_rank(d.size, (1 - level) / 2)
-    return math.exp(np.median(means)), math.exp(means[rank]), math.exp(means[means.size - 1 - rank])
-
-
-@lru_cache(maxsize=256)
-def _signed_rank(n: int, tail: float) -> int:
-    """Largest r with P(W <= r) <= tail for Wilcoxon's signed-rank sum W of n pairs: 0-based rank of the lower end.
-
-    Exact up to 100 pairs; the normal approximation beyond, where it is good to less than one rank in the tails used.
-    """
-    if n > 100:
-        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(0, math.floor(mean + statistics.NormalDist().inv_cdf(tail) * deviation - 0.5))
-    probability = np.zeros(n * (n + 1) // 2 + 1)
-    probability[0] = 1.0
-    for rank in range(1, n + 1):  # rank counts towards W or not, with probability 1/2 each
-        shifted = np.zeros_like(probability)
-        shifted[rank:] = probability[:-rank]
-        probability = (probability + shifted) / 2
-    return max(0, int(np.searchsorted(np.cumsum(probability), tail, side="right")) - 1)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -273,7 +196,8 @@ def _sample(sample: Callable[[], float], budget_s: float, precision: float, step
     Narrow enough: the half-width of the median's interval is under ``precision`` times the median (or under the
     clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent budget still takes six samples.
     """
-    end, samples = time.perf_counter() + budget_s, []
+    end = time.perf_counter() + budget_s
+    samples: list[float] = []
     while len(samples) < MAX_SAMPLES:
         samples.append(sample())
         if len(samples) >= FEWEST_SAMPLES and time.perf_counter() > end:
@@ -298,7 +222,7 @@ def _sample_pairs(
         if pairs >= FEWEST_PAIRS and time.perf_counter() > end:
             break
         if pairs in PAIR_LOOKS:
-            ratio, low, high = ratio_interval(*samples)
+            ratio, low, high = ratio_interval(*samples, level=PAIR_LEVEL)
             if (high - low) / 2 <= precision * ratio:
                 break
     return samples
@@ -387,7 +311,13 @@ def compare_cpu(
         Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
         for name, samples, launches in zip(names, pairs, (launches_a, launches_b), strict=True)
     ]
-    return Comparison(*map(_rounded, ratio_interval(*pairs)), *timings)
+    return _comparison(pairs, timings)
+
+
+def _comparison(pairs: tuple[list[float], list[float]], timings: Sequence[Timing]) -> Comparison:
+    ratio, low, high = map(_rounded, ratio_interval(*pairs, level=PAIR_LEVEL))
+    a, b = timings
+    return Comparison(ratio, low, high, a, b)
 
 
 def _host_sampler(call: Callable[[], Any], budget_s: float) -> tuple[Callable[[], float], int]:
@@ -511,10 +441,11 @@ def compare(
         samplers = [_GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot") for launch in (a, b)]
         _time_alike(*samplers)
         before = _read_clocks(gpu.bus_id)
-        pairs = _sample_pairs(*(s.sample for s in samplers), budget_s, precision, np.random.default_rng(seed))
+        sample_a, sample_b = (sampler.sample for sampler in samplers)
+        pairs = _sample_pairs(sample_a, sample_b, budget_s, precision, np.random.default_rng(seed))
         clocks = _clocks(before, gpu)
         timings = [s.timing(n, p, clocks) for s, n, p in zip(samplers, names, pairs, strict=True)]
-    return Comparison(*map(_rounded, ratio_interval(*pairs)), *timings)
+    return _comparison(pairs, timings)
 
 
 @contextlib.contextmanager

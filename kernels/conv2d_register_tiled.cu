@@ -1,80 +1,226 @@
-// conv2d_register_tiled.cu -- convolution layer: each thread a patch of outputs in registers, fed from a shared tile
+// conv2d_register_tiled.cu -- convolution layer, a patch of outputs in registers, a shared tile
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[c,p,q,m], valid, not flipped (the filter's maps innermost)
-// Idea       A cell taken from the tile meets MAPS x PATCH_HEIGHT weights, a weight PATCH_WIDTH x PATCH_HEIGHT cells: many
-//            multiply-adds per load. The compiler knows all sizes: offsets are constants, and weights are operands.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); aligned to 16 bytes; must not alias.
-// Launch     block = THREADS: its patches, rounded up to warps; grid = (tiles of a map, ceil(M / MAPS), ceil(B / IMAGES))
-// Sizes      any B; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C. THREADS >= PITCH / VEC.
-// Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, static. constant: C * K * K * PADDED * 4 bytes, at most 65,536.
-// Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT, WIDTH, FILTER_WIDTH = K; MAPS, PATCH_WIDTH, PATCH_HEIGHT (of a thread);
-//            PATCHES_X, PATCHES_Y, IMAGES (of a block); STAGED (channels at a time), UNROLL (filter rows). helpers.layer gives all.
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[c,p,q,m], valid, not flipped (maps
+//            innermost)
+// Idea       A thread computes PATCH_HEIGHT x PATCH_WIDTH neighbouring outputs of MAPS maps. A cell
+//            that it reads from the tile is multiplied by the weights of all these maps, and a
+//            weight by all cells of the patch: many multiply-adds for each load. All sizes are
+//            constants of the compilation, so that offsets are part of the instructions.
+// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); both aligned to 16
+//            bytes; must not alias.
+// Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
+//            ceil(M / MAPS), ceil(B / IMAGES))
+// Sizes      any B; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C. THREADS >= PITCH /
+//            LOAD_WIDTH.
+// Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, static. constant: C * K * K *
+//            PADDED_MAPS * 4 bytes in `filter`, at most 65,536.
+// Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K; of a thread
+//            PATCH_WIDTH, PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y, IMAGES, STAGED
+//            (channels in shared memory at a time); UNROLL (filter rows in one round of the loop);
+//            by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
-constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, unroll = UNROLL;
-constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT, TILE_W = PATCHES_X * PATCH_WIDTH, TILES_X = (OUT_W + TILE_W - 1) / TILE_W;
-constexpr bool EVEN_H = OUT_H % TILE_H == 0, EVEN_W = OUT_W % TILE_W == 0, EVEN_M = OUTPUT_MAPS % MAPS == 0;   // no overhang
-constexpr int ROWS = TILE_H + K - 1, PITCH = (TILE_W + K + 2) / 4 * 4;      // of the tile with its halo, in whole vectors
-constexpr int PATCHES = PATCHES_X * PATCHES_Y * IMAGES, THREADS = (PATCHES + 31) / 32 * 32;
-constexpr int widest(int width, int tile) { return width % 4 + tile % 4 == 0 ? 4 : width % 2 + tile % 2 == 0 ? 2 : 1; }
-constexpr int VEC = widest(WIDTH, TILE_W), READ = widest(0, PATCH_WIDTH), WRITE = widest(OUT_W, PATCH_WIDTH);   // of an access
-template <int n> struct Floats { using type = float; };
-template <> struct Floats<2> { using type = float2; }; template <> struct Floats<4> { using type = float4; };
-using Load = Floats<VEC>::type; using Read = Floats<READ>::type; using Write = Floats<WRITE>::type;
-constexpr int PARTS = (PATCH_WIDTH + K - 1 + READ - 1) / READ, PADDED = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;   // whole ones
-constexpr int PLANES = IMAGES * STAGED, STEP = THREADS / (PITCH / VEC);  // STEP: rows that the block loads at a time
-constexpr int ROUNDS = (PLANES * ROWS + STEP - 1) / STEP, BATCH = ROUNDS < 16 ? ROUNDS : 16;
-__constant__ float filter[CHANNELS * K * K * PADDED];
-extern "C" __global__ void __launch_bounds__(THREADS) conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
+
+#ifndef CHANNELS
+#define CHANNELS 1
+#endif
+#ifndef OUTPUT_MAPS
+#define OUTPUT_MAPS 4
+#endif
+#ifndef HEIGHT
+#define HEIGHT 86
+#endif
+#ifndef WIDTH
+#define WIDTH 86
+#endif
+#ifndef FILTER_WIDTH
+#define FILTER_WIDTH 7
+#endif
+#ifndef PATCH_WIDTH
+#define PATCH_WIDTH 4
+#endif
+#ifndef PATCH_HEIGHT
+#define PATCH_HEIGHT 2
+#endif
+#ifndef MAPS
+#define MAPS 4
+#endif
+#ifndef PATCHES_X
+#define PATCHES_X 20
+#endif
+#ifndef PATCHES_Y
+#define PATCHES_Y 8
+#endif
+#ifndef IMAGES
+#define IMAGES 1
+#endif
+#ifndef STAGED
+#define STAGED 1
+#endif
+#ifndef UNROLL
+#define UNROLL 7
+#endif
+
+constexpr int K = FILTER_WIDTH;
+constexpr int OUT_H = HEIGHT - K + 1;
+constexpr int OUT_W = WIDTH - K + 1;
+
+// The tile: outputs of a block. Where tiles or groups of maps do not overhang, no guard is needed.
+constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT;
+constexpr int TILE_W = PATCHES_X * PATCH_WIDTH;
+constexpr int TILES_ACROSS = (OUT_W + TILE_W - 1) / TILE_W;
+constexpr bool EVEN_H = OUT_H % TILE_H == 0;
+constexpr bool EVEN_W = OUT_W % TILE_W == 0;
+constexpr bool EVEN_MAPS = OUTPUT_MAPS % MAPS == 0;
+constexpr int PADDED_MAPS = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
+
+// The block: a thread for each patch.
+constexpr int PATCHES = PATCHES_X * PATCHES_Y * IMAGES;
+constexpr int THREADS = (PATCHES + 31) / 32 * 32;
+
+// Floats of one access: as many as rows and tiles are whole multiples of, at most 4.
+constexpr int access_width(int row, int tile)
 {
-    __shared__ __align__(16) float tile[PLANES * ROWS * PITCH];
-    const int left = blockIdx.x % TILES_X * TILE_W, top = TILE_H < OUT_H ? blockIdx.x / TILES_X * TILE_H : 0;
-    const int t = threadIdx.x, first = blockIdx.z * IMAGES, map = blockIdx.y * MAPS;   // the block's first image and map
-    const int patch = min(t, PATCHES - 1), image = patch / (PATCHES_X * PATCHES_Y);   // idle threads repeat the last patch
-    const int column = patch % PATCHES_X * PATCH_WIDTH, row = patch / PATCHES_X % PATCHES_Y * PATCH_HEIGHT;
-    const unsigned load_row = t / (PITCH / VEC), load_column = t % (PITCH / VEC) * VEC;
-    const bool column_there = left + load_column < WIDTH;
-    const float* from = x + ((size_t)first * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
+    return row % 4 == 0 && tile % 4 == 0 ? 4 : row % 2 == 0 && tile % 2 == 0 ? 2 : 1;
+}
+template <int n> struct Floats { using type = float; };
+template <> struct Floats<2> { using type = float2; };
+template <> struct Floats<4> { using type = float4; };
+
+constexpr int LOAD_WIDTH = access_width(WIDTH, TILE_W);         // from x into the tile
+constexpr int READ_WIDTH = access_width(0, PATCH_WIDTH);        // from the tile into registers
+constexpr int STORE_WIDTH = access_width(OUT_W, PATCH_WIDTH);   // from registers into y
+using Load = Floats<LOAD_WIDTH>::type;
+using Read = Floats<READ_WIDTH>::type;
+using Store = Floats<STORE_WIDTH>::type;
+
+// The tile with its halo in shared memory: IMAGES * STAGED planes, one below the other.
+constexpr int ROWS = TILE_H + K - 1;                  // of a plane
+constexpr int PITCH = (TILE_W + K - 1 + 3) / 4 * 4;   // floats from row to row, whole vectors
+constexpr int TILE_ROWS = IMAGES * STAGED * ROWS;     // of all planes
+// Cells of a row that a patch needs, in whole accesses.
+constexpr int CELLS = (PATCH_WIDTH + K - 1 + READ_WIDTH - 1) / READ_WIDTH * READ_WIDTH;
+
+// Loading: the threads take STEP rows of the tile at a time. BATCH such rounds are under way at
+// once.
+constexpr int STEP = THREADS / (PITCH / LOAD_WIDTH);
+constexpr int ROUNDS = (TILE_ROWS + STEP - 1) / STEP;
+constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16;
+constexpr int FILTER_ROWS = UNROLL;   // #pragma unroll takes no macro
+
+__constant__ float filter[CHANNELS * K * K * PADDED_MAPS];       // shape (C, K, K, M), spare maps 0
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
+{
+    __shared__ __align__(16) float tile[TILE_ROWS * PITCH];
+    const int t = threadIdx.x;
+
+    // The block's first column, row, image and map.
+    const int left = blockIdx.x % TILES_ACROSS * TILE_W;
+    const int top = TILE_H < OUT_H ? blockIdx.x / TILES_ACROSS * TILE_H : 0;
+    const int first = blockIdx.z * IMAGES;
+    const int map = blockIdx.y * MAPS;
+
+    // The thread's patch: its image, row and column in the tile. Threads beyond the last patch
+    // repeat it: they must not leave, because they load, and wait at the barriers.
+    const int patch = min(t, PATCHES - 1);
+    const int image = patch / (PATCHES_X * PATCHES_Y);
+    const int row = patch / PATCHES_X % PATCHES_Y * PATCH_HEIGHT;
+    const int column = patch % PATCHES_X * PATCH_WIDTH;
+
+    // The place in the tile from which the thread loads, in each round STEP rows further down.
+    const unsigned load_row = t / (PITCH / LOAD_WIDTH);
+    const unsigned load_column = t % (PITCH / LOAD_WIDTH) * LOAD_WIDTH;
+    const bool column_inside = left + load_column < WIDTH;
+    const float* from =
+        x + ((size_t)first * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
+
     __align__(16) float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
+
     for (int c = 0; c < CHANNELS; c += STAGED) {
-        if (c > 0) __syncthreads();   // not before all have read the channels that are now overwritten
-        for (unsigned k = 0; k < ROUNDS * STEP && load_row < STEP; k += BATCH * STEP) {   // Load: BATCH rows in flight
-            Load mine[BATCH];
+        if (c > 0) __syncthreads();   // not before all have read what is now overwritten
+
+        // Load. A whole batch is asked for before the first of its cells is stored, so that the
+        // latencies overlap.
+        for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
+            Load cells[BATCH];
             #pragma unroll
-            for (unsigned i = k; i < k + BATCH * STEP; i += STEP) {
-                const unsigned r = load_row + i, plane = PLANES == 1 ? 0 : r / ROWS, h = top + r - plane * ROWS;
-                const bool image_there = IMAGES == 1 || first + plane / CHANNELS < B, row_there = EVEN_H || h < HEIGHT;
-                const bool inside = (i + STEP <= PLANES * ROWS || r < PLANES * ROWS) && image_there && row_there && column_there;
-                const int offset = (c * HEIGHT + int(i) + int(plane) * (HEIGHT - ROWS)) * WIDTH;   // ROWS may exceed HEIGHT
-                mine[(i - k) / STEP] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
+            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+                const unsigned round = (step - batch) / STEP;
+                // Row, counted over all planes.
+                const unsigned r = load_row + step;
+                const unsigned plane = IMAGES * STAGED == 1 ? 0 : r / ROWS;
+                const unsigned h = top + r - plane * ROWS;             // row of x
+                const bool in_tile = step + STEP <= TILE_ROWS || r < TILE_ROWS;
+                const bool image_inside = IMAGES == 1 || first + plane / CHANNELS < B;
+                const bool row_inside = EVEN_H || h < HEIGHT;
+                const bool inside = in_tile && image_inside && row_inside && column_inside;
+                // From a plane of the tile to the next one it is ROWS rows, in x it is HEIGHT rows:
+                // more, or fewer.
+                const int offset = (c * HEIGHT + int(step) + int(plane) * (HEIGHT - ROWS)) * WIDTH;
+                cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
             }
             #pragma unroll
-            for (unsigned i = k; i < k + BATCH * STEP; i += STEP)
-                if (i + STEP <= PLANES * ROWS || load_row + i < PLANES * ROWS)
-                    *reinterpret_cast<Load*>(tile + (load_row + i) * PITCH + load_column) = mine[(i - k) / STEP];
+            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+                const unsigned round = (step - batch) / STEP;
+                if (step + STEP <= TILE_ROWS || load_row + step < TILE_ROWS) {
+                    float* to = tile + (load_row + step) * PITCH + load_column;
+                    *reinterpret_cast<Load*>(to) = cells[round];
+                }
+            }
         }
         __syncthreads();   // patches read cells that other threads loaded
-        for (int s = 0; s < STAGED; ++s) {   // Compute: a row of the filter with PATCH_HEIGHT rows of the tile
-            #pragma unroll unroll
+
+        // Compute. For one row of the filter at a time: read the cells that the patch needs from
+        // the tile into registers, then multiply each by every weight that it meets.
+        for (int s = 0; s < STAGED; ++s) {
+            #pragma unroll FILTER_ROWS
             for (int p = 0; p < K; ++p) {
-                Read cells[PATCH_HEIGHT][PARTS];
-                for (int i = 0; i < PATCH_HEIGHT * PARTS; ++i) {
-                    const float* from = tile + ((image * STAGED + s) * ROWS + row + i / PARTS + p) * PITCH + column;
-                    cells[i / PARTS][i % PARTS] = reinterpret_cast<const Read*>(from)[i % PARTS];
+                __align__(16) float cells[PATCH_HEIGHT][CELLS];
+                for (int h = 0; h < PATCH_HEIGHT; ++h) {
+                    const int tile_row = (image * STAGED + s) * ROWS + row + h + p;
+                    const float* from = tile + tile_row * PITCH + column;
+                    for (int i = 0; i < CELLS; i += READ_WIDTH) {
+                        const Read read = *reinterpret_cast<const Read*>(from + i);
+                        *reinterpret_cast<Read*>(&cells[h][i]) = read;
+                    }
                 }
+
+                // Unrolled, every index of `cells` and `sum` is a constant: only then are both
+                // registers.
                 #pragma unroll
-                for (int i = 0; i < K * MAPS; ++i) {
-                    const int q = i / MAPS, m = i % MAPS;
-                    const float weight = filter[(((c + s) * K + p) * K + q) * PADDED + map + m];
-                    for (int o = 0; o < PATCH_HEIGHT; ++o)
-                        for (int w = 0; w < PATCH_WIDTH; ++w) sum[m][o][w] += weight * reinterpret_cast<float*>(cells[o])[w + q];
+                for (int q = 0; q < K; ++q) {
+                    #pragma unroll
+                    for (int m = 0; m < MAPS; ++m) {
+                        // All lanes want the same weight. Maps lie innermost: one constant load
+                        // brings two weights.
+                        const int tap = ((c + s) * K + p) * K + q;
+                        const float weight = filter[tap * PADDED_MAPS + map + m];
+                        for (int h = 0; h < PATCH_HEIGHT; ++h) {
+                            for (int w = 0; w < PATCH_WIDTH; ++w) {
+                                sum[m][h][w] += weight * cells[h][w + q];
+                            }
+                        }
+                    }
                 }
             }
         }
     }
-    float* to = y + (((size_t)(first + image) * OUTPUT_MAPS + map) * OUT_H + top + row) * OUT_W + left + column;
-    for (int i = 0; i < MAPS * PATCH_HEIGHT * PATCH_WIDTH && t < PATCHES && first + image < B; i += WRITE) {   // Store
-        const int m = i / PATCH_WIDTH / PATCH_HEIGHT, h = i / PATCH_WIDTH % PATCH_HEIGHT, w = i % PATCH_WIDTH;
-        if ((EVEN_H || top + row + h < OUT_H) && (EVEN_W || left + column + w < OUT_W) && (EVEN_M || map + m < OUTPUT_MAPS))
-            *reinterpret_cast<Write*>(to + (m * OUT_H + h) * OUT_W + w) = *reinterpret_cast<Write*>(&sum[m][h][w]);
+
+    // Store. Threads that repeat the last patch have nothing to store, nor have spare images.
+    const size_t first_row = ((size_t)(first + image) * OUTPUT_MAPS + map) * OUT_H + top + row;
+    float* to = y + first_row * OUT_W + left + column;
+    for (int m = 0; m < MAPS && t < PATCHES && first + image < B; ++m) {
+        for (int h = 0; h < PATCH_HEIGHT; ++h) {
+            for (int w = 0; w < PATCH_WIDTH; w += STORE_WIDTH) {
+                const bool map_inside = EVEN_MAPS || map + m < OUTPUT_MAPS;
+                const bool row_inside = EVEN_H || top + row + h < OUT_H;
+                const bool column_inside = EVEN_W || left + column + w < OUT_W;
+                if (map_inside && row_inside && column_inside) {
+                    *reinterpret_cast<Store*>(to + (m * OUT_H + h) * OUT_W + w) =
+                        *reinterpret_cast<Store*>(&sum[m][h][w]);
+                }
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@
 // Sizes      FFT_SIZE a power of two, 2 to 8,192. ROW = FFT_SIZE (one row), or the rows are as many as the columns.
 // Memory     shared: FFT_SIZE * 8 bytes, dynamic.
 // Constants  FFT_SIZE, ROW by -D.
-// Reference  numpy.fft.fft or fft2 in float64, in the order of helpers.fft.bit_reversed
+// Reference  numpy.fft.fft or fft2 in float64, in the order of helpers.problems.fft.bit_reversed
 
 #ifndef FFT_SIZE
 #define FFT_SIZE 1024

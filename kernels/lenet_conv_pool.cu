@@ -1,80 +1,243 @@
-// lenet_conv_pool.cu -- convolution, ReLU and max-pool in one launch: the sums never leave the multiprocessor
+// lenet_conv_pool.cu -- convolution, ReLU and max-pool in one launch, sums in registers
 //
-// Computes   y = max-pool POOL of max(0, x * filter), valid, not flipped; windows over the lower or right edge are cut; NaN stays
-// Idea       conv2d_register_tiled's patches, but a patch hands on its largest sums. Of floats that are not negative the larger
-//            one has the larger bits, and the others are negative ints: a maximum of ints from 0 is ReLU and pool at once.
-// Arrays     x: float32, (B, CHANNELS, HEIGHT, WIDTH), aligned to 16 bytes; y: float32, (B, OUTPUT_MAPS, POOLED_H, POOLED_W)
-// Launch     block = PATCHES_X * PATCHES_Y threads, rounded up to warps; grid = (tiles of a map, ceil(OUTPUT_MAPS / MAPS), B)
-// Sizes      any B; K <= 15. Tiles end between windows, or cover the map; a patch has whole windows, or a window whole patches.
-// Memory     shared: (CHANNELS * ROWS * PITCH + MAPS * WINDOWS) * 4 bytes, static. constant: at most 65,536 bytes.
-// Constants  as conv2d_register_tiled's, without IMAGES (1) and STAGED (all channels); and POOL. helpers.lenet gives all.
-// Reference  helpers.network.max_pool of helpers.network.relu of helpers.reference.conv2d
-constexpr int K = FILTER_WIDTH, OUT_H = HEIGHT - K + 1, OUT_W = WIDTH - K + 1, unroll = UNROLL;
-constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT, TILE_W = PATCHES_X * PATCH_WIDTH, TILES_X = (OUT_W + TILE_W - 1) / TILE_W;
-constexpr bool EVEN_H = OUT_H % TILE_H == 0, EVEN_W = OUT_W % TILE_W == 0, EVEN_M = OUTPUT_MAPS % MAPS == 0;   // no overhang
-constexpr int ROWS = TILE_H + K - 1, PITCH = (TILE_W + K + 2) / 4 * 4, PATCHES = PATCHES_X * PATCHES_Y;   // tile, halo
-constexpr int THREADS = (PATCHES + 31) / 32 * 32, PADDED = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
-constexpr int widest(int width, int tile) { return width % 4 + tile % 4 == 0 ? 4 : width % 2 + tile % 2 == 0 ? 2 : 1; }
-constexpr int VEC = widest(WIDTH, TILE_W), READ = widest(0, PATCH_WIDTH), PARTS = (PATCH_WIDTH + K - 1 + READ - 1) / READ;
-template <int n> struct Floats { using type = float; };
-template <> struct Floats<2> { using type = float2; }; template <> struct Floats<4> { using type = float4; };
-using Load = Floats<VEC>::type; using Read = Floats<READ>::type;
-constexpr int STEP = THREADS / (PITCH / VEC), CELLS_H = CHANNELS * ROWS, ROUNDS = (CELLS_H + STEP - 1) / STEP;   // rows at a time
-constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16, POOLED_H = (OUT_H + POOL - 1) / POOL, POOLED_W = (OUT_W + POOL - 1) / POOL;
-constexpr int WINDOWS_X = (TILE_W + POOL - 1) / POOL, WINDOWS = (TILE_H + POOL - 1) / POOL * WINDOWS_X;         // of a tile
-constexpr int DOWN = POOL < PATCH_HEIGHT ? POOL : PATCH_HEIGHT, ACROSS = POOL < PATCH_WIDTH ? POOL : PATCH_WIDTH;   // in one patch
-static_assert(PATCH_HEIGHT % DOWN + POOL % DOWN + PATCH_WIDTH % ACROSS + POOL % ACROSS == 0, "patches and windows do not fit");
-__constant__ float filter[CHANNELS * K * K * PADDED];
-extern "C" __global__ void __launch_bounds__(THREADS) lenet_conv_pool(float* y, const float* __restrict__ x)
+// Computes   y = max-pool POOL of max(0, x * filter), valid, not flipped; windows that overhang the
+//            lower or right edge are cut; NaN is passed on
+// Idea       A thread computes a patch of sums in registers, as in conv2d_register_tiled, but it
+//            stores only the largest sum of each window, in shared memory. ReLU and pool are one
+//            maximum of ints that begins with 0: of floats that are not negative the larger one has
+//            the larger bits, and negative floats are negative ints.
+// Arrays     x: float32, (B, CHANNELS, HEIGHT, WIDTH), aligned to 16 bytes; y: float32, (B,
+//            OUTPUT_MAPS, POOLED_H, POOLED_W); must not alias.
+// Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
+//            ceil(OUTPUT_MAPS / MAPS), B)
+// Sizes      any B <= 65,535; K <= 15. Tiles end between windows or cover the map; a patch is whole
+//            windows, or a window whole patches.
+// Memory     shared: (TILE_ROWS * PITCH + MAPS * WINDOWS) * 4 bytes, static. constant: CHANNELS * K
+//            * K * PADDED_MAPS * 4 bytes in `filter`, at most 65,536.
+// Constants  CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH = K, POOL; of a thread PATCH_WIDTH,
+//            PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y; UNROLL (filter rows in one round
+//            of the loop); by -D (defaults below: layer 1 of the network).
+// Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
+//            helpers.reference.conv2d
+
+#ifndef CHANNELS
+#define CHANNELS 1
+#endif
+#ifndef OUTPUT_MAPS
+#define OUTPUT_MAPS 4
+#endif
+#ifndef HEIGHT
+#define HEIGHT 86
+#endif
+#ifndef WIDTH
+#define WIDTH 86
+#endif
+#ifndef FILTER_WIDTH
+#define FILTER_WIDTH 7
+#endif
+#ifndef POOL
+#define POOL 2
+#endif
+#ifndef PATCH_WIDTH
+#define PATCH_WIDTH 4
+#endif
+#ifndef PATCH_HEIGHT
+#define PATCH_HEIGHT 2
+#endif
+#ifndef MAPS
+#define MAPS 4
+#endif
+#ifndef PATCHES_X
+#define PATCHES_X 20
+#endif
+#ifndef PATCHES_Y
+#define PATCHES_Y 8
+#endif
+#ifndef UNROLL
+#define UNROLL 7
+#endif
+
+constexpr int K = FILTER_WIDTH;
+constexpr int OUT_H = HEIGHT - K + 1;                 // of the convolution
+constexpr int OUT_W = WIDTH - K + 1;
+constexpr int POOLED_H = (OUT_H + POOL - 1) / POOL;   // of y
+constexpr int POOLED_W = (OUT_W + POOL - 1) / POOL;
+
+// The tile: sums of a block. Where tiles or groups of maps do not overhang, no guard is needed.
+constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT;
+constexpr int TILE_W = PATCHES_X * PATCH_WIDTH;
+constexpr int TILES_ACROSS = (OUT_W + TILE_W - 1) / TILE_W;
+constexpr bool EVEN_H = OUT_H % TILE_H == 0;
+constexpr bool EVEN_W = OUT_W % TILE_W == 0;
+constexpr bool EVEN_MAPS = OUTPUT_MAPS % MAPS == 0;
+constexpr int PADDED_MAPS = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
+
+// The block: a thread for each patch.
+constexpr int PATCHES = PATCHES_X * PATCHES_Y;
+constexpr int THREADS = (PATCHES + 31) / 32 * 32;
+
+// Floats of one access: as many as rows and tiles are whole multiples of, at most 4.
+constexpr int access_width(int row, int tile)
 {
-    __shared__ __align__(16) float tile[CELLS_H * PITCH];
-    __shared__ int most[MAPS * WINDOWS];   // bits of the largest sum of each window
-    const int left = blockIdx.x % TILES_X * TILE_W, top = blockIdx.x / TILES_X * TILE_H, map = blockIdx.y * MAPS, t = threadIdx.x;
-    const int patch = min(t, PATCHES - 1), column = patch % PATCHES_X * PATCH_WIDTH, row = patch / PATCHES_X * PATCH_HEIGHT;
-    const unsigned load_row = t / (PITCH / VEC), load_col = t % (PITCH / VEC) * VEC;
-    const float* from = x + ((size_t)blockIdx.z * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_col;
-    for (int i = t; i < MAPS * WINDOWS; i += THREADS) most[i] = 0;   // the ReLU
-    for (unsigned k = 0; k < ROUNDS * STEP && load_row < STEP; k += BATCH * STEP) {   // Load: BATCH rows in flight
-        Load held[BATCH];
+    return row % 4 == 0 && tile % 4 == 0 ? 4 : row % 2 == 0 && tile % 2 == 0 ? 2 : 1;
+}
+template <int n> struct Floats { using type = float; };
+template <> struct Floats<2> { using type = float2; };
+template <> struct Floats<4> { using type = float4; };
+
+constexpr int LOAD_WIDTH = access_width(WIDTH, TILE_W);    // from x into the tile
+constexpr int READ_WIDTH = access_width(0, PATCH_WIDTH);   // from the tile into registers
+using Load = Floats<LOAD_WIDTH>::type;
+using Read = Floats<READ_WIDTH>::type;
+
+// The tile with its halo in shared memory: all channels, one below the other.
+constexpr int ROWS = TILE_H + K - 1;                  // of a channel
+constexpr int PITCH = (TILE_W + K - 1 + 3) / 4 * 4;   // floats from row to row
+constexpr int TILE_ROWS = CHANNELS * ROWS;
+// Cells of a row that a patch needs, in whole accesses.
+constexpr int CELLS = (PATCH_WIDTH + K - 1 + READ_WIDTH - 1) / READ_WIDTH * READ_WIDTH;
+
+// Loading: the threads take STEP rows of the tile at a time. BATCH such rounds are under way at
+// once.
+constexpr int STEP = THREADS / (PITCH / LOAD_WIDTH);
+constexpr int ROUNDS = (TILE_ROWS + STEP - 1) / STEP;
+constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16;
+constexpr int FILTER_ROWS = UNROLL;   // #pragma unroll takes no macro
+
+// The windows of a tile, and the part of a window, or all of it, that lies in one patch.
+constexpr int WINDOWS_ACROSS = (TILE_W + POOL - 1) / POOL;
+constexpr int WINDOWS = (TILE_H + POOL - 1) / POOL * WINDOWS_ACROSS;
+constexpr int PART_H = POOL < PATCH_HEIGHT ? POOL : PATCH_HEIGHT;
+constexpr int PART_W = POOL < PATCH_WIDTH ? POOL : PATCH_WIDTH;
+static_assert(PATCH_HEIGHT % PART_H == 0 && PATCH_WIDTH % PART_W == 0,
+              "lenet_conv_pool needs patches of whole windows, or windows of whole patches");
+static_assert(POOL % PART_H == 0 && POOL % PART_W == 0,
+              "lenet_conv_pool needs patches of whole windows, or windows of whole patches");
+
+__constant__ float filter[CHANNELS * K * K * PADDED_MAPS];   // shape (C, K, K, M), spare maps 0
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+lenet_conv_pool(float* y, const float* __restrict__ x)
+{
+    __shared__ __align__(16) float tile[TILE_ROWS * PITCH];
+    __shared__ int largest[MAPS * WINDOWS];   // bits of the largest sum of each window
+    const int t = threadIdx.x;
+
+    // The block's first column, row, image and map.
+    const int left = blockIdx.x % TILES_ACROSS * TILE_W;
+    const int top = blockIdx.x / TILES_ACROSS * TILE_H;
+    const unsigned b = blockIdx.z;
+    const int map = blockIdx.y * MAPS;
+
+    // The thread's patch in the tile. Threads beyond the last patch repeat it: they must not leave,
+    // because they load, and wait at the barriers.
+    const int patch = min(t, PATCHES - 1);
+    const int row = patch / PATCHES_X * PATCH_HEIGHT;
+    const int column = patch % PATCHES_X * PATCH_WIDTH;
+
+    // The place in the tile from which the thread loads, in each round STEP rows further down.
+    const unsigned load_row = t / (PITCH / LOAD_WIDTH);
+    const unsigned load_column = t % (PITCH / LOAD_WIDTH) * LOAD_WIDTH;
+    const bool column_inside = left + load_column < WIDTH;
+    const float* from =
+        x + ((size_t)b * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
+
+    // Load. A whole batch is asked for before the first of its cells is stored: latencies overlap.
+    for (int i = t; i < MAPS * WINDOWS; i += THREADS) {
+        largest[i] = 0;   // the ReLU
+    }
+    for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
+        Load cells[BATCH];
         #pragma unroll
-        for (unsigned i = k; i < k + BATCH * STEP; i += STEP) {
-            const unsigned r = load_row + i, c = CHANNELS == 1 ? 0 : r / ROWS;
-            const bool inside = r < CELLS_H && (EVEN_H || top + r - c * ROWS < HEIGHT) && left + load_col < WIDTH;
-            const int offset = (int(i) + int(c) * (HEIGHT - ROWS)) * WIDTH;   // ROWS may exceed HEIGHT
-            held[(i - k) / STEP] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
+        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+            const unsigned round = (step - batch) / STEP;
+            const unsigned r = load_row + step;             // row, counted over all channels
+            const unsigned c = CHANNELS == 1 ? 0 : r / ROWS;
+            const unsigned h = top + r - c * ROWS;          // row of x
+            const bool row_inside = r < TILE_ROWS && (EVEN_H || h < HEIGHT);
+            // From a channel of the tile to the next it is ROWS rows, in x HEIGHT rows: more, or
+            // fewer.
+            const int offset = (int(step) + int(c) * (HEIGHT - ROWS)) * WIDTH;
+            const bool inside = row_inside && column_inside;
+            cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
         }
         #pragma unroll
-        for (unsigned i = k; i < k + BATCH * STEP; i += STEP)
-            if (load_row + i < CELLS_H) *reinterpret_cast<Load*>(tile + (load_row + i) * PITCH + load_col) = held[(i - k) / STEP];
-    }
-    __syncthreads();   // patches read cells that other threads loaded, and raise what they set to 0
-    float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
-    for (int c = 0; c < CHANNELS; ++c)
-        #pragma unroll unroll
-        for (int p = 0; p < K; ++p) {   // Compute: a row of the filter with PATCH_HEIGHT rows of the tile
-            const Read* rows = reinterpret_cast<const Read*>(tile + (c * ROWS + row + p) * PITCH + column);
-            Read cells[PATCH_HEIGHT][PARTS];
-            for (int i = 0; i < PATCH_HEIGHT * PARTS; ++i) cells[i / PARTS][i % PARTS] = rows[i / PARTS * PITCH / READ + i % PARTS];
-            #pragma unroll
-            for (int i = 0; i < K * MAPS; ++i) {
-                const float weight = filter[((c * K + p) * K + i / MAPS) * PADDED + map + i % MAPS];
-                for (int h = 0; h < PATCH_HEIGHT; ++h) for (int w = 0; w < PATCH_WIDTH; ++w)
-                    sum[i % MAPS][h][w] += reinterpret_cast<const float*>(cells[h])[w + i / MAPS] * weight;
+        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
+            const unsigned round = (step - batch) / STEP;
+            const unsigned r = load_row + step;
+            if (r < TILE_ROWS) {
+                *reinterpret_cast<Load*>(tile + r * PITCH + load_column) = cells[round];
             }
         }
-    #pragma unroll
-    for (int i = 0; i < MAPS * PATCH_HEIGHT * PATCH_WIDTH; i += DOWN * ACROSS) {   // Pool: the windows, or part, of this patch
-        const int part = i / DOWN / ACROSS % ((PATCH_WIDTH / ACROSS) * (PATCH_HEIGHT / DOWN)), m = i / PATCH_WIDTH / PATCH_HEIGHT;
-        int largest = 0, h = part / (PATCH_WIDTH / ACROSS) * DOWN, w = part % (PATCH_WIDTH / ACROSS) * ACROSS;
-        for (int k = 0; k < DOWN * ACROSS; ++k)   // outputs beyond the edge are none
-            if ((EVEN_H || top + row + h + k / ACROSS < OUT_H) && (EVEN_W || left + column + w + k % ACROSS < OUT_W))
-                largest = max(largest, __float_as_int(sum[m][h + k / ACROSS][w + k % ACROSS]));
-        if (t < PATCHES) atomicMax(most + m * WINDOWS + (row + h) / POOL * WINDOWS_X + (column + w) / POOL, largest);
     }
-    __syncthreads();   // a window may have cells of several patches
-    for (int i = t; i < MAPS * WINDOWS; i += THREADS) {   // Store
-        const int m = map + i / WINDOWS, h = top / POOL + i % WINDOWS / WINDOWS_X, w = left / POOL + i % WINDOWS % WINDOWS_X;
-        if ((EVEN_M || m < OUTPUT_MAPS) && h < POOLED_H && w < POOLED_W)
-            y[(((size_t)blockIdx.z * OUTPUT_MAPS + m) * POOLED_H + h) * POOLED_W + w] = __int_as_float(most[i]);
+    __syncthreads();   // patches read cells that others loaded, and maxima that others set to 0
+
+    // Compute. For one row of the filter at a time: read the cells that the patch needs from the
+    // tile into registers, then multiply each by every weight that it meets.
+    float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
+    for (int c = 0; c < CHANNELS; ++c) {
+        #pragma unroll FILTER_ROWS
+        for (int p = 0; p < K; ++p) {
+            __align__(16) float cells[PATCH_HEIGHT][CELLS];
+            for (int h = 0; h < PATCH_HEIGHT; ++h) {
+                const float* from = tile + (c * ROWS + row + h + p) * PITCH + column;
+                for (int i = 0; i < CELLS; i += READ_WIDTH) {
+                    const Read read = *reinterpret_cast<const Read*>(from + i);
+                    *reinterpret_cast<Read*>(&cells[h][i]) = read;
+                }
+            }
+
+            // Unrolled, every index of `cells` and `sum` is a constant: only then are both
+            // registers.
+            #pragma unroll
+            for (int q = 0; q < K; ++q) {
+                #pragma unroll
+                for (int m = 0; m < MAPS; ++m) {
+                    const float weight = filter[((c * K + p) * K + q) * PADDED_MAPS + map + m];
+                    for (int h = 0; h < PATCH_HEIGHT; ++h) {
+                        for (int w = 0; w < PATCH_WIDTH; ++w) {
+                            sum[m][h][w] += weight * cells[h][w + q];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    // Pool: the windows of this patch, or the part of a window. Sums beyond the edge do not count.
+    #pragma unroll
+    for (int m = 0; m < MAPS; ++m) {
+        #pragma unroll
+        for (int h = 0; h < PATCH_HEIGHT; h += PART_H) {
+            #pragma unroll
+            for (int w = 0; w < PATCH_WIDTH; w += PART_W) {
+                int part = 0;
+                for (int i = 0; i < PART_H; ++i) {
+                    for (int j = 0; j < PART_W; ++j) {
+                        const bool row_inside = EVEN_H || top + row + h + i < OUT_H;
+                        const bool column_inside = EVEN_W || left + column + w + j < OUT_W;
+                        if (row_inside && column_inside) {
+                            part = max(part, __float_as_int(sum[m][h + i][w + j]));
+                        }
+                    }
+                }
+                const int window = (row + h) / POOL * WINDOWS_ACROSS + (column + w) / POOL;
+                if (t < PATCHES) {
+                    atomicMax(largest + m * WINDOWS + window, part);
+                }
+            }
+        }
+    }
+    __syncthreads();   // a window may have sums of several patches
+
+    // Store.
+    for (int i = t; i < MAPS * WINDOWS; i += THREADS) {
+        const int m = map + i / WINDOWS;
+        const int h = top / POOL + i % WINDOWS / WINDOWS_ACROSS;
+        const int w = left / POOL + i % WINDOWS % WINDOWS_ACROSS;
+        if ((EVEN_MAPS || m < OUTPUT_MAPS) && h < POOLED_H && w < POOLED_W) {
+            const size_t window = (((size_t)b * OUTPUT_MAPS + m) * POOLED_H + h) * POOLED_W + w;
+            y[window] = __int_as_float(largest[i]);
+        }
     }
 }

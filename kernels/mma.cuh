@@ -1,174 +1,387 @@
-// mma.cuh -- what the kernels on tensor cores share: a product of fragments, copies in the background, FP32 split into halves
+// mma.cuh -- what the kernels on tensor cores share: fragments, split numbers, background copies
 //
-// The product and the copy have two forms that mean the same: inline PTX, from compute capability 8.0 on, and plain CUDA, which
-// other GPUs run, and the simulator, which defines HALO_SIMULATOR. -D HALF_IO=1: x and y are halves.
+// Words, as in NVIDIA's PTX manual:
+//   fragment      one lane's registers of a matrix A or B; the 32 lanes of a warp hold it together
+//   accumulator   one lane's registers of the matrix of sums
+//   stage         shared memory into which the next image is copied during the work on this one
+//   epilogue      what happens to the sums between the last product and y
+//
+// A kernel sets these before it includes this file, by -D or by its own defaults:
+//   PARTS = 1     A cell or a weight is rounded to half.
+//   PARTS = 2     A cell or a weight is the sum of two halves: the number rounded to half, and the
+//                 residual that this rounding left, rounded to half itself. Both together have 22
+//                 significant bits, FP32 has 24.
+//   HALF_IO = 1   x and y hold halves; 0: float32.
+//
+// It needs compute capability 8.0, for its products and for copies in the background.
 #pragma once
 #include <cuda_fp16.h>
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HALO_SIMULATOR)
-#define INLINE_PTX 1
-#else
-#define INLINE_PTX 0
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "mma.cuh supports compute capability 8.0 and later; compile with -arch=sm_80 or a newer one"
 #endif
-typedef unsigned Pair;                                                    // two neighbouring halves, the first in the lower bits
-__device__ __forceinline__ float2 floats_of(Pair pair) { return __half22float2(*reinterpret_cast<const __half2*>(&pair)); }
-__device__ __forceinline__ Pair pair_of(float a, float b)
+
+// ------------------------------------------------------------------------------------------------
+// Pairs of halves, and cells of x and y
+
+// Two neighbouring halves in one register, the first in the lower 16 bits.
+typedef unsigned Pair;
+
+__device__ __forceinline__ float2 to_floats(Pair pair)
 {
-    const __half2 pair = __floats2half2_rn(a, b);
+    return __half22float2(*reinterpret_cast<const __half2*>(&pair));
+}
+
+__device__ __forceinline__ Pair to_pair(float first, float second)
+{
+    const __half2 pair = __floats2half2_rn(first, second);
     return *reinterpret_cast<const Pair*>(&pair);
 }
-__device__ __forceinline__ Pair rest_of(float a, float b, Pair high)   // what rounding left of (a, b), rounded itself
+
+// The residual of two numbers that to_pair has rounded to `rounded`.
+__device__ __forceinline__ Pair residual_pair(float first, float second, Pair rounded)
 {
-    const float2 rounded = floats_of(high);
-    return pair_of(a - rounded.x, b - rounded.y);
+    const float2 kept = to_floats(rounded);
+    return to_pair(first - kept.x, second - kept.y);
 }
 
-// A cell of x or y, and four of them.
+// A cell of x or y, and two and four neighbouring cells, which one access moves.
 #if HALF_IO
 using Cell = __half;
-using Four = uint2;
-__device__ __forceinline__ Pair two_cells(float2 v) { return pair_of(v.x, v.y); }
-__device__ __forceinline__ uint2 four_cells(float4 v) { return make_uint2(pair_of(v.x, v.y), pair_of(v.z, v.w)); }
-#else
-using Cell = float;
-using Four = float4;
-__device__ __forceinline__ float2 two_cells(float2 v) { return v; }
-__device__ __forceinline__ float4 four_cells(float4 v) { return v; }
-#endif
-// n outputs, 2 or 4, from shared memory to y.
-template <int n> __device__ __forceinline__ void store_outputs(Cell* to, const float* from)
+using Cells2 = Pair;
+using Cells4 = uint2;
+
+__device__ __forceinline__ Cells2 to_cells(float2 values)
 {
-    if constexpr (n == 4) *reinterpret_cast<Four*>(to) = four_cells(*reinterpret_cast<const float4*>(from));
-    else *reinterpret_cast<decltype(two_cells(float2()))*>(to) = two_cells(*reinterpret_cast<const float2*>(from));
-}
-// Four cells as halves; what these leave of them goes to `rest`, where it is not null.
-__device__ __forceinline__ void store_halves(Pair* to, Pair*, uint2 cells) { *reinterpret_cast<uint2*>(to) = cells; }
-__device__ __forceinline__ void store_halves(Pair* to, Pair* rest, float4 v)
-{
-    const uint2 high = make_uint2(pair_of(v.x, v.y), pair_of(v.z, v.w));
-    *reinterpret_cast<uint2*>(to) = high;
-    if (rest) *reinterpret_cast<uint2*>(rest) = make_uint2(rest_of(v.x, v.y, high.x), rest_of(v.z, v.w, high.y));
+    return to_pair(values.x, values.y);
 }
 
-// sum += A B of one warp, A 16 x 16, B 16 x 8, sum 16 x 8. Lane 4 g + q holds
-//   of A    rows g, g + 8, g, g + 8, columns 2 q and 2 q + 1 (x and y), 2 q + 8 and 2 q + 9 (z and w)
-//   of B    rows 2 q and 2 q + 1 (low), 2 q + 8 and 2 q + 9 (high), column g
-//   of sum  row g, columns 2 q and 2 q + 1 (0 and 1); row g + 8, the same columns (2 and 3)
-__device__ __forceinline__ void multiply(float (&sum)[4], const uint4& a, Pair low, Pair high)
+__device__ __forceinline__ Cells4 to_cells(float4 values)
 {
-#if INLINE_PTX
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(low), "r"(high));
+    return make_uint2(to_pair(values.x, values.y), to_pair(values.z, values.w));
+}
 #else
-    const int lane = threadIdx.x % 32, row = lane / 4, column = lane % 4 * 2;
-    const unsigned long long upper = a.x | (unsigned long long)a.z << 32, lower = a.y | (unsigned long long)a.w << 32;
-    const unsigned long long b = low | (unsigned long long)high << 32;
-    #pragma unroll 1
-    for (int k = 0; k < 4; ++k) {   // the lanes that hold these four rows of B, and columns of A
-        const unsigned long long factors[2] = {__shfl_sync(~0u, upper, 4 * row + k), __shfl_sync(~0u, lower, 4 * row + k)};
-        for (int j = 0; j < 2; ++j) {
-            const unsigned long long cells = __shfl_sync(~0u, b, 4 * (column + j) + k);
-            for (int i = 0; i < 2; ++i) {
-                const float2 f = floats_of(Pair(factors[i])), g = floats_of(Pair(factors[i] >> 32));
-                const float2 c = floats_of(Pair(cells)), d = floats_of(Pair(cells >> 32));
-                sum[2 * i + j] += f.x * c.x + f.y * c.y + g.x * d.x + g.y * d.y;
+using Cell = float;
+using Cells2 = float2;
+using Cells4 = float4;
+
+__device__ __forceinline__ Cells2 to_cells(float2 values)
+{
+    return values;
+}
+
+__device__ __forceinline__ Cells4 to_cells(float4 values)
+{
+    return values;
+}
+#endif
+
+__device__ __forceinline__ void store_outputs(Cell* to, float2 outputs)
+{
+    *reinterpret_cast<Cells2*>(to) = to_cells(outputs);
+}
+
+__device__ __forceinline__ void store_outputs(Cell* to, float4 outputs)
+{
+    *reinterpret_cast<Cells4*>(to) = to_cells(outputs);
+}
+
+// ------------------------------------------------------------------------------------------------
+// The product of fragments
+
+// One lane's part of a 16 x 8 matrix of sums.
+typedef float Accumulator[4];
+
+// sum += A B, by a whole warp: A is 16 x 16, B is 16 x 8, sum is 16 x 8. Lane 4 g + q holds
+//   of A    a.x: row g, columns 2 q and 2 q + 1        a.y: row g + 8, the same columns
+//           a.z: row g, columns 2 q + 8 and 2 q + 9    a.w: row g + 8, the same columns
+//   of B    b_low: rows 2 q and 2 q + 1, column g      b_high: rows 2 q + 8 and 2 q + 9, column g
+//   of sum  sum[0], sum[1]: row g, columns 2 q and 2 q + 1
+//           sum[2], sum[3]: row g + 8, the same columns
+__device__ __forceinline__ void multiply(Accumulator& sum, const uint4& a, Pair b_low, Pair b_high)
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b_low), "r"(b_high));
+}
+
+// A product of FP32 numbers takes three products of halves, the smaller ones first:
+//   0   the cells' residuals times the weights
+//   1   the cells times the weights' residuals
+//   2   the cells times the weights
+// The product of both residuals is smaller than what FP32 rounds away. With PARTS = 1 there is one
+// product.
+constexpr int PRODUCTS = PARTS == 2 ? 3 : 1;
+
+// The part of the cells, or of the weights, that a product takes: 0, the number rounded to half, or
+// 1, its residual.
+__host__ __device__ constexpr int cell_part(int product)
+{
+    return PARTS == 2 && product == 0;
+}
+
+__host__ __device__ constexpr int weight_part(int product)
+{
+    return PARTS == 2 && product == 1;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Convolutions as products: a column of B serves a pair of outputs
+//
+// The 16 rows of A are output maps. A column of B holds 8 neighbouring cells of two rows of x, from
+// an even column on, so that two halves are one register. With the weights as they are it gives
+// output w; with the weights shifted by one column it gives output w + 1. A tile is 8 columns of B,
+// that is 8 pairs of outputs, and each is computed for two rows of outputs, h and h + 1.
+
+// A lane's sums of one tile: [row h or h + 1][shift: output w or w + 1].
+typedef Accumulator PairSums[2][2];
+
+// Adds the products of two channels to the sums of TILES tiles.
+//   fragments      of A, (step, shift, part): the one that follows is STRIDE further on
+//   windows        of each tile, the lane's first Pair of row h in the first channel
+//   ROW, PLANE     Pairs in a row, and in a channel
+//   PART           Pairs between a cell and its residual
+template <int K, int ROW, int PLANE, int PART, int STRIDE, int TILES>
+__device__ __forceinline__ void multiply_two_channels(
+    PairSums (&sum)[TILES], const uint4* fragments, const Pair* const (&windows)[TILES])
+{
+    // The filter has 2 K rows in two channels. A step takes two of them, which may belong to
+    // different channels: B's rows 0 to 7 are cells of the one, its rows 8 to 15 of the other. All
+    // loops are unrolled, so that offsets are constants.
+    #pragma unroll
+    for (int step = 0; step < K; ++step) {
+        const int low_row = 2 * step % K * ROW + 2 * step / K * PLANE;
+        const int high_row = (2 * step + 1) % K * ROW + (2 * step + 1) / K * PLANE;
+
+        // Products that follow each other go to different sums: none waits for the one before.
+        #pragma unroll
+        for (int product = 0; product < PRODUCTS; ++product) {
+            #pragma unroll
+            for (int tile = 0; tile < TILES; ++tile) {
+                #pragma unroll
+                for (int row = 0; row < 2; ++row) {
+                    #pragma unroll
+                    for (int shift = 0; shift < 2; ++shift) {
+                        const Pair* cells = windows[tile] + cell_part(product) * PART + row * ROW;
+                        const int fragment = (step * 2 + shift) * PARTS + weight_part(product);
+                        const uint4& a = fragments[fragment * STRIDE];
+                        multiply(sum[tile][row][shift], a, cells[low_row], cells[high_row]);
+                    }
+                }
             }
         }
     }
-#endif
 }
 
-// A product of FP32 numbers is three products of halves, the smaller first: what rounding left of the cells with the weights'
-// larger halves, the cells' larger halves with what it left of the weights, the larger halves.
-constexpr int PRODUCTS = PARTS == 2 ? 3 : 1;
-__host__ __device__ constexpr int rest_of_cells(int product) { return PARTS == 2 && product == 0; }
-__host__ __device__ constexpr int rest_of_weights(int product) { return PARTS == 2 && product == 1; }
-
-// COUNT vectors, copied from global to shared memory by THREADS threads; between begin and end they are on their way.
-template <class Vector, int COUNT, int THREADS> struct Copy {
-    static constexpr int ROUNDS = (COUNT + THREADS - 1) / THREADS;
-#if !INLINE_PTX
-    Vector held[ROUNDS];
-#endif
-    __device__ __forceinline__ void begin(Vector* to, const Vector* from)
-    {
-        #pragma unroll
-        for (int k = 0; k < ROUNDS; ++k) {
-            const int s = k * THREADS + threadIdx.x;
-            if (s >= COUNT) continue;
-#if INLINE_PTX
-            const unsigned there = (unsigned)__cvta_generic_to_shared(to + s);
-            if (sizeof(Vector) == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(there), "l"(from + s));
-            else asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(there), "l"(from + s));
-#else
-            held[k] = from[s];
-#endif
+// Adds the sums of some channels to those of the channels before, in FP32.
+template <int TILES>
+__device__ __forceinline__ void add(PairSums (&total)[TILES], const PairSums (&sum)[TILES])
+{
+    for (int tile = 0; tile < TILES; ++tile) {
+        for (int row = 0; row < 2; ++row) {
+            for (int shift = 0; shift < 2; ++shift) {
+                for (int i = 0; i < 4; ++i) {
+                    total[tile][row][shift][i] += sum[tile][row][shift][i];
+                }
+            }
         }
-#if INLINE_PTX
-        asm volatile("cp.async.commit_group;");
-#endif
     }
-    __device__ __forceinline__ void end(Vector* to)   // of this thread's own copies: a barrier is still needed
-    {
-#if INLINE_PTX
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
-#else
-        for (int k = 0, s = threadIdx.x; k < ROUNDS; ++k, s += THREADS) if (s < COUNT) to[s] = held[k];
-#endif
-    }
-};
+}
 
-// What has arrived, COUNT times four cells, as halves; where PARTS is 2, what these leave of them `part` Pairs behind.
-template <int COUNT, int THREADS> __device__ __forceinline__ void split_cells(Pair* halves, int part, const Four* arrived)
+// Stores a tile's outputs, 16 maps of OUT_H rows of OUT_W columns, in shared memory. `first` is the
+// tile's first pair, counted over the pairs of the whole map; what lies beyond the last pair is
+// left out.
+template <int OUT_H, int OUT_W>
+__device__ __forceinline__ void store_pairs(
+    Cell* outputs, const PairSums& sum, int first, int g, int q, float scale)
+{
+    constexpr int ACROSS = OUT_W / 2;   // pairs in a row
+    constexpr int PAIRS = OUT_H / 2 * ACROSS;
+
+    // A lane has the pairs 2 q and 2 q + 1 of the tile. Lanes with q = 0 and 1 begin with the even
+    // one, the others with the odd one: then the lanes of a request meet different banks.
+    #pragma unroll
+    for (int turn = 0; turn < 2; ++turn) {
+        const int odd = (turn + q / 2) % 2;
+        const int pair = first + 2 * q + odd;
+        #pragma unroll
+        for (int row = 0; row < 2; ++row) {
+            const int h = pair / ACROSS * 2 + row;
+            const int w = pair % ACROSS * 2;
+            #pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                // Register 2 half + odd belongs to map g + 8 half and to the even or odd pair.
+                const float left = odd ? sum[row][0][2 * half + 1] : sum[row][0][2 * half];
+                const float right = odd ? sum[row][1][2 * half + 1] : sum[row][1][2 * half];
+                if (pair < PAIRS) {
+                    Cell* to = outputs + ((g + 8 * half) * OUT_H + h) * OUT_W + w;
+                    store_outputs(to, make_float2(left * scale, right * scale));
+                }
+            }
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Convolutions as products: a column of B serves a quad of outputs
+//
+// For one channel and few maps. A column of B is the window of 2 x 2 outputs: 8 cells of K + 1
+// rows, from an even row and column on. The 16 rows of A are 4 maps, each shifted by no or one row
+// and by no or one column.
+
+// Adds the products to the sums of QUADS quads, which lie below each other. A step takes two rows
+// of a window; two rows of cells serve the windows of several quads, in different steps. `cells` is
+// the lane's first Pair of the first window.
+template <int STEPS, int ROW, int PART, int QUADS>
+__device__ __forceinline__ void multiply_quads(
+    Accumulator (&sum)[QUADS], const uint4 (&weights)[STEPS][PARTS], const Pair* cells)
 {
     #pragma unroll
-    for (int k = 0; k < (COUNT + THREADS - 1) / THREADS; ++k) {
-        const int s = k * THREADS + threadIdx.x;
-        if (s < COUNT) store_halves(halves + 2 * s, PARTS == 2 ? halves + part + 2 * s : nullptr, arrived[s]);
+    for (int rows = 0; rows < STEPS + QUADS - 1; ++rows) {
+        #pragma unroll
+        for (int product = 0; product < PRODUCTS; ++product) {
+            const Pair* low = cells + rows * 2 * ROW + cell_part(product) * PART;
+            #pragma unroll
+            for (int quad = 0; quad < QUADS; ++quad) {
+                const int step = rows - quad;
+                if (0 <= step && step < STEPS) {
+                    multiply(sum[quad], weights[step][weight_part(product)], low[0], low[ROW]);
+                }
+            }
+        }
     }
 }
-// The same for all threads of a block, between barriers: `arrived` may be filled again. Halves stay where they are, and the two
-// buffers change places.
-template <int COUNT, int THREADS> __device__ __forceinline__ void take_cells(Pair*& cells, int part, Four*& arrived)
+
+// ------------------------------------------------------------------------------------------------
+// Copies in the background, from global to shared memory
+
+// Starts copies of COUNT vectors of 8 or 16 bytes, by THREADS threads. The threads go on at once,
+// and no register holds the cells meanwhile.
+template <int COUNT, int THREADS, class Vector>
+__device__ __forceinline__ void copy_async(Vector* to, const Vector* from)
+{
+    #pragma unroll
+    for (int first = 0; first < COUNT; first += THREADS) {
+        const int i = first + threadIdx.x;
+        if (i < COUNT) {
+            const unsigned address = (unsigned)__cvta_generic_to_shared(to + i);
+            if constexpr (sizeof(Vector) == 16) {
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                             :: "r"(address), "l"(from + i));
+            } else {
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
+                             :: "r"(address), "l"(from + i));
+            }
+        }
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
+// Waits for the copies that this thread has started. Those of other threads are there only after a
+// barrier.
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
+
+// ------------------------------------------------------------------------------------------------
+// From the stage to the cells that products take
+
+// Stores four cells as halves, and with PARTS = 2 their residuals PART Pairs further on.
+template <int PART>
+__device__ __forceinline__ void split(Pair* halves, float4 cells)
+{
+    const uint2 rounded = make_uint2(to_pair(cells.x, cells.y), to_pair(cells.z, cells.w));
+    *reinterpret_cast<uint2*>(halves) = rounded;
+    if constexpr (PARTS == 2) {
+        const Pair first = residual_pair(cells.x, cells.y, rounded.x);
+        const Pair second = residual_pair(cells.z, cells.w, rounded.y);
+        *reinterpret_cast<uint2*>(halves + PART) = make_uint2(first, second);
+    }
+}
+
+// Splits COUNT times four cells of the stage, by THREADS threads. Threads need cells that others
+// split: a barrier must follow.
+template <int PART, int COUNT, int THREADS>
+__device__ __forceinline__ void split_stage(Pair* cells, const float4* stage)
+{
+    #pragma unroll
+    for (int first = 0; first < COUNT; first += THREADS) {
+        const int i = first + threadIdx.x;
+        if (i < COUNT) {
+            split<PART>(cells + 2 * i, stage[i]);
+        }
+    }
+}
+
+// Makes the stage's image the block's image, by THREADS threads; then the stage is free again. All
+// threads call it, after a barrier. Cells of float32 are split. Halves stay where they are: the two
+// buffers change their roles.
+template <int PART, int COUNT, int THREADS>
+__device__ __forceinline__ void take_stage(Pair*& cells, Cells4*& stage)
 {
 #if HALF_IO
-    Pair* const taken = reinterpret_cast<Pair*>(arrived);
-    arrived = reinterpret_cast<Four*>(cells), cells = taken;
+    Pair* const image = reinterpret_cast<Pair*>(stage);
+    stage = reinterpret_cast<Cells4*>(cells);
+    cells = image;
 #else
-    split_cells<COUNT, THREADS>(cells, part, arrived);
+    split_stage<PART, COUNT, THREADS>(cells, stage);
     __syncthreads();   // threads read what others split
 #endif
 }
 
-// Outputs of a block, gathered in shared memory, leave for y in the background. Pieces lie alike in their sectors of 32 bytes here
-// and there: else each is written as two. Each call is made by all threads:
-//   outputs_are_made, a barrier, outputs_leave ... outputs_have_left, a barrier: their memory may be written again.
-#if INLINE_PTX && __CUDA_ARCH__ >= 900
-#define BULK_COPIES 1
+// ------------------------------------------------------------------------------------------------
+// Bulk stores, from shared to global memory
+//
+// One thread starts the copy of a whole block of outputs, and the copy engine makes it in the
+// background (compute capability 9.0 and later; before that, the threads copy). The order of calls,
+// each by all threads:
+//   write the outputs, fence_outputs, a barrier, store_bulk;
+//   later wait_for_bulk_stores, a barrier, write the next outputs.
+// A sector of y, 32 bytes, is written in one piece if the outputs lie alike in their sectors in
+// shared memory.
+
+#ifndef BULK_STORES
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define BULK_STORES 1
 #else
-#define BULK_COPIES 0
+#define BULK_STORES 0
 #endif
-__device__ __forceinline__ void outputs_are_made()   // what this thread wrote is seen by the copy engine
+#endif
+
+// Makes what this thread wrote to shared memory visible to the copy engine.
+__device__ __forceinline__ void fence_outputs()
 {
-#if BULK_COPIES
+#if BULK_STORES
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
-template <int THREADS> __device__ __forceinline__ void outputs_leave(Cell* to, const Cell* from, int count)   // whole 16 bytes
+
+// Starts the copy of `count` outputs, whole vectors of 16 bytes, by THREADS threads.
+template <int THREADS>
+__device__ __forceinline__ void store_bulk(Cell* to, const Cell* from, int count)
 {
-#if BULK_COPIES
-    if (threadIdx.x > 0) return;
-    const unsigned there = (unsigned)__cvta_generic_to_shared(from), bytes = count * sizeof(Cell);
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(there), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
+#if BULK_STORES
+    if (threadIdx.x == 0) {
+        const unsigned address = (unsigned)__cvta_generic_to_shared(from);
+        const unsigned bytes = count * sizeof(Cell);
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                     :: "l"(to), "r"(address), "r"(bytes) : "memory");
+        asm volatile("cp.async.bulk.commit_group;");
+    }
 #else
-    for (int i = threadIdx.x; i < count * (int)sizeof(Cell) / 16; i += THREADS)
+    for (int i = threadIdx.x; i < count * (int)sizeof(Cell) / 16; i += THREADS) {
         reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+    }
 #endif
 }
-__device__ __forceinline__ void outputs_have_left()
+
+// Waits until the bulk stores that this thread has started have read shared memory.
+__device__ __forceinline__ void wait_for_bulk_stores()
 {
-#if BULK_COPIES
+#if BULK_STORES
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }

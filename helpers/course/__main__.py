@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m helpers.course", description="release labs, grade, report and export"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for add in (_release, _check, _grade, _report, _export, _gradescope):
+    for add in (_release, _check, _grade, _report, _export, _gradescope, _update):
         add(commands)
     given = parser.parse_args(arguments)
     from helpers.course.figures import ClaimError
@@ -224,6 +224,18 @@ def _run_export(given) -> int:
         given.to.write_text(text, encoding="utf-8")
     else:
         print(text, end="")
+    return 0
+
+
+def _update(commands) -> None:
+    command = commands.add_parser("update", help="bring new versions of the labs to my_labs/")
+    command.set_defaults(run=_run_update)
+
+
+def _run_update(given) -> int:
+    from helpers.course import copies
+
+    print(copies.update())
     return 0
 
 

@@ -2,7 +2,6 @@
 solution.
 
     release(["02", "05"], Path("release"))        release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
-    update(Path("my_labs"))                       a student's own copies; changed ones are left alone
 
 The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
 nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.
@@ -11,7 +10,6 @@ nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -132,48 +130,3 @@ def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
                 "grade_id": place.exercise,
                 "points": place.points,
             }
-
-
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# A student's own copies
-
-_STATE = ".copies.json"
-
-
-def update(to: Path) -> dict[str, str]:
-    """Copy the labs to a student's folder, my_labs/; what was done with each: "new", "same",
-    "updated" or "beside".
-
-    A copy that the student has changed is never overwritten: a newer version is put beside it, as
-    NAME.new.ipynb.
-    """
-    to.mkdir(parents=True, exist_ok=True)
-    path = to / _STATE
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        state = {}
-    done = {}
-    for lab in sorted(submissions.LABS.glob("[0-9]*.ipynb")):
-        text = _text(student_copy(lab))
-        mine, digest = to / lab.name, hashlib.sha256(text.encode()).hexdigest()
-        before = state.get(lab.name)
-        if not mine.exists():
-            done[lab.name] = "new"
-        elif before == digest:
-            done[lab.name] = "same"
-            continue
-        elif _of_file(mine) == before:
-            done[lab.name] = "updated"
-        else:
-            done[lab.name] = "beside"
-            mine = to / f"{lab.stem}.new.ipynb"
-        mine.write_text(text, encoding="utf-8")
-        state[lab.name] = digest
-    path.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
-    return done
-
-
-def _of_file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -61,5 +61,7 @@ def _shorten_errors() -> None:
     except ImportError:
         return
     shell = get_ipython()
-    if shell is not None and "helpers" not in shell.extension_manager.loaded:
-        shell.extension_manager.load_extension("helpers")
+    if shell is not None and "kernel" not in shell.magics_manager.magics["cell"]:
+        import helpers
+
+        helpers.load_ipython_extension(shell)

@@ -44,7 +44,7 @@ class Mistake:
 
     hint: str
     gives: Callable[[Case], Any] | None = None
-    when: Callable[[Case, np.ndarray, np.ndarray], bool] | None = None
+    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FindingHint:
 
     kind: str
     hint: str
-    when: Callable[[Finding], bool] = field(default=lambda finding: True)
+    when: Callable[[Finding], Any] = field(default=lambda finding: True)
 
 
 def within_warp(finding: Finding) -> bool:
@@ -74,7 +74,7 @@ class Exercise:
     classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
     (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
-    whether loops are counted.
+    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others.
     """
 
     name: str
@@ -177,6 +177,12 @@ class Exercise:
         cases = self.all_cases(seed)
         return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
+    def to_time(self, cell: KernelCell, seed: int) -> Case:
+        """The case that a GPU times."""
+        if self.timed is not None:
+            return self.timed(np.random.default_rng(seed))
+        return max(self.fitted(cell, seed), key=lambda case: case.count)
+
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
         cases = self.all_cases(seed)
@@ -184,6 +190,8 @@ class Exercise:
             return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
+        if not all(_fits(case, one) for case, one in zip(cases, outcomes, strict=True)):
+            return self._verdict("refused", "the outputs are not those of these cases")
         wants = [self.wanted(case) for case in cases]
         if (wrong := self._of_results(cases, outcomes, wants)) is not None:
             return wrong
@@ -434,6 +442,13 @@ def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> st
         f"{left:,} values are as they were before: no thread writes them. Does each element "
         f"have a thread?"
     )
+
+
+def _fits(case: Case, one: Outcome) -> bool:
+    """Whether an outcome has the outputs of a case, and counters of each of its launches."""
+    of = [(one.arrays.get(name), case.arrays[name]) for name in case.outputs]
+    same = all(a is not None and (a.shape, a.dtype) == (b.shape, b.dtype) for a, b in of)
+    return same and len(one.counts) == len(case.steps)
 
 
 _ENOUGH = 64  # values in which a pattern shows

@@ -56,7 +56,7 @@ class Prepared:
 
 
 def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
-    """The verdict with the times of a kernel and of the lab's solution, on the largest case.
+    """The verdict with the times of a kernel and of the lab's solution, on one large case.
 
     Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
     """
@@ -73,8 +73,7 @@ def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdi
     pairs = (kernel, kernel.module, mine), (ours, module, cell)
     prepared, verdicts = [], []
     for function, of, text in pairs:
-        largest = max(exercise.fitted(text, seed), key=lambda case: case.count)
-        prepared.append(Prepared(function, of, largest))
+        prepared.append(Prepared(function, of, exercise.to_time(text, seed)))
         verdicts.append(_checked(exercise, prepared[-1]))
     calls: list[Callable[[Any], None]] = [one.launch for one in prepared]
     names = (f"your {exercise.name}", "the lab's")

@@ -163,7 +163,7 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
     for step in case.steps:
         # An output of one launch must be written whole; one that several launches fill is
         # looked at afterwards.
-        where = {
+        where: dict[str, Any] = {
             "grid": step.grid,
             "block": step.block,
             "options": cell.options,
@@ -199,7 +199,7 @@ def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:
         return None
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
-    where = {
+    where: dict[str, Any] = {
         "grid": step.grid,
         "block": step.block,
         "options": cell.options,
@@ -230,7 +230,8 @@ def _bits(a: np.ndarray) -> np.ndarray:
 
 def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
     """Write outcomes to an .npz file that `load` reads without pickle."""
-    notes, arrays = [], {}
+    notes: list[dict[str, Any]] = []
+    arrays: dict[str, Any] = {}
     for k, one in enumerate(outcomes):
         arrays |= {f"{k}/{name}": array for name, array in one.arrays.items()}
         counts = [dataclasses.asdict(c) for c in one.counts]

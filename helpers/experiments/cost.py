@@ -12,7 +12,7 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any
 
 ISSUES_A_CYCLE = 4
 SECTORS_A_PASS = 4
@@ -20,19 +20,8 @@ PASSES_THROUGH_L1 = 2
 EXCHANGES = ("shfl", "redux", "match", "vote")
 
 
-class Row(Protocol):
-    """One kind of access to one array, as a LineTraffic of the simulator has it."""
-
-    space: str
-    requests: int
-    sectors: int
-    wavefronts: int
-    replays: int
-    serialised: int
-
-
-def cycles(rows: Iterable[Row], instructions: Mapping[str, int]) -> float:
-    """Estimate the cycles of one multiprocessor for a launch: its traffic, and the warps that
+def cycles(rows: Iterable[Any], instructions: Mapping[str, int]) -> float:
+    """Estimate the cycles of one multiprocessor for a launch: rows of its traffic (LineTraffic), and the warps that
     executed each operation.
     """
     total = sum(instructions.values()) / ISSUES_A_CYCLE

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, limits, plotting, results
+from helpers import checking, limits, plotting, results, tables
 from helpers.experiments import cost, layer_benchmark
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn
@@ -351,7 +351,7 @@ def _kernels(rows: Sequence[Mapping[str, Any]], place: str) -> tuple[dict[str, M
     if missing := [name for name in known if name not in found]:
         raise LadderError(f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}")
     timed = {name: found[name] for name in known if "median_ms" in found[name]}
-    left_out = {name: found[name].get("left_out") for name in known if name not in timed}
+    left_out = {name: str(found[name].get("left_out") or "") for name in known if name not in timed}
     if silent := [name for name, reason in left_out.items() if not reason]:
         raise LadderError(f"the record has no time of {silent[0]} for {place}, and does not say why: {AGAIN}")
     if not timed:
@@ -417,6 +417,8 @@ def figure(ladders: Sequence[Ladder], record: Record) -> Figure:
 
 def l1_bandwidth(device: Device) -> float:
     """Bytes/s that all L1 caches and shared memories pass at most: PASS_BYTES a cycle, where FP32_LANES multiply-adds are done."""
+    if device.fp32_peak is None:
+        raise ValueError(f"{device.name} has no FP32 peak: pass the device of a record that was measured on a GPU")
     return device.fp32_peak / (2 * FP32_LANES) * PASS_BYTES
 
 
@@ -455,7 +457,7 @@ def table(ladder: Ladder) -> str:
     for name, ms in others:
         faster = f"{basic / ms:.2f}" if basic else "-"
         lines.append((f"*{name}*", "", f"{ms:.4g}", faster, f"{100 * ladder.floor_ms / ms:.0f}", *spare))
-    return markdown_table(_HEADS, lines)
+    return tables.markdown(_HEADS, lines)
 
 
 def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
@@ -475,18 +477,6 @@ def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
     return (step.name, step.lab, f"{step.ms:.4g}", faster, share, *told, *lanes, _short(c.passes))
 
 
-def markdown_table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns also align as text, the first to the left and the others to the right."""
-    widths = [max(len(text) for text in column) for column in zip(heads, *lines, strict=True)]
-
-    def row(texts: Sequence[str]) -> str:
-        first, *rest = zip(texts, widths, strict=True)
-        return "| " + " | ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]) + " |"
-
-    rule = "| " + " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]) + " |"
-    return "\n".join([row(heads), rule, *map(row, lines)])
-
-
 def sentences(ladder: Ladder) -> tuple[str, ...]:
     """A line for each step, in the order in which kernels are built on each other."""
     order = {name: number for number, name in enumerate(BUILDS_ON)}
@@ -502,7 +492,7 @@ def accuracy_table(record: Record) -> str:
     right = {(row["with"], row["network"], row["images"]): row["right"] for row in rows}
     names = dict.fromkeys(row["with"] for row in rows)
     lines = [(name, *(f"{right.get((name, *head), '-'):,}" if (name, *head) in right else "-" for head in heads)) for name in names]
-    return markdown_table(("kernel", *(f"{network}, {images:,} images" for network, images in heads)), lines)
+    return tables.markdown(("kernel", *(f"{network}, {images:,} images" for network, images in heads)), lines)
 
 
 def markdown(record: Record, ladders: Sequence[Ladder]) -> str:
@@ -534,7 +524,7 @@ def _all_times(record: Record) -> str:
     lines = [
         (name, *(f"{shortest[name, *place]:.4g}" if (name, *place) in shortest else "-" for place in places)) for name in names
     ]
-    return markdown_table(("kernel", *(f"{which}, {batch:,}" for which, batch in places)), lines)
+    return tables.markdown(("kernel", *(f"{which}, {batch:,}" for which, batch in places)), lines)
 
 
 # --------------------------------------------------------------------------------------------------------------------

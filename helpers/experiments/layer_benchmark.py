@@ -13,17 +13,16 @@ get exactly as many right as is known of these weights (`KNOWN_RIGHT` and the re
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, timing
+from helpers import checking, device, launch, limits, tables, timing
+from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
@@ -148,33 +147,22 @@ class LayerBenchmark:
 
 
 def compile_ahead(shapes: Iterable[ConvShape]) -> None:
-    """Fill PyCUDA's cache with all kernels for ``shapes``, by several nvcc at a time; nothing in the simulator.
+    """Fill PyCUDA's cache with all kernels for ``shapes``; nothing in the simulator.
 
     What does not compile is left for the one who needs it to say.
     """
-    gpu = device.select()
-    if gpu.kind != "gpu":
-        return
-    from pycuda import compiler
-
-    def build(source: str, options: tuple[str, ...]) -> None:
-        with contextlib.suppress(Exception):
-            compiler.compile(source, options=list(options), no_extern_c=True, arch="sm_{}{}".format(*gpu.compute_capability))
-
-    jobs = sorted({job for shape in shapes for spec in conv2d.CONV2D for job in _compilations(spec, shape)})
-    print(f"compiling {len(jobs)} kernels", flush=True)
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        list(pool.map(lambda job: build(*job), jobs))
+    plans = [plan for shape in shapes for spec in conv2d.CONV2D if (plan := _plan(spec, shape))]
+    if count := launch.compile_ahead(plans, ignored=(Exception,), workers=8):
+        print(f"compiled {count} kernels", flush=True)
 
 
-def _compilations(spec: Conv2d, shape: ConvShape) -> list[tuple[str, tuple[str, ...]]]:
-    """Sources and options that `conv2d.compile` will ask for; [] for a shape that the kernel does not take."""
+def _plan(spec: Conv2d, shape: ConvShape) -> Plan:
+    """The launches that `conv2d.compile` will ask for; none for a shape that the kernel does not take."""
     try:
         spec.require(shape)
     except LayerError:
-        return []
-    given = tuple(spec.options(shape))
-    return [(kernels.source(name), () if name == "im2col_basic" else given) for name in spec.sources]
+        return ()
+    return spec.plan(shape)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -234,14 +222,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """A text table of the record's rows: ms by kernel, layer and batch."""
     places = list(dict.fromkeys((row["layer"], row["batch"]) for row in rows if row["series"] == COPY))
     names = list(dict.fromkeys(row["series"] for row in rows if row["series"] != ACCURACY))
-    lines = [
-        f"{'ms, cold caches':28}" + "".join(f"{name:>11}" for name, _ in places),
-        f"{'images':28}" + "".join(f"{batch:11,}" for _, batch in places),
-    ]
-    for name in names:
-        cells = [_shortest(rows, name, *place) for place in places]
-        lines.append(f"{name:28}" + "".join(f"{'-' if ms is None else format(ms, '.4g'):>11}" for ms in cells))
-    return "\n".join(lines)
+    head = ["ms, cold caches\nimages", *(f"{which}\n{batch:,}" for which, batch in places)]
+    times = [[_shortest(rows, name, *place) for place in places] for name in names]
+    cells = [["-" if ms is None else f"{ms:.4g}" for ms in line] for line in times]
+    return tables.text(head, [[name, *line] for name, line in zip(names, cells, strict=True)])
 
 
 def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: int) -> float | None:

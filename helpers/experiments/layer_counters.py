@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from helpers import device, results
+from helpers.experiments import ncu
+from helpers.experiments.ncu import NcuError
 from helpers.problems import conv2d
-from helpers.tools.counters import NcuError
 
 RECORD = "13_counters"
 BATCH = 10_000
@@ -70,7 +69,8 @@ def launch_all() -> None:
         x, filter = (rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape))
         there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         for kernel in (kernel for kernel, of in LAUNCHES if of == name):
-            conv2d.compile(kernel, shape).launch(*map(int, there))
+            y_there, x_there, filter_there = map(int, there)
+            conv2d.compile(kernel, shape).launch(y_there, x_there, filter_there)
             cuda.Context.synchronize()
         for array in there:
             array.free()
@@ -81,19 +81,16 @@ def measure() -> list[dict[str, Any]]:
 
     Raises NcuError.
     """
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    program = ncu.program()
     for kernel, name in LAUNCHES:  # here, because ncu would follow the compiler's processes as well
         conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
         options += ["--metrics", ",".join(METRICS.values())]
-        python_path = [str(results.ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join(python_path)}
-        command = [ncu, *options, sys.executable, "-m", "helpers.experiments.layer_counters", "--launch"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=results.ROOT)
+        command = [program, *options, sys.executable, "-m", "helpers.experiments.layer_counters", "--launch"]
+        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
+        done = subprocess.run(command, check=False, capture_output=True, **how)
         return parse(log.read_text() if log.exists() else "", done.stderr)
 
 

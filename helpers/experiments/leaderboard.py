@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, plotting, timing
+from helpers import checking, plotting, tables, timing
 from helpers.experiments import ladder
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
@@ -75,16 +75,28 @@ class Entry:
         weight = {name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms for name in LAYERS}
         return sum(self.cost[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
-    def total(self, by: str) -> float | None:
-        """`total_ms` by "ms", `total_cost` by "cost"."""
-        return self.total_ms if by == "ms" else self.total_cost
+    def total(self, by: str) -> float:
+        """`total_ms` by "ms", `total_cost` by "cost". Raises ValueError for the former where it was not timed."""
+        if by != "ms":
+            return self.total_cost
+        if self.total_ms is None:
+            raise ValueError(f"{self.name} was not timed: rank it by estimated cost")
+        return self.total_ms
 
 
-class _Launch(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic. Its constants are the entry's own."""
+@dataclass(frozen=True)
+class EntrySpec(conv2d.Conv2d):
+    """How an entry is launched: as conv2d_basic, with the text and options that it came with."""
 
-    def constant_names(self) -> tuple[str, ...]:
-        return ()
+    text: str = ""
+    given: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return list(self.given)
 
 
 def spec_of(kernel: Any) -> conv2d.Conv2d:
@@ -98,7 +110,13 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
     if min(sizes.values()) < 1:
         raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
-    return _Launch(kernel.name, block=(width, width), tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]))
+    return EntrySpec(
+        kernel.name,
+        block=(width, width),
+        tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
+        text=kernel.source,
+        given=tuple(kernel.options),
+    )
 
 
 def _require_signature(kernel: Any) -> None:
@@ -125,9 +143,8 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
     Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
     """
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
-    own = {"instead": {kernel.name: (kernel.name, kernel.source)}, "options": kernel.options, "time_limit": LIMIT_S}
     try:
-        y, launches = conv2d.simulate(spec_of(kernel), x, filter, **own)
+        y, launches = conv2d.simulate(spec_of(kernel), x, filter, time_limit=LIMIT_S)
         if launches[0].findings:
             raise EntryError(f"{kernel.name} is refused. On {shape}:\n{launches[0].findings[0]}")
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
@@ -183,11 +200,12 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
-        spec.require(shape, device.select())
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
-            arguments = spec.arguments(*map(np.uintp, (problem.y, problem.x, problem.filter)), shape)
-            where = {"block": spec.threads(shape), "grid": spec.grid(shape)}
-            found[name] = _time(lambda stream, a=arguments, w=where: kernel(*a, **w, stream=stream), problem, kernel.name).median
+            compiled = conv2d.compile(spec, shape)
+            launch = functools.partial(compiled.launch, problem.y, problem.x, problem.filter)
+
+            found[name] = _time(launch, problem, kernel.name).median
+            compiled.free()
     return found
 
 
@@ -245,7 +263,8 @@ class Board:
 
     def ranked(self, by: str = "cost") -> list[Entry]:
         """Return the entries, the best first, by "cost" or by "ms"; those without a time are left out of the latter."""
-        return sorted((one for one in self.entries if one.total(by) is not None), key=lambda one: one.total(by))
+        ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
+        return sorted(ranked, key=lambda one: one.total(by))
 
     def places(self, by: str = "cost") -> dict[str, int]:
         """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
@@ -277,30 +296,32 @@ class Board:
         """Return the board as text, in the order of `rank`. 2= is a shared second place."""
         by = self.rank
         costs, times = self.places("cost"), self.places("ms")
-        columns = "".join(f"{text:>9}" for text in (*LAYERS, "both"))
-        lines = [
-            f"{'place by':37}{'estimated cycles, 32 products':>29}  {f'op time, {BATCH:,} images (ms)':>27}",
-            f"{'  cost  time  kernel':39}{columns}  {columns}",
-        ]
+        columns = (*LAYERS, "both")
+        head = ["place by\ncost", "\ntime", "\nkernel", *(f"cost\n{name}" for name in columns)]
+        head += [*(f"ms\n{name}" for name in columns), ""]
+        rows = []
         for one in self.ranked(by):
-            counts = "".join(f"{value:9.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost))
-            ms = "".join("        -" if value is None else f"{value:9.3f}" for value in (*map(one.ms.get, LAYERS), one.total_ms))
-            places = f"{_place(costs, one.name):>6}{_place(times, one.name):>6}"
-            lines.append(f"{places}  {one.name:25}{counts}  {ms}{'  <- entered' * one.mine}")
-        return "\n".join(lines)
+            counts = [f"{value:.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost)]
+            values = (*map(one.ms.get, LAYERS), one.total_ms)
+            ms = ["-" if value is None else f"{value:.3f}" for value in values]
+            places = [_place(costs, one.name), _place(times, one.name)]
+            rows.append([*places, one.name, *counts, *ms, "<- entered" * one.mine])
+        units = f"cost: cycles per 32 multiply-adds, estimated; ms: op time of {BATCH:,} images"
+        return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "cost", title: str = "") -> Axes:
         """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
-            look = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
+            look: dict[str, Any] = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
             ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
             ax.annotate(f"{value:.3g}", (value, y), (5, 0), textcoords="offset points", va="center", fontsize="small")
         ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
-        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
+        estimate = "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
+        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else estimate
         ax.set_xlabel(f"{wide}; shorter is better")
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import reference
+from helpers import baselines, tables
 from helpers.simulator import toolchain
 
 LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))  # inputs, outputs, activation
@@ -58,7 +59,7 @@ def _softmax(z: np.ndarray) -> np.ndarray:
     return e / e.sum(axis=1, keepdims=True)
 
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "softmax": _softmax,
     "ReLU": lambda z: np.maximum(z, 0),
     "tanh": np.tanh,
@@ -190,8 +191,7 @@ class Confusion:
     def __str__(self) -> str:
         rows = [[f"class {c}", *map(str, row), str(row.sum())] for c, row in enumerate(self.counts)]
         rows.append(["sum", *map(str, self.counts.sum(axis=0)), str(self.total)])
-        head = ["", "called 0", "called 1", "sum"]
-        return "\n".join(f"{a:>8}{b:>10}{c:>10}{d:>6}" for a, b, c, d in [head, *rows])
+        return tables.text(["", "called 0", "called 1", "sum"], rows)
 
 
 def confusion(p: np.ndarray, y: np.ndarray) -> Confusion:
@@ -216,7 +216,7 @@ def _library() -> ctypes.CDLL:
 
 @functools.cache
 def _load(compiler: toolchain.Compiler) -> ctypes.CDLL:
-    library = reference.load_cpp("mlp", reference.cpu_source("mlp"))
+    library = baselines.load_cpp("mlp", baselines.cpu_source("mlp"))
     library.clock_cost.restype = ctypes.c_double
     return library
 

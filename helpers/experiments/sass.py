@@ -187,8 +187,8 @@ def parse(listing: str, told: str, name: str, arch: str = ARCH) -> Code:
     # Behind the last instruction stands a jump to itself, and then padding.
     real = tuple(i for i in made if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset)))
     about = re.search(rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)", told, re.DOTALL)
-    registers = about and _REGISTERS.search(about[1])
-    if not registers:
+    registers = _REGISTERS.search(about[1]) if about else None
+    if about is None or registers is None:
         raise ValueError(f"ptxas did not tell the registers of {name!r}: {told.strip()!r}")
     spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
     spilled = sum(map(int, spills.groups())) if spills else 0

@@ -16,6 +16,7 @@ lives in the device's buffers k % buffers: whatever order is chosen, piece k + b
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import re
 import time
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels
+from helpers.launch import Modules, Program
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.simulator.findings import fold
@@ -283,7 +284,8 @@ def breadth_first(pipe: Pipeline) -> None:
 def by_engine(pipe: Pipeline) -> None:
     """A stream for each row, with events between them; buffers may be more or fewer than three."""
     into, compute, out = pipe.streams(3)
-    computed, back = {}, {}
+    computed: dict[int, Any] = {}
+    back: dict[int, Any] = {}
     for piece in range(pipe.pieces):
         before = piece - pipe.buffers  # the piece that had these buffers
         if before >= 0:
@@ -306,25 +308,23 @@ def launcher(kernel: str | conv2d.Conv2d, shape: ConvShape, filter: np.ndarray, 
     cuda, compiler: a driver and its compiler, such as `simulated` gives; PyCUDA's where they are left out. Raises
     conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its filter from global memory.
     """
-    if cuda is None:
-        import pycuda.compiler as compiler
-        import pycuda.driver as cuda
     spec = conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
     spec.require(shape)
-    spec = spec.fitted(shape) if isinstance(spec, conv2d.RegisterTiled) else spec
+    spec = spec.fitted(shape)
     if spec.filter_in != "constant" or len(spec.sources) != 1:
         instead = "take conv2d_register_tiled, for instance"
         raise conv2d.LayerError(f"{spec.name} does not keep its filter in constant memory: {instead}")
-    module = compiler.SourceModule(kernels.source(spec.name), options=spec.options(shape), no_extern_c=True)
-    cuda.memcpy_htod(module.get_global("filter")[0], np.ascontiguousarray(spec.arrange(filter)))
-    function = module.get_function(spec.name)
+    modules = Modules(cuda, compiler)  # one, so that pieces of every size share the constant memory
+
+    @functools.cache
+    def program(images: int) -> Program:
+        return Program(spec.plan(replace(shape, B=images)), modules)
+
+    program(shape.B).upload({"filter": filter})
 
     def launch(y: int, x: int, images: int, stream: Any) -> None:
-        part = replace(shape, B=images)
-        arguments = spec.arguments(np.uintp(y), np.uintp(x), None, part)
-        function(*arguments, block=spec.threads(part), grid=spec.grid(part), shared=spec.shared(part), stream=stream)
+        program(images).launch({"y": y, "x": x}, stream)
 
-    launch.module = module
     return launch
 
 

@@ -23,20 +23,19 @@ import dataclasses
 import itertools
 import json
 import math
-import os
 import random
 import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, results
+from helpers import checking, device, kernels, launch, results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, RegisterTiled
@@ -76,16 +75,23 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
-        conv2d.conv2d_named(KERNEL), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
+        open_record(), patch=(columns, rows, maps), patches=patches, staged=staged, unroll=unroll
     )
+
+
+def open_record() -> RegisterTiled:
+    """The kernel's record with all sizes to be chosen."""
+    record = conv2d.conv2d_named(KERNEL)
+    assert isinstance(record, RegisterTiled)
+    return record
 
 
 def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
     """The configuration of a record (what it leaves open chosen for the shape): the inverse of `spec_of`."""
     fitted = spec.fitted(shape)
-    (columns, rows, maps), (across, down, images) = fitted.patch, fitted.patches
-    sizes = (columns, rows, maps, columns * across, rows * down, images, fitted.staged, fitted.unroll)
-    return (*sizes, fitted.threads(shape)[0])
+    patch, (_, _, images), staged, unroll = fitted.sizes
+    columns, rows, _ = fitted.sizes.tile
+    return (*patch, columns, rows, images, staged, unroll, fitted.threads(shape)[0])
 
 
 def space(name: str) -> tuple[Configuration, ...]:
@@ -98,7 +104,7 @@ def space(name: str) -> tuple[Configuration, ...]:
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
     found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
-    best_known = configuration_of(conv2d.conv2d_named(KERNEL), shape)
+    best_known = configuration_of(open_record(), shape)
     return tuple(dict.fromkeys([*found, best_known]))
 
 
@@ -109,7 +115,8 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         return None
     spec = spec_of((*sizes, 0))
     threads = spec.threads(shape)[0]
-    computed = _ceil(shape.out_w, tile_columns) * tile_columns * _ceil(shape.out_h, tile_rows) * tile_rows
+    tiles = conv2d.ceil_div(shape.out_w, tile_columns) * conv2d.ceil_div(shape.out_h, tile_rows)
+    computed = tiles * tile_columns * tile_rows
     fits = shape.out_w * shape.out_h / computed >= FITS
     if not (THREADS[0] <= threads <= THREADS[1] and SUMS[0] <= columns * rows * maps <= SUMS[1] and fits):
         return None
@@ -117,10 +124,6 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
         spec.require(shape)
         return (*sizes, threads)
     return None
-
-
-def _ceil(cells: int, tile: int) -> int:
-    return -(-cells // tile)
 
 
 def _product(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
@@ -137,19 +140,7 @@ def build(wanted: Iterable[tuple[Conv2d, ConvShape]]) -> None:
 
     What nvcc refuses raises pycuda.driver.CompileError.
     """
-    if device.select().kind != "gpu":
-        return
-    import pycuda.compiler
-    import pycuda.driver as cuda
-
-    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    sources = {(name, tuple(spec.options(shape))) for spec, shape in wanted for name in spec.sources}
-
-    def compile_one(item: tuple[str, tuple[str, ...]]) -> None:
-        pycuda.compiler.compile(kernels.source(item[0]), options=list(item[1]), no_extern_c=True, arch=arch)
-
-    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:  # each compilation is a process of nvcc
-        list(pool.map(compile_one, sorted(sources)))
+    launch.compile_ahead(spec.plan(shape) for spec, shape in wanted)
 
 
 def checked(problem: conv2d.Problem, spec: Conv2d, name: str) -> tuple[conv2d.Compiled, checking.Verdict]:
@@ -269,7 +260,9 @@ def _already_compiled(shape: ConvShape, right: Mapping[Configuration, conv2d.Com
     stock = {frozenset(option[2:] for option in spec_of(one).options(shape)): made.module for one, made in right.items()}
 
     def module(source: str, *_: Any, **__: Any) -> Any:
-        return stock[frozenset("=".join(pair) for pair in re.findall(r"^#define (\w+) (\S+)$", source, re.MULTILINE))]
+        written = source.partition(f"// {KERNEL}.cu")[0]  # below it stand the kernel's own defaults
+        pairs = re.findall(r"^#define (\w+) (\S+)$", written, re.MULTILINE)
+        return stock[frozenset(map("=".join, pairs))]
 
     kept = backend.DynamicSourceModule
     backend.DynamicSourceModule = module
@@ -387,7 +380,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("a sweep is timed, and the simulator has no clock: run it on a machine with an NVIDIA GPU", file=sys.stderr)
         return 2
     for name in names:
-        made = results.record(record_name(name), lambda name=name: tune(name), device=gpu, lab=LAB)
+        made = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
         rejected = sum(row["rejected"] is not None for row in made.rows())
         print(f"{name}: {len(made.rows())} configurations, {rejected} rejected; {made.caption()}")
         for one, ms in ranking(made)[:3]:

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, limits, simulator
-from helpers.limits import ConvShape
-from helpers.problems import conv2d
-from helpers.tools import benchmarks
+from helpers import checking, kernels, launch, limits, simulator
+from helpers.launch import Argument, Array, Launch, Plan, Prepared, Program, Scratch
+from helpers.limits import INDICES, MAX_GRID, MAX_THREADS, MOST_SHARED_BYTES, ConvShape
+from helpers.problems import conv1d, conv2d
 
 TRANSFORM, OVERLAP_ADD, TILES = "fft_radix2", "conv1d_fft_overlap_add", "conv2d_fft_tiles"
 CUFFT = "cuFFT through CuPy"
 UNIT = 2.0**-24  # the unit roundoff of float32
 LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
-MAX_SHARED = 227 * 1024  # bytes of dynamic shared memory that a block of an H200 can be given
 LARGEST_FFT = 8192  # points that fft_radix2 has shared memory for, everywhere
 
 
@@ -155,7 +154,7 @@ class OverlapAdd:
     @property
     def block(self) -> tuple[int, int, int]:
         """Threads of a block, THREADS of the source."""
-        return (min(1024, self.size >> self.stages), 1, 1)
+        return (min(MAX_THREADS, self.size >> self.stages), 1, 1)
 
     def grid(self, n: int, width: int) -> tuple[int, int, int]:
         """Return the grid: a block takes two segments."""
@@ -189,6 +188,31 @@ class OverlapAdd:
         padded[0, : filter.size] = filter[::-1] / np.float32(self.size)  # a power of two: nothing is rounded
         return padded
 
+    def plan(self, n: int, width: int) -> Plan:
+        """Return the filter's transform and the convolution of ``n`` cells with it.
+
+        The arrays are "P", "N" and "filter".
+        """
+        spectrum = Scratch("spectrum", (1, self.size), np.complex64)
+        padded = Prepared(Array("filter", (width,)), self.prepared, spectrum.nbytes)
+        convolution = Launch(
+            kernels.source(self.name),
+            self.name,
+            tuple(self.options),
+            self.grid(n, width),
+            self.block,
+            self.shared,
+            arguments=(
+                Array("P", (n,), zeroed=True),
+                Array("N", (n,)),
+                spectrum,
+                twiddles(self.size),
+                np.int32(n),
+                np.int32(width),
+            ),
+        )
+        return transform(spectrum, padded, (1, self.size)), convolution
+
 
 def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> float:
     """How far an output of conv1d_fft_overlap_add may be off.
@@ -211,24 +235,18 @@ def _three_transforms(size: int, channels: int = 1) -> float:
     return 3 * _log2(size) * stage_error() + (2 + channels) * UNIT
 
 
-def conv1d_launch(spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None]:
-    """Compile for ``filter`` (float32, odd) and return ``launch(stream)``: n float32 at ``source`` give n at ``output``.
+def conv1d_launch(
+    spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray
+) -> Callable[..., None]:
+    """Compile for ``filter`` (float32, odd) and return ``launch(stream)``.
 
-    The filter's spectrum is made here, once. A launch sets the output to zero first, and takes the time for it.
+    source, output: addresses of n float32 on the selected device. The filter's spectrum is made
+    here, once. A launch sets the output to zero first, and takes the time for it.
     """
-    import pycuda.driver as cuda
-
-    module, function = _function(OVERLAP_ADD, spec.options, spec.shared)
-    arrays = spectrum(spec.prepared(filter)), cuda.to_device(twiddles(spec.size))
-    arguments = np.uintp(output), np.uintp(source), *arrays, np.int32(n), np.int32(filter.size)
-    grid = spec.grid(n, filter.size)
-
-    def launch(stream: Any) -> None:
-        cuda.memset_d32_async(output, 0, n, stream)
-        function(*arguments, block=spec.block, grid=grid, shared=spec.shared, stream=stream)
-
-    launch.keeps = module  # it is unloaded when nothing holds it any more
-    return launch
+    program = Program(spec.plan(n, filter.size))
+    arrays = {"P": output, "N": source, "filter": filter}
+    program.launch(arrays, only=(TRANSFORM,))
+    return launch.launcher(program, arrays, (spec.name,))
 
 
 def simulate_conv1d(
@@ -238,18 +256,14 @@ def simulate_conv1d(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
-    """Run the kernels in the simulator: (P, what ``entry`` returned for fft_radix2 and for the convolution).
+    """Run the kernels in the simulator: (P, what ``entry`` returned for both launches).
 
-    N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or simulator.check. instead: for a
-    kernel's name, the (name, source) to run in its place.
+    N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or
+    simulator.check. instead: for a kernel's name, the (name, source) to run in its place.
     """
-    padded, table = spec.prepared(filter), twiddles(spec.size)
-    made, first = simulate_transform(padded, entry=entry, instead=instead)
     P = np.zeros(N.size, np.float32)
-    run, source = (instead or {}).get(spec.name) or (spec.name, kernels.source(spec.name))
-    launch = {"grid": spec.grid(N.size, filter.size), "block": spec.block, "shared": spec.shared, "options": spec.options}
-    seen = entry(source, run, P, N, made, table, np.int32(N.size), np.int32(filter.size), **launch)
-    return P, (first, seen)
+    plan = launch.replaced(spec.plan(N.size, filter.size), instead)
+    return P, launch.simulate(plan, {"P": P, "N": N, "filter": filter}, entry)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -272,7 +286,7 @@ class Tiles:
             raise FftError(f"tiles of 2^{self.log_side} cells: take 2^1 to 2^6")
         if not 1 <= self.stages <= 5 or 2 * self.log_side % self.stages:
             raise FftError(f"{self.stages} stages at a time do not divide {2 * self.log_side}, or fill the registers")
-        if self.size >> self.stages > 1024:
+        if self.size >> self.stages > MAX_THREADS:
             raise FftError(f"tiles of {self.size:,} cells, {1 << self.stages} a thread, want more than 1,024 threads")
 
     @property
@@ -324,11 +338,12 @@ class Tiles:
         self.outputs(shape.K)
         if shape.stride != 1:
             raise FftError(f"conv2d_fft_tiles makes every output: a stride of {shape.stride} would throw most of them away")
-        if self.shared(shape) > MAX_SHARED:
+        if self.shared(shape) > MOST_SHARED_BYTES:
             raise FftError(f"{shape.C} channels of {self.side} x {self.side} want {self.shared(shape):,} bytes of shared memory")
-        if self.grid(shape)[1] > kernels.MAX_GRID[1]:
-            raise FftError(f"{shape.B:,} images are more than the grid has room for: {2 * kernels.MAX_GRID[1]:,}")
-        if shape.C * shape.H * shape.W >= conv2d.INDICES:
+        if self.grid(shape)[1] > MAX_GRID[1]:
+            most = 2 * MAX_GRID[1]
+            raise FftError(f"{shape.B:,} images are more than the grid has room for: {most:,}")
+        if shape.C * shape.H * shape.W >= INDICES:
             raise FftError(f"one image of {shape} has more cells than an int counts")
 
     def prepared(self, filter: np.ndarray) -> np.ndarray:
@@ -338,6 +353,29 @@ class Tiles:
         padded[:, :, :K, :K] = filter[:, :, ::-1, ::-1] / np.float32(self.size)
         return padded.reshape(M * C, self.size)
 
+    def plan(self, shape: ConvShape) -> Plan:
+        """Return the filter's transforms and the layer, on "y", "x" and "filter"."""
+        signals = shape.M * shape.C, self.size
+        spectra = Scratch("spectra", signals, np.complex64)
+        padded = Prepared(Array("filter", shape.filter_shape), self.prepared, spectra.nbytes)
+        sizes = map(np.int32, (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K))
+        layer = Launch(
+            kernels.source(self.name),
+            self.name,
+            tuple(self.options),
+            self.grid(shape),
+            self.block,
+            self.shared(shape),
+            arguments=(
+                Array("y", shape.y_shape),
+                Array("x", shape.x_shape),
+                spectra,
+                twiddles(self.side),
+                *sizes,
+            ),
+        )
+        return transform(spectra, padded, signals, self.side), layer
+
 
 def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:
     """How far an output of conv2d_fft_tiles may be off: as `conv1d_atol`, summed over the channels of an output map."""
@@ -346,28 +384,19 @@ def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:
     return float(_three_transforms(spec.size, filter.shape[1]) * largest * math.sqrt(2) * np.abs(x).max())
 
 
-def conv2d_launch(spec: Tiles, shape: ConvShape, y: int, x: int, filter: np.ndarray) -> Callable[[Any], None]:
-    """Compile for a layer and return ``launch(stream)`` on device addresses. The filter's spectra are made here, once.
+def conv2d_launch(
+    spec: Tiles, shape: ConvShape, y: int, x: int, filter: np.ndarray
+) -> Callable[..., None]:
+    """Compile for a layer and return ``launch(stream)`` on device addresses.
 
-    filter: float32, shape.filter_shape, on the host. Raises as `Tiles.require` does.
+    filter: float32, shape.filter_shape, on the host; its spectra are made here, once. Raises as
+    `Tiles.require` does.
     """
-    import pycuda.driver as cuda
-
     spec.require(shape)
-    module, function = _function(TILES, spec.options, spec.shared(shape))
-    arrays = spectrum(spec.prepared(filter), spec.side), cuda.to_device(twiddles(spec.side))
-    arguments = np.uintp(int(y)), np.uintp(int(x)), *arrays, *_sizes(shape)
-    how = {"block": spec.block, "grid": spec.grid(shape), "shared": spec.shared(shape)}
-
-    def launch(stream: Any) -> None:
-        function(*arguments, **how, stream=stream)
-
-    launch.keeps = module
-    return launch
-
-
-def _sizes(shape: ConvShape) -> tuple:
-    return tuple(map(np.int32, (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)))
+    program = Program(spec.plan(shape))
+    arrays = {"y": y, "x": x, "filter": filter}
+    program.launch(arrays, only=(TRANSFORM,))
+    return launch.launcher(program, arrays, (spec.name,))
 
 
 def simulate_conv2d(
@@ -377,27 +406,50 @@ def simulate_conv2d(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
-    """Run the layer in the simulator: (y, what ``entry`` returned for fft_radix2 and for the layer). As `simulate_conv1d`."""
+    """Run the layer in the simulator: (y, what ``entry`` returned for both launches).
+
+    As `simulate_conv1d`.
+    """
     shape = conv2d.shape_for(x, filter, 1)
     spec.require(shape)
-    made, first = simulate_transform(spec.prepared(filter), spec.side, entry=entry, instead=instead)
     y = np.full(shape.y_shape, np.nan, np.float32)
-    run, source = (instead or {}).get(spec.name) or (spec.name, kernels.source(spec.name))
-    launch = {"grid": spec.grid(shape), "block": spec.block, "shared": spec.shared(shape), "options": spec.options}
-    seen = entry(source, run, y, x, made, twiddles(spec.side), *_sizes(shape), **launch)
-    return y, (first, seen)
+    plan = launch.replaced(spec.plan(shape), instead)
+    return y, launch.simulate(plan, {"y": y, "x": x, "filter": filter}, entry)
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # fft_radix2
 
 
-def _transform_launch(size: int, row: int | None, count: int) -> dict[str, Any]:
+def transform(
+    spectrum: Argument, signals: Argument, shape: tuple[int, int], row: int | None = None
+) -> Launch:
+    """Return the launch of fft_radix2 from ``signals`` to ``spectrum``, complex64 of one shape.
+
+    shape: (signals, size); row as for `reference`. Raises FftError for sizes that it does not take.
+    """
+    count, size = shape
     row = row or size
     if _require_power_of_two(size) > LARGEST_FFT or size < 2 or row not in (size, math.isqrt(size)):
-        raise FftError(f"fft_radix2 transforms 2 to {LARGEST_FFT:,} points, in one row or as a square, not {size} in rows of {row}")
-    options = [f"-DFFT_SIZE={size}", f"-DROW={row}"]
-    return {"block": (min(1024, size // 2), 1, 1), "grid": (count, 1, 1), "shared": 8 * size, "options": options}
+        raise FftError(
+            f"fft_radix2 transforms 2 to {LARGEST_FFT:,} points, in one row or as a square, not "
+            f"{size} in rows of {row}"
+        )
+    return Launch(
+        kernels.source(TRANSFORM),
+        TRANSFORM,
+        (f"-DFFT_SIZE={size}", f"-DROW={row}"),
+        (count, 1, 1),
+        (min(MAX_THREADS, size // 2), 1, 1),
+        8 * size,
+        arguments=(spectrum, signals, twiddles(row)),
+    )
+
+
+def _transform_of(signals: np.ndarray, row: int | None) -> Plan:
+    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
+    spectrum, cells = (Array(name, signals.shape, np.complex64) for name in ("X", "x"))
+    return (transform(spectrum, cells, signals.shape, row),)
 
 
 def simulate_transform(
@@ -408,36 +460,25 @@ def simulate_transform(
 ) -> tuple[np.ndarray, Any]:
     """Run fft_radix2 in the simulator: (transforms, what ``entry`` returned).
 
-    signals: complex64, shape (signals, size); row as for `reference`. Transforms: likewise, in bit-reversed order.
+    signals: complex64, shape (signals, size); row as for `reference`. Transforms: likewise, in
+    bit-reversed order.
     """
-    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
+    plan = launch.replaced(_transform_of(signals, row), instead)
     made = np.full_like(signals, np.nan)
-    launch = _transform_launch(signals.shape[1], row, len(signals))
-    run, source = (instead or {}).get(TRANSFORM) or (TRANSFORM, kernels.source(TRANSFORM))
-    return made, entry(source, run, made, signals, twiddles(row or signals.shape[1]), **launch)
+    return made, *launch.simulate(plan, {"X": made, "x": signals}, entry)
 
 
 def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
-    """Run fft_radix2 on the selected device and return the device allocation of its transforms, as `simulate_transform`."""
-    import pycuda.driver as cuda
+    """Run fft_radix2 on the selected device; return the device allocation of its transforms.
 
-    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
-    launch = _transform_launch(signals.shape[1], row, len(signals))
-    _module, function = _function(TRANSFORM, launch.pop("options"), launch["shared"])
-    made = cuda.mem_alloc(signals.nbytes)
-    function(made, cuda.In(signals), cuda.In(twiddles(row or signals.shape[1])), **launch)
+    As `simulate_transform`.
+    """
+    program = Program(_transform_of(signals, row))
+    cuda = program.modules.cuda
+    made, cells = cuda.mem_alloc(signals.nbytes), cuda.to_device(signals)
+    program.launch({"X": made, "x": cells})
+    cuda.Context.synchronize()  # only then may `cells` and the table be freed
     return made
-
-
-def _function(name: str, options: list[str], shared: int) -> tuple[Any, Any]:
-    """The module and the function of a kernel that takes ``shared`` bytes of dynamic shared memory."""
-    import pycuda.driver as cuda
-    from pycuda.compiler import SourceModule
-
-    module = SourceModule(kernels.source(name), options=options, no_extern_c=True)
-    function = module.get_function(name)
-    function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-    return module, function
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -446,8 +487,8 @@ def _function(name: str, options: list[str], shared: int) -> tuple[Any, Any]:
 
 def checked_launches(
     spec: OverlapAdd,
-    data: benchmarks.PeriodicData,
-    checker: benchmarks.Checker,
+    data: conv1d.PeriodicData,
+    checker: conv1d.Checker,
     source: int,
     output: int,
     filter: np.ndarray,
@@ -459,19 +500,20 @@ def checked_launches(
     The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is compared with the direct
     kernel's, and stretches of all with the oracle. Raises checking.CheckError where one is wrong.
     """
-    direct = benchmarks.conv1d_named(benchmarks.BEST)
-    runs = {direct.name: benchmarks.conv1d_launch(direct, data.n, source, checker.want, filter)}
+    direct = conv1d.conv1d_named(conv1d.BEST)
+    runs = {direct.name: conv1d.conv1d_launch(direct, data.n, source, checker.want, filter)}
     runs[spec.name] = conv1d_launch(spec, data.n, source, output, filter)
     if yardstick and (launch := cufft_launch(spec, data.n, source, output, filter)):
         runs[CUFFT] = launch
-    slack = conv1d_atol(spec, data.period, filter) / benchmarks.conv1d_atol(data.period, filter)
+    slack = conv1d_atol(spec, data.period, filter) / conv1d.conv1d_atol(data.period, filter)
     ready = {}
-    for name, launch in runs.items():
+    for name, start in runs.items():
         where = checker.want if name == direct.name else output
         checker.poison(where)
-        launch(None)
+        start(None)
         try:
-            ready[name] = launch, checker.everywhere(where, filter, name, 1.0 if name == direct.name else slack)
+            times = 1.0 if name == direct.name else slack
+            ready[name] = start, checker.everywhere(where, filter, name, times)
         except checking.CheckError as error:
             if name != CUFFT:  # a yardstick's fault is no reason to lose what is measured of the kernels
                 raise
@@ -491,10 +533,10 @@ def checked_layers(
     runs = {direct: lambda stream: run.launch(problem.y, problem.x, problem.filter, stream)}
     runs[spec.name] = conv2d_launch(spec, problem.shape, problem.y, problem.x, filter)
     ready = {}
-    for name, launch in runs.items():
+    for name, start in runs.items():
         problem.poison()
-        launch(None)
-        ready[name] = launch, problem.check(name)
+        start(None)
+        ready[name] = start, problem.check(name)
     return ready
 
 

@@ -14,7 +14,7 @@ the terms of a step at one common exponent and does not round: M. Fasi, N. J. Hi
 behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330 (2021). Each term then errs by less than one unit of the
 largest, 2^-23 X S, not half of one; so does the running sum, once a step of at least four terms, and the step's result.
 
-The inputs' bound is so wide that a sum in half often stays within it. A check therefore has two parts (`layer.check` makes both):
+The inputs' bound is so wide that a sum in half often stays within it. A check therefore has two parts (`conv2d.check` makes both):
 the *sums* against a float64 reference of the rounded inputs, within `sum_atol`, and the *whole* against the reference of the
 inputs as they are, within `atol`. The first is what rejects the next lower precision.
 """

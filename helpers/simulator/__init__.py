@@ -148,8 +148,10 @@ def _launch(
     try:
         try:
             kernel = module.kernels[name]
-            if as_written and (kernel := kernel.rehearsal) is None:
-                raise instructions.NoSourceForm(f"there is no translation of {name} that keeps the loops of its source")
+            if as_written:
+                if kernel.rehearsal is None:
+                    raise instructions.NoSourceForm(f"there is no translation of {name} that keeps the loops of its source")
+                kernel = kernel.rehearsal
         except UnknownKernel as error:
             raise ValueError(str(error)) from None
         grid, block = extents(grid), extents(block)

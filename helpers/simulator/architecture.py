@@ -1,18 +1,21 @@
 """The limits of the simulated device, one H200 (compute capability 9.0).
 
-From the CUDA C++ Programming Guide's table of technical specifications.
+What kernels are held to everywhere is in helpers.limits; the rest is here, from the CUDA C++
+Programming Guide's table of technical specifications.
 """
 
-MAX_THREADS_PER_BLOCK = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_STATIC_SHARED = 48 * 1024
-MAX_SHARED = 227 * 1024
-SHARED_PER_MULTIPROCESSOR = 228 * 1024
-RESERVED_SHARED = 1024  # of each block, taken by the system
-MAX_CONSTANT = 64 * 1024
-WARP_SIZE = 32
-REGISTERS = 64 * 1024  # of a multiprocessor; one block may have all of them
+from helpers import limits
+
+MAX_THREADS_PER_BLOCK = limits.MAX_THREADS
+MAX_BLOCK = limits.MAX_BLOCK
+MAX_GRID = limits.MAX_GRID
+MAX_STATIC_SHARED = limits.STATIC_SHARED_BYTES
+MAX_SHARED = limits.MOST_SHARED_BYTES
+SHARED_PER_MULTIPROCESSOR = limits.MULTIPROCESSOR_SHARED_BYTES
+RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # of each block, taken by the system
+MAX_CONSTANT = limits.CONSTANT_BYTES
+WARP_SIZE = limits.WARP
+REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
 # Registers are given to a warp in units of 256: ptxas's number for one thread, rounded up to a multiple of 8, times 32.
 REGISTER_UNIT = 8
 MAX_THREADS_PER_MULTIPROCESSOR = 2048

@@ -13,14 +13,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from . import compiler_cache, toolkit
+from .compiler import Compiled
 from .ptx import sass as machine_code
 from .toolchain import CompileFailed
-
-if TYPE_CHECKING:
-    from .compiler import Compiled
 
 _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
@@ -57,7 +54,9 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
     Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError where its wheel
     is not installed.
     """
-    cubin, log = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
+    cubin, log = _assembled(
+        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
+    )
     sections = dict(_sections(cubin))
     names = _symbols(sections)
     values = {
@@ -97,7 +96,7 @@ def sass(compiled: Compiled) -> str | None:
 def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
     """The accesses to memory in the machine code of a kernel (by its mangled name), by line of the
     PTX; None where nvdisasm or ptxas is not installed or does not take the program."""
-    parts = [compiled.ptx, compiled.architecture, str(compiled.registers)]
+    parts = [compiled.ptx, compiled.architecture, str(compiled.registers), str(compiled.contract)]
     key = compiler_cache.key_of([*parts, repr(toolkit.versions()), machine_code.RULES])
     record = compiler_cache.load("accesses", key)
     if record is None:
@@ -118,7 +117,9 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     disassembler = toolkit.program("nvdisasm")
     if disassembler is None or toolkit.program("ptxas") is None:
         return None
-    cubin, _ = _assembled(compiled.ptx, compiled.architecture, compiled.registers)
+    cubin, _ = _assembled(
+        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
+    )
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
         done = toolkit.run([str(disassembler), "--print-code", lines, "kernel.cubin"], folder)
@@ -128,9 +129,10 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]:
+def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
     """The cubin, and what ptxas says of it."""
-    key = compiler_cache.key_of([ptx, architecture, str(registers), repr(toolkit.versions())])
+    parts = [ptx, architecture, str(registers), str(contract), repr(toolkit.versions())]
+    key = compiler_cache.key_of(parts)
     record = compiler_cache.load("cubin", key)
     if (
         record is not None
@@ -145,6 +147,7 @@ def _assembled(ptx: str, architecture: str, registers: int) -> tuple[bytes, str]
             + toolkit.install_command("nvidia-cuda-nvcc")
         )
     limit = [f"--maxrregcount={registers}"] if registers else []
+    limit += [] if contract else ["--fmad=false"]
     with toolkit.scratch() as folder:
         (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
         arguments = [

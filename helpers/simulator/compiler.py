@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from . import compiler_cache, compiler_options, debug_info, front_ends, includes
-from .assembly import Resources, resources, sass
 from .careful import CarefulTranslation
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
@@ -28,12 +27,9 @@ __all__ = [
     "DebugInfo",
     "KernelInfo",
     "Parameter",
-    "Resources",
     "Variable",
     "careful_ptx",
     "compile_source",
-    "resources",
-    "sass",
 ]
 
 _TEMPLATE = re.compile(
@@ -59,8 +55,8 @@ class Compiled:
     the compiler's; templates: names of kernels' templates that the source asks no instance of;
     dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
     "nvcc"; architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the
-    options set no limit; careful: where `careful_ptx` comes from;
-    is_careful: the PTX is that one.
+    options set no limit; contract: whether products and sums may become fused multiply-adds;
+    careful: where `careful_ptx` comes from; is_careful: the PTX is that one.
     """
 
     source: str
@@ -74,6 +70,7 @@ class Compiled:
     compiler: str = "nvrtc"
     architecture: str = "90"
     registers: int = 0
+    contract: bool = True
     careful: CarefulTranslation | None = field(default=None, compare=False, repr=False)
     is_careful: bool = False
 
@@ -118,6 +115,8 @@ def compile_source(
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
+    if not extern_c:  # nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning only
+        source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)
@@ -198,6 +197,7 @@ def _compile(text: front_ends.Text, compiler: str) -> Compiled:
         compiler=translation.compiler,
         architecture=text.options.architecture,
         registers=text.options.registers,
+        contract=text.options.contract,
     )
 
 

@@ -70,6 +70,12 @@ class Options:
     architecture: str = "90"
     registers: int = 0
 
+    @property
+    def contract(self) -> bool:
+        """Whether a product and a sum may become one fused multiply-add: not with -fmad=false."""
+        values = [one.partition("=")[2] for one in self.flags if one.startswith("--fmad=")]
+        return not values or values[-1] not in ("false", "0")
+
 
 def read(options: Sequence[object]) -> Options:
     """Reads nvcc's options as PyCUDA takes them: words, of which one may be the value of the word

@@ -157,9 +157,9 @@ def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]
     way.
     """
     dwarf, places = Dwarf(debug_ptx), list(functions(debug_ptx))
-    ends = [start for _, _, start in places[1:]] + [len(debug_ptx)]
+    bounds = [start for _, _, start in places] + [len(debug_ptx)]
     calls: dict[str, set[str]] = {}
-    for (_, name, start), end in zip(places, ends, strict=True):
+    for (_, name, start), end in zip(places, bounds[1:], strict=True):
         calls.setdefault(name, set()).update(_CALL.findall(debug_ptx, start, end))
     reached: set[str] = set()
     waiting = [name for kind, name, _ in places if kind == "entry"]

@@ -74,7 +74,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     Raises CompileFailed, with file and line, for what the machine cannot run.
     """
     accesses = assembly.accesses(compiled, mangled) if counted else None
-    parts = [compiled.ptx, mangled, _encoder()]
+    parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract)]
     parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
     parts += [repr(toolkit.versions())] if accesses is not None else []
     path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
@@ -82,7 +82,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
         return _read(path)
     try:
         program = _of_careful(compiled, mangled) if compiled.is_careful else encode(
-            parsed(compiled.ptx), mangled, library.operation_ids(), accesses
+            parsed(compiled.ptx), mangled, library.operation_ids(), accesses, compiled.contract
         )  # fmt: skip
     except Unsupported as error:
         name = next((f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name), error.name)
@@ -99,18 +99,21 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
-    program = encode(Inlined(module), mangled, library.operation_ids())
+    # It keeps code that no thread reaches, such as a group's barrier for clusters and grids.
+    contract = compiled.contract
+    program = encode(Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True)
     return dataclasses.replace(program, axes=module.axes)
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
-    """file:line of the source, or of the header that it comes from; of the kernel where the place is not known."""
+    """file:line of the source; of the header that the kernel stands in; of the kernel where the place is not known."""
     frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
     if not frames:
         line = next((kernel.line for kernel in compiled.kernels if kernel.mangled == mangled), 0)
         return f"{compiled.file}:{line}" if line else compiled.file
     name = Path(compiled.file).name
-    file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[0])
+    # The outermost call of a kernel in a header is the kernel's own line, an inner one may lie in CUDA's headers.
+    file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[-1])
     return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"
 
 
@@ -119,7 +122,8 @@ def _encoder() -> str:
     """What decides about the encoding beside the PTX: the encoder's own text, and the machine's operations."""
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
-    return toolchain.content_key(*texts, *library.operation_ids())
+    # Their numbers as well: where another library of operations is loaded too, a name has another one.
+    return toolchain.content_key(*texts, *(f"{name} {number}" for name, number in library.operation_ids().items()))
 
 
 def _write(path: Path, program: Program) -> None:

@@ -21,6 +21,17 @@ _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
 _NOWHERE = "/no-such-folder"
 _SHARED = re.compile(r"\b__shared__\b")
 _ERROR_LIMIT = "Error limit reached"
+_MISSING_HEADER = re.compile(
+    r'cannot open source file "(?P<jit>[^"]+)"|fatal error: (?P<nvcc>\S+): No such file'
+)
+# Headers that an installation of CUDA has, and that a kernel can use, in wheels of their own.
+_WHEELS_OF_HEADERS = {
+    "cuda_profiler_api.h": "nvidia-cuda-profiler-api",
+    "cudaProfiler.h": "nvidia-cuda-profiler-api",
+    "curand.h": "nvidia-curand",
+    "curand_kernel.h": "nvidia-curand",
+    "nvToolsExt.h": "nvidia-nvtx",
+}
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 _NO_JIT = re.compile(
@@ -78,8 +89,21 @@ def fingerprint() -> str:
 
 def translate(text: Text, compiler: str = "") -> Translation:
     """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given.
-    Raises CompileFailed.
+    Raises CompileFailed, with what to install where a header is missing that a wheel has.
     """
+    try:
+        return _translated(text, compiler)
+    except CompileFailed as refused:
+        missing = _MISSING_HEADER.search(refused.message)
+        header = (missing["jit"] or missing["nvcc"]) if missing is not None else ""
+        wheel = _WHEELS_OF_HEADERS.get(Path(header).name)
+        if wheel is None:
+            raise
+        advice = f"{header} comes with: pip install {wheel}"
+        raise CompileFailed(f"{refused.message}\n{advice}") from None
+
+
+def _translated(text: Text, compiler: str) -> Translation:
     nvcc, host = toolkit.program("nvcc"), toolkit.host_compiler()
     has_nvcc = nvcc is not None and host is not None
     if compiler:

@@ -337,8 +337,8 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
     """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
 
     The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end
-    says nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, and where
-    what may be written is too much to be kept.
+    says nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, where what
+    may be written is too much to be kept, and where a thread came to an instruction that the encoder left out.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
@@ -353,6 +353,8 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
         blocks=blocks.ctypes.data,
         step_limit=_REHEARSAL_TURNS,
     )
+    if report.fatal is not None and careful.is_left_out(machine().halo_fatal()[0].here.pc):
+        return None
     findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
     fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
     return replace(report, findings=findings, fatal=fatal)

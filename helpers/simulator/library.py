@@ -74,7 +74,8 @@ class Site(ctypes.Structure):
     """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch."""
 
     _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
-        (n, c_uint64) for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+        (n, c_uint64)
+        for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from .library import machine, operation_ids, operation_names
 from .ptx.axes import Axis
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
+from .ptx.rows import LEFT_OUT
 from .toolchain import CompileFailed
 from .toolkit import ToolkitMissingError
 
@@ -226,6 +227,10 @@ class Kernel:
             return ""
         return operation_names()[self.program.instructions["operation"][pc]]
 
+    def is_left_out(self, pc: int) -> bool:
+        """Whether an instruction stands for one that the machine does not run."""
+        return self.operation_at(pc) == "trap" and int(self.program.instructions["immediate"][pc]) == LEFT_OUT
+
     def axis_at(self, pc: int) -> Axis:
         """The axis that a check at an instruction (row.check) is about."""
         return self.program.axes[int(self.program.instructions["immediate"][pc]) >> 32]
@@ -303,8 +308,9 @@ class Kernels(Mapping):
 
 
 def _normal_name(name: str) -> str:
-    """A kernel's name without spaces that mean nothing."""
-    return re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
+    """A kernel's name without spaces that mean nothing, and without the letters behind numbers: "k<4U>" is also "k<4>"."""
+    plain = re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
+    return re.sub(r"(?<!\w)(\d+)[uUlL]+\b", r"\1", plain)
 
 
 def _without_namespaces(name: str) -> str:

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from helpers import tables
+
 from . import instructions
 from .findings import Finding
 from .launch import LaunchReport
@@ -58,7 +60,8 @@ class LineTraffic(_Traffic):
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
     lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
     passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
-    serialised: turns that lanes updating one address take, beyond the first (atomics); model: "sass" where every access was counted
+    serialised: turns that lanes updating one address take, beyond the first (atomics); repeated: stores of the value that another
+    thread has just put there, which is no race; model: "sass" where every access was counted
     as the kernel's machine code has it, "rule" where rules say what ptxas makes of it.
     """
 
@@ -75,6 +78,7 @@ class LineTraffic(_Traffic):
     conflicts: int
     replays: int = 0
     serialised: int = 0
+    repeated: int = 0
     model: str = field(default="rule", compare=False)
 
 
@@ -94,6 +98,7 @@ class ArrayTraffic(_Traffic):
     conflicts: int
     replays: int
     serialised: int
+    repeated: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Request:
     size: int
 
 
-_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised")
+_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
 # The counters of a launch: name -> (LineTraffic counter, space, access).
 _TOTALS = {
     **{f"global_{a}_{c}": (c, "global", a) for a in ("load", "store", "atomic") for c in ("requests", "sectors")},
@@ -266,7 +271,7 @@ class Profile:
         return f"{self.kernel}  grid {self.grid}  block {self.block}{part}"
 
     def __str__(self) -> str:
-        rows = [self.title(), *_text_table(_HEAD, self._rows())]
+        rows = [self.title(), _text_table(_HEAD, self._rows())]
         rows += list(self.sentences())
         rows += [str(finding) for finding in self.findings] or ["no findings"]
         return "\n".join(rows)
@@ -335,6 +340,8 @@ def _sentences(profile: Profile) -> Iterable[str]:
             share = _percent(_sum(worst, "conflicts") / total)
             yield f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: {passes:.3g} wavefronts a request"
     yield from _of_turns(profile)
+    for row in (row for row in profile.lines if row.repeated):
+        yield f"line {row.line} stores what another thread has just put in {row.array}: the values are equal, so this is no race"
     yield from _of_control(profile)
 
 
@@ -380,14 +387,8 @@ _HEAD = ("line", "access", "array", "requests", "lanes", "sectors", "used", "wav
 _WORDS = {"access", "array", "source", "counter"}  # columns of text, set to the left
 
 
-def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = zip(head, row, widths, strict=True)
-        return "  ".join(t.ljust(w) if name in _WORDS else t.rjust(w) for name, t, w in cells).rstrip()
-
-    return [line(head), *map(line, rows)]
+def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return tables.text(head, rows, left=[k for k, name in enumerate(head) if name in _WORDS])
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -441,7 +442,7 @@ class ProfileComparison:
         return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
 
     def __str__(self) -> str:
-        return "\n".join([*self._titles(), *_text_table(_COMPARED, self._cells())])
+        return "\n".join([*self._titles(), _text_table(_COMPARED, self._cells())])
 
     def _repr_html_(self) -> str:
         titles = "<br>".join(html.escape(title) for title in self._titles())

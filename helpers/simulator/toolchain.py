@@ -1,6 +1,6 @@
 """The host's C++ compiler: find it, run it, and cache what it builds by content.
 
-Used by the simulator (whose machine is C++) and by `helpers.reference` (the C++ CPU baselines). Nothing is
+Used by the simulator (whose machine is C++) and by `helpers.baselines` (the C++ CPU baselines). Nothing is
 searched for or compiled when this module is imported.
 """
 

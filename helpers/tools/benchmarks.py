@@ -34,180 +34,26 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, reference, results, simulator, timing
+from helpers import checking, device, kernels, launch, limits, reference, results, simulator, tables, timing
+from helpers.launch import Array, Launch, Plan
+from helpers.problems.conv1d import (
+    BEST,
+    CONV1D,
+    COPY,
+    PLAINEST,
+    SEED,
+    Checker,
+    PeriodicData,
+    conv1d_atol,
+    conv1d_launch,
+    conv1d_named,
+)
 
 FILTER_WIDTHS = (3, 5, 7, 15, 31)
 SIZES = (10**7, 10**8, 10**9)
-COPY = "device-to-device copy"
 CUPY = "CuPy convolve"
-PLAINEST = "conv1d_constant"  # checked against the oracle; the others are checked against it, output by output
-BEST = "conv1d_vector"
-
-SEED = 20_25
-PERIOD = 9_999_991  # cells of random data before they repeat: a prime, so that no two tiles hold the same cells
-WINDOW = 4096  # outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random stretches
-WINDOWS = 8
 CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
 CUPY_SLACK = 100  # CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# How the kernels are launched
-
-
-@dataclass(frozen=True)
-class Conv1d:
-    """How one of the 1D convolution kernels is compiled and launched.
-
-    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none; filter_in: "constant"
-    (the symbol ``filter``) or "global" (the argument after N); largest: the largest n that the benchmark times.
-    """
-
-    name: str
-    threads: int
-    tile: int | None = None
-    outputs: int | None = None
-    filter_in: str = "constant"
-    largest: int = 2_000_000_000
-
-    def options(self, width: int) -> list[str]:
-        """Return nvcc's options for a filter of ``width``: ["-DFILTER_WIDTH=3", ...]."""
-        constants = {"FILTER_WIDTH": width, "TILE_WIDTH": self.tile, "OUTPUTS": self.outputs}
-        return [f"-D{name}={value}" for name, value in constants.items() if value is not None]
-
-    @property
-    def block(self) -> tuple[int, int, int]:
-        """Threads of a block."""
-        return (self.threads, 1, 1)
-
-    def fits(self, width: int) -> bool:
-        """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
-        return self.name != "conv1d_tiled_input" or width <= self.tile
-
-    def per_block(self, n: int, width: int) -> int:
-        """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
-        if self.name == "conv1d_one_block":
-            return n
-        if self.name == "conv1d_tiled_input":
-            return self.tile - 2 * (width // 2)
-        return self.tile or self.threads
-
-    def grid(self, n: int, width: int) -> tuple[int, int, int]:
-        """Return the grid that covers ``n`` outputs, for a filter of ``width``."""
-        return kernels.grid_for(n, self.block, self.per_block(n, width))
-
-
-CONV1D = (
-    Conv1d("conv1d_one_block", 1024, filter_in="global", largest=10**7),
-    Conv1d("conv1d_basic", 256, filter_in="global"),
-    Conv1d("conv1d_constant", 256),
-    Conv1d("conv1d_constant_divergent", 256, largest=10**8),
-    Conv1d("conv1d_tiled_steps", 256, tile=256),
-    Conv1d("conv1d_tiled_cached_halo", 256, tile=256),
-    Conv1d("conv1d_tiled_input", 256, tile=256),
-    Conv1d("conv1d_outputs", 128, tile=1152, outputs=9),
-    Conv1d("conv1d_vector", 64, tile=768, outputs=12),
-)
-
-
-def conv1d_named(name: str) -> Conv1d:
-    """Return the launch of kernel ``name``. Raises KeyError where it is no 1D convolution of the table."""
-    return {spec.name: spec for spec in CONV1D}[name]
-
-
-def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
-    """The largest error that a float32 sum of products may have, in any order, with or without fused multiply-adds.
-
-    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a partial sum that is
-    never larger than sum |cells| |filter|, so the error is at most w u / (1 - w u) * max |cells| * sum |filter|
-    (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1). w + 1 stands for w: that pays for
-    the denominator.
-
-    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is beyond this bound up to a
-    width of some 200; for wider filters the bound still holds, but no longer tells the two apart.
-    """
-    width, unit = np.size(filter), 2.0**-24
-    return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Data and checks
-
-
-class PeriodicData:
-    """N on the device and on the host: ``n`` cells, uniform in [-1, 1), that repeat after PERIOD of them.
-
-    The host keeps one period, so that 10^9 cells need no 4 GB copy, and still knows every cell.
-    """
-
-    def __init__(self, n: int):
-        self.n = n
-        rng = np.random.default_rng(SEED)
-        self.period = rng.uniform(-1, 1, min(n, PERIOD)).astype(np.float32)
-
-    def upload(self, cuda: Any, address: int) -> None:
-        """Fill n float32 at a device address, one period from the host and the others from that one."""
-        size, period = 4 * self.n, self.period.nbytes
-        cuda.memcpy_htod(address, self.period)
-        for start in range(period, size, period):
-            cuda.memcpy_dtod(address + start, address, min(period, size - start))
-
-    def cells(self, first: int, last: int) -> np.ndarray:
-        """N[first:last] as float32, shape (last - first,), with zeros for cells outside N."""
-        index = np.arange(first, last)
-        values = self.period[index % self.period.size]
-        return np.where((index >= 0) & (index < self.n), values, np.float32(0))
-
-    def outputs(self, first: int, last: int, filter: np.ndarray) -> np.ndarray:
-        """P[first:last] by the oracle, float64: of the stretch with its halo; the halo's own outputs are dropped."""
-        radius = filter.size // 2
-        wide = reference.conv1d(self.cells(first - radius, last + radius), filter)
-        return wide[radius : wide.size - radius]
-
-
-def windows(n: int) -> list[tuple[int, int]]:
-    """Stretches [first, last) of at most WINDOW outputs: both ends and WINDOWS random places."""
-    rng = np.random.default_rng(SEED)
-    starts = {0, max(0, n - WINDOW), *rng.integers(0, max(1, n - WINDOW), WINDOWS).tolist()}
-    return [(start, min(n, start + WINDOW)) for start in sorted(starts)]
-
-
-class Checker:
-    """Says whether n outputs on the device are right: each against `want` on the device, windows against the oracle."""
-
-    def __init__(self, cuda: Any, data: PeriodicData, want: int):
-        self._cuda, self._data, self.want = cuda, data, want
-        self._counter = checking.DeviceCounter()
-
-    def poison(self, output: int) -> None:
-        """Fill the output with NaN, so that what is not written shows."""
-        self._counter.poison(output, self._data.n)
-
-    def wrong(self, got: int, want: int, tolerance: float) -> int:
-        """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
-        return self._counter.wrong(got, want, tolerance, self._data.n)
-
-    def windows(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
-        """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""
-        places = windows(self._data.n)
-        want = np.concatenate([self._data.outputs(*place, filter) for place in places])
-        got = np.empty(want.size, np.float32)
-        filled = 0
-        for first, last in places:
-            self._cuda.memcpy_dtoh(got[filled : filled + last - first], output + 4 * first)
-            filled += last - first
-        return checking.check(got, want, rtol=0.0, atol=slack * conv1d_atol(self._data.period, filter), name=name)
-
-    def everywhere(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
-        """Windows against the oracle, and every output against `want`. Raises checking.CheckError."""
-        verdict = self.windows(output, filter, name, slack)
-        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to the sum of both.
-        wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
-        if wrong:
-            text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
-            kind = checking.Diagnosis("outside the windows", text)
-            raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
-        return verdict
 
 
 def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[int, ...]:
@@ -320,27 +166,6 @@ class Conv1dBenchmark:
             yield {"series": COPY, "n": n, "bytes": 8 * n, "timing": measured}
 
 
-def conv1d_launch(spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None]:
-    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``: n float32 cells give n outputs."""
-    import pycuda.driver as cuda
-    from pycuda.compiler import SourceModule
-
-    module = SourceModule(kernels.source(spec.name), options=spec.options(filter.size), no_extern_c=True)
-    function = module.get_function(spec.name)
-    arguments = [np.uintp(output), np.uintp(source), np.int32(n)]
-    if spec.filter_in == "constant":
-        cuda.memcpy_htod(module.get_global("filter")[0], filter)
-    else:
-        arguments.insert(2, cuda.to_device(filter))
-    grid = spec.grid(n, filter.size)
-
-    def launch(stream: Any) -> None:
-        function(*arguments, block=spec.block, grid=grid, stream=stream)
-
-    launch.keeps = module  # it is unloaded when nothing holds it any more
-    return launch
-
-
 @functools.lru_cache(maxsize=1)
 def _cupy() -> Any:
     """Return CuPy, or None where it is not installed or does not start; says so once."""
@@ -435,18 +260,20 @@ class Simulated:
         rng = np.random.default_rng(SEED)
         return cls(name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH)))
 
+    @property
+    def plan(self) -> Plan:
+        """The launch."""
+        n = self.x.size
+        if self.name != "axpy_basic":
+            return conv1d_named(self.name).plan(n, self.weights.size)
+        arguments = Array("P", (n,)), Array("N", (n,)), np.int32(n), np.float32(2)
+        grid, block = kernels.grid_for(n, (256, 1, 1)), (256, 1, 1)
+        return (Launch(kernels.source(self.name), self.name, (), grid, block, arguments=arguments),)
+
     def call(self, entry: Callable[..., Any], output: np.ndarray) -> Any:
         """Run simulator.check or simulator.profile; ``output`` (float32, shape (n,)) is y on entry."""
-        n, more = np.int32(self.x.size), {"options": [f"-DFILTER_WIDTH={self.weights.size}"]}
-        arguments: tuple = (output, self.x, n)
-        if self.name == "axpy_basic":
-            arguments, more = (output, self.x, n, np.float32(2)), {}
-        elif self.name == "conv1d_basic":
-            arguments = (output, self.x, self.weights, n)
-        else:
-            more |= {"constants": {"filter": self.weights}}
-        grid = kernels.grid_for(self.x.size, (256, 1, 1))
-        return entry(kernels.source(self.name), self.name, *arguments, grid=grid, block=(256,), **more)
+        arrays = {"P": output, "N": self.x, "filter": self.weights}
+        return launch.simulate(self.plan, arrays, entry)[0]
 
     def check(self, output: np.ndarray, who: str) -> checking.Verdict:
         """Compare an output with the oracle. Raises checking.CheckError."""
@@ -539,16 +366,17 @@ def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
         speed = copy["bytes"] / copy["median_ms"] / 1e9
         widths = sorted({row["filter_width"] for row in here if "filter_width" in row})
         lines += ["", f"n = {n:,}, {cache} caches: ms (percent of the copy's {speed:.2f} TB/s)"]
-        lines.append(f"  {'filter of':28}" + "".join(f"{w:>16}" for w in widths))
+        cells = []
         for series in dict.fromkeys(row["series"] for row in here if row["series"] != COPY):
-            found = {row["filter_width"]: row for row in here if row["series"] == series}
-            lines.append(f"  {series:28}" + "".join(_cell(found.get(w)) for w in widths))
-        lines.append(f"  {COPY:28}{copy['median_ms']:>9.4g}")
+            by_width = {row["filter_width"]: row for row in here if row["series"] == series}
+            cells.append([series, *(_cell(by_width.get(width)) for width in widths)])
+        lines.append(tables.text(["filter of", *map(str, widths)], cells))
+        lines.append(f"{COPY}: {copy['median_ms']:.4g} ms")
     return "\n".join(lines[1:])
 
 
 def _cell(row: dict[str, Any] | None) -> str:
-    return f"{'-':>16}" if row is None else f"{row['median_ms']:>9.4g} ({row['percent_of_copy']:3.0f}%)"
+    return "-" if row is None else f"{row['median_ms']:.4g} ({row['percent_of_copy']:3.0f}%)"
 
 
 def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -556,7 +384,7 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
     best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
     large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
     cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
-    ratios = {n: [] for n, _ in cupy}
+    ratios: dict[int, list[float]] = {n: [] for n, _ in cupy}
     for row in best:
         if (row["n"], row["filter_width"]) in cupy:
             ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])
@@ -567,25 +395,26 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
 
 def timing_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return one line for each comparison: how many intervals contain 1, and the median ratio."""
-    lines = [f"{'compared':26}{'cells':>7}{'tries':>7}{'contain 1':>11}{'median ratio':>14}"]
+    lines = []
     for series in dict.fromkeys(row["series"] for row in rows):
         here = [row for row in rows if row["series"] == series]
         contain = sum(not row["different"] for row in here)
         ratio = float(np.median([row["ratio"] for row in here]))
-        lines.append(f"{series:26}{here[0]['cells_ratio']:>7.2f}{len(here):>7}{contain:>11}{ratio:>14.4f}")
-    return "\n".join(lines)
+        lines.append([series, f"{here[0]['cells_ratio']:.2f}", str(len(here)), str(contain), f"{ratio:.4f}"])
+    return tables.text(["compared", "cells", "tries", "contain 1", "median ratio"], lines)
 
 
 def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return one line for each launch: threads and accesses a second, and how many times numba-cuda's rate that is."""
     yardstick = {row["kernel"]: row["threads_per_s"] for row in rows if row["series"] == NUMBA}
-    lines = [f"{'simulator':24}{'kernel':22}{'threads':>11}{'threads/s':>13}{'accesses/s':>14}{'of numba-cuda':>16}"]
+    head = ["simulator", "kernel", "threads", "threads/s", "accesses/s", "of numba-cuda"]
+    lines = []
     for row in sorted(rows, key=lambda row: (row["kernel"], row["n"], row["threads_per_s"])):
         base = yardstick.get(row["kernel"])
         ratio = f"{row['threads_per_s'] / base:,.0f}x" if base and row["series"] != NUMBA else "-"
-        rates = f"{row['threads_per_s']:>13,.0f}{row['accesses_per_s']:>14,.0f}{ratio:>16}"
-        lines.append(f"{row['series']:24}{row['kernel']:22}{row['n']:>11,}{rates}")
-    return "\n".join(lines)
+        rates = [f"{row['threads_per_s']:,.0f}", f"{row['accesses_per_s']:,.0f}", ratio]
+        lines.append([row["series"], row["kernel"], f"{row['n']:,}", *rates])
+    return tables.text(head, lines, left=(0, 1))
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -44,9 +44,8 @@ from helpers.simulator.launch import launch
 from helpers.simulator.module import Module, load
 from helpers.simulator.toolchain import CompileFailed
 
-__all__ = ["FOLDER", "Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
+__all__ = ["Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "corpus"
 TYPES = {
     "float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "unsigned": np.uint32,
     "uint8": np.uint8, "ulonglong": np.uint64,
@@ -145,9 +144,12 @@ class Said:
 # ---- reading ----
 
 
-def cases(which: str) -> tuple[Case, ...]:
-    """The kernels of tests/corpus/`which` ("faulty" or "correct"), by name. Raises CaseError."""
-    return tuple(read(path) for path in sorted((FOLDER / which).glob("*.cu")))
+def cases(folder: Path) -> tuple[Case, ...]:
+    """Return the kernels of a folder called "faulty" or "correct", by name. Raises CaseError."""
+    found = tuple(read(path) for path in sorted(folder.glob("*.cu")))
+    if not found:
+        raise CaseError(f"no kernel in {folder}: give the folder of the corpus: tests/corpus")
+    return found
 
 
 def read(path: Path) -> Case:
@@ -156,13 +158,14 @@ def read(path: Path) -> Case:
     header = _header(path, source)
     launch = dict(word.split("=") for word in _one(path, header, "launch").split())
     arguments = tuple(_argument(path, text.strip()) for text in _one(path, header, "arguments").split(";"))
-    compare = _one(path, header, "compare", "").split()
+    compare = (_at_most_one(path, header, "compare") or "").split()
     marked = frozenset(n for n, line in enumerate(source.splitlines(), 1) if line.endswith("// <- here"))
+    also, options = (tuple((_at_most_one(path, header, name) or "").split()) for name in ("also", "options"))
     case = Case(
-        path, path.stem, source, _one(path, header, "fault", None), tuple(_one(path, header, "also", "").split()),
-        _one(path, header, "array", None), _one(path, header, "twin", None), marked, _extents(launch["grid"]),
-        _extents(launch["block"]), int(launch.get("shared", 0)), arguments, tuple(_one(path, header, "options", "").split()),
-        tuple(tuple(text.split(" = ", 1)) for text in header.get("result", ())),
+        path, path.stem, source, _at_most_one(path, header, "fault"), also,
+        _at_most_one(path, header, "array"), _at_most_one(path, header, "twin"), marked, _extents(launch["grid"]),
+        _extents(launch["block"]), int(launch.get("shared", 0)), arguments, options,
+        tuple((name, rest) for name, _, rest in (text.partition(" = ") for text in header.get("result", ()))),
         float(compare[1]) if compare[:1] == ["within"] else None, compare == ["sorted"],
     )  # fmt: skip
     _require_fit(case)
@@ -187,11 +190,18 @@ def _header(path: Path, source: str) -> dict[str, list[str]]:
     return header
 
 
-def _one(path: Path, header: Mapping[str, list[str]], field: str, default: str | None = "required") -> str:
+def _one(path: Path, header: Mapping[str, list[str]], field: str) -> str:
+    value = _at_most_one(path, header, field)
+    if value is None:
+        raise CaseError(f"{path.name}: the header has 0 lines '// {field}: ...', one is needed")
+    return value
+
+
+def _at_most_one(path: Path, header: Mapping[str, list[str]], field: str) -> str | None:
     values = header.get(field, [])
-    if len(values) > 1 or (not values and default == "required"):
-        raise CaseError(f"{path.name}: the header has {len(values)} lines '// {field}: ...', one is needed")
-    return values[0] if values else default
+    if len(values) > 1:
+        raise CaseError(f"{path.name}: the header has {len(values)} lines '// {field}: ...', at most one is allowed")
+    return values[0] if values else None
 
 
 def _extents(text: str) -> tuple[int, ...]:
@@ -225,7 +235,7 @@ def _require_fit(case: Case) -> None:
     named = re.search(rf"__global__[^;{{]*?\b{case.name}\s*\((.*?)\)\s*\{{", without_comments(case.source), flags=re.DOTALL)
     if named is None:
         raise CaseError(f"{case.path.name}: it has no kernel {case.name}")
-    parameters = [re.search(r"(\w+)\s*$", text)[1] for text in named[1].split(",") if text.strip()]
+    parameters = [name for text in named[1].split(",") for name in re.findall(r"(\w+)\s*$", text)]
     given = [a.name for a in case.arguments if a.role != "constant"]
     if parameters != given:
         raise CaseError(f"{case.path.name}: the kernel takes {', '.join(parameters)}, the header gives {', '.join(given)}")
@@ -292,7 +302,7 @@ def _launch(case: Case, module: Module, addresses: dict[str, int], time_limit: f
 
 
 def _simulated(argument: Argument, addresses: dict[str, int]) -> bytes:
-    if argument.role == "value":
+    if argument.value is not None:
         return argument.value.tobytes()
     if argument.role == "null":
         return bytes(8)

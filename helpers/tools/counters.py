@@ -7,7 +7,7 @@
 On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA in the primary context), then
 in the simulator; a table says where the two agree, and ``results/counters.json`` keeps what was read (copy it to
 ``data/measured/``). Without a GPU the recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/test_counters.py``.
+``tests/simulator/test_counters.py``.
 
 --only takes the launches whose label a regular expression is found in. --merge keeps, of the launches that were not run, what
 another record of the same GPU and CUDA read, so that new launches cost a short run. --explain asks the simulator again about
@@ -27,25 +27,28 @@ import argparse
 import csv
 import dataclasses
 import io
+import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import device, kernels, results, simulator
+from helpers import device, kernels, limits, results, simulator, tables
+from helpers.experiments import ncu
+from helpers.experiments.ncu import NcuError
+from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, datasets, fft
 from helpers.problems.lenet import pipeline
-from helpers.tools import benchmarks
 
 KERNELS = results.ROOT / "tests" / "counters"
 READINGS = 3
@@ -75,13 +78,9 @@ COMPARED = {
 OBSERVED = ("idc__requests.sum",)
 
 
-class NcuError(RuntimeError):
-    """Nsight Compute is missing, may not read the counters, or answered something else; the message says which."""
-
-
 @dataclass(frozen=True)
-class Launch:
-    """One launch: the same bytes of source, options, arguments, grid and block on the GPU and in the simulator.
+class Case:
+    """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and NumPy scalars, the same at each
     call; constants: values of `__constant__` symbols; shared: bytes of dynamic shared memory.
@@ -95,6 +94,17 @@ class Launch:
     options: tuple[str, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     shared: int = 0
+
+    @classmethod
+    def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
+        """Return the case of a launch of a plan, on the arrays that it names and their values."""
+
+        def arguments() -> Sequence[Any]:
+            return bound(one, arrays())[0]
+
+        constants = bound(one, arrays())[1] if one.constants else {}
+        how = one.grid, one.block, one.options, constants, one.shared
+        return cls(one.name, what, arguments, *how)
 
     @property
     def label(self) -> str:
@@ -141,55 +151,52 @@ def _of_type(name: str, cells: int) -> np.ndarray:
     return np.zeros(cells * _TYPES[name], np.uint8)
 
 
-def _conv1d() -> Iterable[Launch]:
-    cases = [(spec, n, width, "") for spec in benchmarks.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
-    nine = benchmarks.conv1d_named("conv1d_outputs")
+def _conv1d() -> Iterable[Case]:
+    cases = [(spec, n, width, "") for spec in conv1d.CONV1D for n in (1000, 10_007) for width in (3, 31) if spec.fits(width)]
+    nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
-        taps = np.linspace(-1, 1, width).astype(np.float32)
-        in_argument = spec.filter_in == "global"
 
-        def arguments(n: int = n, taps: np.ndarray = taps, in_argument: bool = in_argument) -> list[Any]:
-            return [np.zeros(n, np.float32), _cells(n), *([taps] if in_argument else []), np.int32(n)]
+        def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            taps = np.linspace(-1, 1, width).astype(np.float32)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
 
-        yield Launch(
-            spec.name, f"n = {n}, filter of {width}{more}", arguments, spec.grid(n, width), spec.block,
-            tuple(spec.options(width)), {} if in_argument else {"filter": taps},
-        )  # fmt: skip
+        (one,) = spec.plan(n, width)
+        yield Case.of(f"n = {n}, filter of {width}{more}", one, arrays)
 
 
-def _axpy() -> Iterable[Launch]:
+def _axpy() -> Iterable[Case]:
     for n in (1000, 4096):
-        yield Launch(
-            "axpy_basic", f"n = {n}", lambda n=n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)],
+        yield Case(
+            "axpy_basic", f"n = {n}", partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
             _grid(n, 256), (256, 1, 1),
         )  # fmt: skip
 
 
-def _copies() -> Iterable[Launch]:
+def _copies() -> Iterable[Case]:
     n, wide = 1000, 33 * 1000
     shapes = [(name, 1, 0) for name in _TYPES] + [("float", s, o) for s, o in ((2, 0), (7, 3), (32, 0), (1, 1), (1, 7))]
     shapes += [("char", 3, 1), ("char", 33, 0), ("short", 5, 1), ("double", 3, 1), ("float2", 2, 1), ("float4", 5, 1)]
     for name, stride, offset in shapes:
         what = f"{name}, stride {stride}, offset {offset}"
         options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
-        yield Launch(
-            "copy_strided", what, lambda name=name: [_of_type(name, n), _of_type(name, wide), np.int32(n)],
+        yield Case(
+            "copy_strided", what, partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
             _grid(n, 128), (128, 1, 1), options,
         )  # fmt: skip
         if (stride, offset) != (1, 0):
-            yield Launch(
-                "store_strided", what, lambda name=name: [_of_type(name, wide), _of_type(name, n), np.int32(n)],
+            yield Case(
+                "store_strided", what, partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
                 _grid(n, 128), (128, 1, 1), options,
             )  # fmt: skip
-    yield Launch("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch("copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1))
+    yield Case("copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1))
     index = np.random.default_rng(3).permutation(n).astype(np.int32)
     for kernel in ("gather", "scatter"):
-        yield Launch(kernel, "a permutation", lambda: [_cells(n), _cells(n), index, np.int32(n)], _grid(n, 128), (128, 1, 1))
+        yield Case(kernel, "a permutation", lambda: [_cells(n), _cells(n), index, np.int32(n)], _grid(n, 128), (128, 1, 1))
 
 
-def _planes() -> Iterable[Launch]:
+def _planes() -> Iterable[Case]:
     for height, width in ((100, 67), (64, 96)):
         shape = f"{height} x {width}"
 
@@ -197,41 +204,41 @@ def _planes() -> Iterable[Launch]:
             return [_cells(height * width), _cells(height * width), *_ints(height, width)]
 
         tiles = (-(-width // 32), -(-height // 32), 1)
-        yield Launch("transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1))
+        yield Case("transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1))
         for pad in (0, 1):
-            yield Launch("transpose_shared", f"{shape}, pad {pad}", plane, tiles, (32, 8, 1), (f"-DPAD={pad}",))
-        yield Launch("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
+            yield Case("transpose_shared", f"{shape}, pad {pad}", plane, tiles, (32, 8, 1), (f"-DPAD={pad}",))
+        yield Case("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
         taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
         blocks = (-(-width // 16), -(-height // 16), 1)
-        yield Launch("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
-        yield Launch("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
-        yield Launch("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
+        yield Case("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
+        yield Case("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
+        yield Case("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
     for k in (3, 5):
         cells = 3 * (21 - k) * (18 - k)
-        yield Launch(
+        yield Case(
             "im2col", f"3 x 20 x 17, K = {k}",
-            lambda k=k, cells=cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)],
+            partial(lambda k, cells: [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)], k, cells),
             _grid(cells, 128), (128, 1, 1), (f"-DK={k}",),
         )  # fmt: skip
 
 
-def _products() -> Iterable[Launch]:
+def _products() -> Iterable[Case]:
     for rows, inner, columns in ((33, 45, 70), (64, 64, 64)):
         shape = f"{rows} x {inner} x {columns}"
 
         def matrices(rows: int = rows, inner: int = inner, columns: int = columns) -> list[Any]:
             return [_cells(rows * columns), _cells(rows * inner), _cells(inner * columns), *_ints(rows, inner, columns)]
 
-        yield Launch("matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1))
+        yield Case("matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1))
         for tile in (16, 32):
             grid = (-(-columns // tile), -(-rows // tile), 1)
-            yield Launch("matmul_tiled", f"{shape}, tile {tile}", matrices, grid, (tile, tile, 1), (f"-DTILE={tile}",))
+            yield Case("matmul_tiled", f"{shape}, tile {tile}", matrices, grid, (tile, tile, 1), (f"-DTILE={tile}",))
 
 
-def _sums() -> Iterable[Launch]:
+def _sums() -> Iterable[Case]:
     for kernel in ("reduce_tree", "reduce_interleaved", "reduce_shuffle"):
-        yield Launch(kernel, "n = 1000", lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
-    yield Launch("scan_block", "n = 1000", lambda: [_cells(1000), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+        yield Case(kernel, "n = 1000", lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
+    yield Case("scan_block", "n = 1000", lambda: [_cells(1000), _cells(1000), np.int32(1000)], (4, 1, 1), (256, 1, 1))
 
 
 # Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and without repeats.
@@ -244,42 +251,44 @@ _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 
 
-def _histograms() -> Iterable[Launch]:
+def _histograms() -> Iterable[Case]:
     for kernel in ("histogram_global", "histogram_shared"):
         for what, cells in (("random", lambda: _bytes(1000)), ("one bin", lambda: np.full(1000, 5, np.uint8))):
-            yield Launch(
-                kernel, what, lambda cells=cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], (4, 1, 1), (256, 1, 1)
-            )
+            yield Case(
+                kernel, what, partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
+                (4, 1, 1), (256, 1, 1),
+            )  # fmt: skip
     for what, rule in _BINS.items():
-        yield Launch(
+        yield Case(
             "histogram_global", f"a warp, bin {what}",
-            lambda rule=rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], (1, 1, 1), (32, 1, 1),
+            partial(lambda rule: [np.zeros(256, np.uint32), rule(np.arange(32)).astype(np.uint8), np.int32(32)], rule),
+            (1, 1, 1), (32, 1, 1),
         )  # fmt: skip
 
 
-def _lanes() -> Iterable[Launch]:
+def _lanes() -> Iterable[Case]:
     n = 1000
     for first in (1, 16, 31):
-        yield Launch(
+        yield Case(
             "lanes_diverge", f"first {first}",
             lambda: [_cells(n), _cells(n), _cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1),
             (f"-DFIRST={first}",),
         )  # fmt: skip
-    yield Launch("lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch("lanes_loop", "", lambda: [_cells(n), _cells(n + 64), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("lanes_loop", "", lambda: [_cells(n), _cells(n + 64), np.int32(n)], _grid(n, 128), (128, 1, 1))
     for stride in (0, 1, 5):
-        yield Launch(
+        yield Case(
             "constant_table", f"stride {stride}", lambda: [_cells(n), *_ints(3, n)], _grid(n, 128), (128, 1, 1),
             (f"-DSTRIDE={stride}",), {"table": _cells(1024)},
         )  # fmt: skip
-    yield Launch("particles_aos", "", lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1))
-    yield Launch(
+    yield Case("particles_aos", "", lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case(
         "particles_soa", "", lambda: [_cells(n), _cells(n), _cells(n), np.float32(0.5), np.int32(n)], _grid(n, 128), (128, 1, 1)
     )
-    yield Launch("rgb_to_grey", "", lambda: [_bytes(n), _bytes(3 * n), np.int32(n)], _grid(n, 128), (128, 1, 1))
+    yield Case("rgb_to_grey", "", lambda: [_bytes(n), _bytes(3 * n), np.int32(n)], _grid(n, 128), (128, 1, 1))
 
 
-def _shared() -> Iterable[Launch]:
+def _shared() -> Iterable[Case]:
     strides = {"char": (0, 1, 3, 4, 128), "short": (0, 1, 2, 3, 64), "float": (0, 1, 2, 3, 8, 32, 33)}
     strides |= {"double": (0, 1, 2, 3, 16), "float2": (1, 2), "float4": (0, 1, 2, 3, 8)}
     for name, several in strides.items():
@@ -289,27 +298,28 @@ def _shared() -> Iterable[Launch]:
             def tile(name: str = name) -> list[Any]:
                 return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
 
-            yield Launch("shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+            yield Case("shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
             if stride:
-                yield Launch("shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
+                yield Case("shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options)
     for name, active in (("float", 0x0000FFFF), ("double", 0x0000FFFF), ("double", 0x55555555), ("float4", 0x000000FF),
                          ("float4", 0x11111111), ("float4", 0x80000001)):  # fmt: skip
-        yield Launch(
+        yield Case(
             "shared_load", f"{name}, stride 2, lanes {active:#010x}",
-            lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+            partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
             (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
         )  # fmt: skip
     for name in ("double", "float4"):
         for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
-            yield Launch(
+            yield Case(
                 "shared_load", f"{name}, index {index}",
-                lambda name=name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], (1, 1, 1), (64, 1, 1),
+                partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name), (1, 1, 1), (64, 1, 1),
                 (f"-DELEMENT={name}", f"-DINDEX=({index})"),
             )  # fmt: skip
     for name in ("float2", "float4"):
         for pad in (0, 1):
-            yield Launch(
-                "vector_rows", f"{name}, pad {pad}", lambda name=name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)],
+            yield Case(
+                "vector_rows", f"{name}, pad {pad}",
+                partial(lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name),
                 (2, 1, 1), (256, 1, 1), (f"-DVECTOR={name}", f"-DPAD={pad}"),
             )  # fmt: skip
 
@@ -324,7 +334,7 @@ LAYERS = {
 }
 
 
-def _conv2d() -> Iterable[Launch]:
+def _conv2d() -> Iterable[Case]:
     """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
@@ -332,91 +342,102 @@ def _conv2d() -> Iterable[Launch]:
                 spec.require(shape)
             except conv2d.LayerError:
                 continue
-            for number, (kernel, _, how) in enumerate(_calls(spec, shape)):
-
-                def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, number: int = number) -> Sequence[Any]:
-                    return _calls(spec, shape)[number][1]
-
-                yield Launch(
-                    kernel, what, arguments, how["grid"], how["block"], tuple(how.get("options", ())),
-                    how.get("constants", {}), how.get("shared", 0),
-                )  # fmt: skip
+            for one in spec.plan(shape):
+                yield Case.of(what, one, partial(_layer_arrays, shape))
 
 
-def _calls(spec: conv2d.Conv2d, shape: ConvShape) -> tuple[tuple[str, Sequence[Any], dict[str, Any]], ...]:
-    """The launches that a row makes for a shape, nothing run: kernel, arguments, and grid, block, shared, options, constants."""
-    return spec.simulate(lambda kernel, *arguments, **how: (kernel, arguments, how), *_layer_arrays(shape), shape)
+def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
+    """y, x and the filter by name."""
+    weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
+    return {
+        "y": np.zeros(shape.y_shape, np.float32),
+        "x": _cells(math.prod(shape.x_shape)).reshape(shape.x_shape),
+        "filter": weights.reshape(shape.filter_shape),
+    }
 
 
-def _layer_arrays(shape: ConvShape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """y, x and the filter."""
-    y, x = np.zeros(shape.y_shape, np.float32), _cells(np.prod(shape.x_shape)).reshape(shape.x_shape)
-    return y, x, np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
-
-
-def _reduced() -> Iterable[Launch]:
+def _reduced() -> Iterable[Case]:
     """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
     for n in (1001, 4096):
-        yield Launch(
-            "to_half", f"n = {n}", lambda n=n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], _grid(n, 512), (256, 1, 1)
-        )
+        yield Case(
+            "to_half", f"n = {n}", partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
+            _grid(n, 512), (256, 1, 1),
+        )  # fmt: skip
     for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
                 continue
 
-            def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape) -> Sequence[Any]:
-                y, x, weights = _layer_arrays(shape)
-                if isinstance(spec, conv2d.HalfInputs):
-                    x, weights = x.astype(np.float16), spec.arrange(weights)
-                return spec.arguments(y, x, weights, shape)
+            def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
+                given = _layer_arrays(shape)
+                return given | {
+                    "x as half": given["x"].astype(np.float16),
+                    "filter as half": given["filter"].astype(np.float16),
+                }
 
-            yield Launch(
-                spec.name, f"{what}, TF32" if getattr(spec, "tf32", False) else what, arguments, spec.grid(shape),
-                spec.threads(shape), tuple(spec.options(shape)), shared=spec.shared(shape),
-            )  # fmt: skip
+            tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
+            yield Case.of(f"{what}{tf32}", spec.plan(shape)[-1], arrays)
 
 
-def _fourier() -> Iterable[Launch]:
+def _tensor() -> Iterable[Case]:
+    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network."""
+    for spec in conv2d.FASTEST:
+        for what, shape in LAYERS.items():
+            try:
+                spec.require(shape)
+            except conv2d.LayerError:
+                continue
+            yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+    for pooled in pipeline.POOLED:
+        if isinstance(pooled, pipeline.MmaPool):
+            shape = LAYERS[pooled.takes]
+            (one,) = pooled.plan(shape)
+
+            def arrays(
+                shape: ConvShape = shape, pool: int = pooled.pool
+            ) -> dict[str, np.ndarray]:
+                windows = pipeline.pooled_shape(shape, pool)
+                return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
+
+            yield Case.of(pooled.takes, one, arrays)
+
+
+def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
         def signals(size: int = size, row: int = row) -> list[Any]:
             cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
             return [np.zeros_like(cells), cells, fft.twiddles(row)]
 
-        yield Launch(
+        yield Case(
             fft.TRANSFORM, f"{size} in rows of {row}, {threads} threads", signals, (5, 1, 1), (threads, 1, 1),
             (f"-DFFT_SIZE={size}", f"-DROW={row}"), shared=8 * size,
         )  # fmt: skip
     for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
 
-        def cells(spec: fft.OverlapAdd = spec, n: int = n, width: int = width) -> list[Any]:
-            made = fft.reference(spec.prepared(np.linspace(-1, 1, width).astype(np.float32))).astype(np.complex64)
-            return [np.zeros(n, np.float32), _cells(n), made, fft.twiddles(spec.size), *_ints(n, width)]
+        def cells(
+            spec: fft.OverlapAdd = spec, n: int = n, width: int = width
+        ) -> dict[str, np.ndarray]:
+            padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
+            made = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
 
-        yield Launch(
-            spec.name, f"n = {n}, filter of {width}", cells, spec.grid(n, width), spec.block, tuple(spec.options),
-            shared=spec.shared,
-        )  # fmt: skip
+        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
     shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
-        def images(tiles: fft.Tiles = tiles) -> list[Any]:
-            y, x, weights = _layer_arrays(shape)
-            made = fft.reference(tiles.prepared(weights), tiles.side).astype(np.complex64)
-            sizes = _ints(shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
-            return [y, x, made, fft.twiddles(tiles.side), *sizes]
+        def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
+            given = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
+            return given | {"spectra": spectra.astype(np.complex64)}
 
-        yield Launch(
-            tiles.name, f"ragged, tiles of {tiles.side}", images, tiles.grid(shape), tiles.block, tuple(tiles.options),
-            shared=tiles.shared(shape),
-        )  # fmt: skip
+        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
 
-def _lenet() -> Iterable[Launch]:
+def _lenet() -> Iterable[Case]:
     """The network's other kernels."""
     side = datasets.NETWORK_SIDE
-    yield Launch(
+    yield Case(
         "lenet_resize", "2 images", lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
         (2, 1, 1), (side // 2, pipeline.RESIZE_ROWS, 1),
     )  # fmt: skip
@@ -427,11 +448,12 @@ def _lenet() -> Iterable[Launch]:
         arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
         return [np.zeros(images, np.uint8), np.zeros((images, outputs), np.float32), *arrays, np.int32(images)]
 
-    yield Launch(
+    yield Case(
         "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * pipeline.DENSE_WARPS, 1, 1),
         (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
     )  # fmt: skip
     fused = pipeline.pooled_named("lenet_conv_pool", 2)
+    assert isinstance(fused, pipeline.ConvPool)
     small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
     for what, pool, spec in (("layer 1", pipeline.POOLS[0], fused), ("layer 2", pipeline.POOLS[1], fused), ("ragged", 2, small)):
         spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
@@ -441,30 +463,25 @@ def _lenet() -> Iterable[Launch]:
         def pooled(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
             return [np.zeros(windows, np.float32), _cells(shape.outputs) - 99, np.int32(shape.B * shape.M)]
 
-        yield Launch(
+        yield Case(
             "lenet_pool", f"{what}, windows of {pool}", pooled,
             _grid(int(np.prod(windows)), pipeline.BLOCK), (pipeline.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 
-        def arguments(spec: conv2d.Conv2d = spec, shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> Sequence[Any]:
-            return spec.arguments(np.zeros(windows, np.float32), _layer_arrays(shape)[1], None, shape)
+        def arrays(
+            shape: ConvShape = shape, windows: tuple[int, ...] = windows
+        ) -> dict[str, np.ndarray]:
+            return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
-        ready = spec.fitted(shape)
-        yield Launch(
-            spec.name, f"{what}, windows of {pool}", arguments, ready.grid(shape), ready.threads(shape),
-            tuple(ready.options(shape)), {"filter": ready.arrange(_layer_arrays(shape)[2])}, ready.shared(shape),
-        )  # fmt: skip
-
-
-_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
-LAUNCHES: tuple[Launch, ...] = tuple(launch for part in _PARTS for launch in part())
-
-# Not compared: the kernels of inline PTX (mma.cuh), which no GPU has counted for the record.
-NOT_COMPARED = frozenset({"conv2d_mma_halves", "conv2d_mma_pairs", "conv2d_mma_quads", "lenet_mma_1", "lenet_mma_2"})
+        (one,) = spec.plan(shape)
+        yield Case.of(f"{what}, windows of {pool}", one, arrays)
 
 
-def matching(pattern: str) -> tuple[Launch, ...]:
+_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _tensor, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
+LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
+
+def matching(pattern: str) -> tuple[Case, ...]:
     """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
     try:
         found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
@@ -485,18 +502,13 @@ _JOINED = (
     "nvcc joins two loads of neighbours to one; the simulator's compiler, NVRTC, writes their addresses in another way, in which "
     "they stay two"
 )
-_MAXIMA = (
-    "lanes that raise one word of shared memory take turns (here two); the simulator serves them together, as the hardware does "
-    "where they add one"
-)
 KNOWN: dict[str, dict[str, str]] = {
     "reduce_interleaved, n = 1000": {"shared_load_wavefronts": _JOINED, "shared_load_conflicts": _JOINED},
-    "lenet_conv_pool, layer 2, windows of 4": {"shared_atomic_wavefronts": _MAXIMA},
     "histogram_global, random": {"global_atomic_sectors": _TURNS},
 }
 
 
-def reason(launch: Launch, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
+def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
     """Why this counter of this launch is known to differ; None where it must be equal."""
     known = KNOWN.get(launch.label, {}).get(counter) or KNOWN.get(launch.kernel, {}).get(counter)
     if known is None and counter.startswith("shared_") and counter.endswith(("_wavefronts", "_conflicts")):
@@ -515,9 +527,7 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
     Raises NcuError, and ValueError as `matching` does.
     """
     launches = matching(only)
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        raise NcuError("ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin.")
+    program = ncu.program()
     binaries = _build_all(launches)  # here, because ncu would follow the compiler's processes as well
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as folder:
@@ -525,18 +535,14 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             (Path(folder) / f"{number}.cubin").write_bytes(binary)
         log = Path(folder) / "ncu.csv"
         options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
-        command = [ncu, *options, "--metrics", ",".join(metrics), *program]
-        environment = {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(results.ROOT), *_python_path()])}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=results.ROOT)
+        script = [sys.executable, "-m", "helpers.tools.counters", f"--launch={folder}", f"--only={only}"]
+        command = [program, *options, "--metrics", ",".join(metrics), *script]
+        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, **how)
         return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
 
 
-def _python_path() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-
-
-def _readings(output: str, errors: str, launches: Sequence[Launch]) -> list[dict[str, int | str]]:
+def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
     rows = list(csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))))
     seen: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -569,7 +575,7 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
     return row
 
 
-def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
+def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
     """Compile each source with each set of options of `_binaries` once, several at a time."""
     import pycuda.compiler
     import pycuda.driver as cuda
@@ -584,12 +590,12 @@ def _build_all(launches: Sequence[Launch]) -> dict[tuple[Path, tuple[str, ...]],
         return dict(zip(wanted, pool.map(build, wanted), strict=True))
 
 
-def _binaries(launches: Sequence[Launch]) -> list[tuple[Path, tuple[str, ...]]]:
+def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
     """Sources and their options, each pair once."""
     return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
 
 
-def launch_all(launches: Sequence[Launch], folder: Path) -> None:
+def launch_all(launches: Sequence[Case], folder: Path) -> None:
     """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
@@ -603,7 +609,7 @@ def launch_all(launches: Sequence[Launch], folder: Path) -> None:
             cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
         values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
         function = module.get_function(launch.kernel)
-        if launch.shared > conv2d.STATIC_SHARED_BYTES:
+        if launch.shared > limits.STATIC_SHARED_BYTES:
             function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared)
         for _ in range(READINGS):
             function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
@@ -618,7 +624,7 @@ def launch_all(launches: Sequence[Launch], folder: Path) -> None:
 class Compared:
     """One counter of one launch. why: the reason when the difference is a known one, None when there may be none."""
 
-    launch: Launch
+    launch: Case
     counter: str
     ncu: int
     simulator: int
@@ -632,7 +638,7 @@ class Compared:
         return "=" if self.equal else f"{self.simulator:,}/{self.ncu:,}{'*' if self.why else ' !'}"
 
 
-def count(launch: Launch) -> dict[str, int]:
+def count(launch: Case) -> dict[str, int]:
     """The simulator's counters of ``launch``. Raises AssertionError where it stopped the launch."""
     profile = launch.profile()
     if not profile.completed:
@@ -640,7 +646,7 @@ def count(launch: Launch) -> dict[str, int]:
     return profile.counters()
 
 
-def compare(launch: Launch, read: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> list[Compared]:
+def compare(launch: Case, read: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> list[Compared]:
     """The simulator's counters of ``launch`` (``counted``, where known) beside those read: counter name -> number."""
     counted = counted or count(launch)
     return [Compared(launch, name, int(read[name]), counted[name], reason(launch, name, counted[name], read)) for name in COMPARED]
@@ -656,7 +662,7 @@ def measure(only: str = "") -> list[dict[str, Any]]:
     rows = []
     for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
-        row |= {name: sum(read.get(metric, 0) for metric in metrics) for name, metrics in COMPARED.items()}
+        row |= {name: sum(int(read.get(metric, 0)) for metric in metrics) for name, metrics in COMPARED.items()}
         rows.append(annotated(launch, row, ours) | {key: value for key, value in read.items() if key not in _METRICS})
     return rows
 
@@ -664,13 +670,14 @@ def measure(only: str = "") -> list[dict[str, Any]]:
 _METRICS = frozenset(metric for several in COMPARED.values() for metric in several)
 
 
-def _identity(launch: Launch) -> dict[str, str]:
+def _identity(launch: Case) -> dict[str, str]:
     """What a row says of its launch."""
-    how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": " ".join(launch.options)}
+    options = " ".join(one for one in launch.options if not one.startswith("-I"))
+    how = {"launch": launch.label, "grid": str(launch.grid), "block": str(launch.block), "options": options}
     return how | ({"shared": str(launch.shared)} if launch.shared else {})
 
 
-def annotated(launch: Launch, row: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> dict[str, Any]:
+def annotated(launch: Case, row: Mapping[str, Any], counted: Mapping[str, int] | None = None) -> dict[str, Any]:
     """The row with "simulator COUNTER" and "why COUNTER" where the simulator's number is another, and nowhere else."""
     plain = {key: value for key, value in row.items() if not key.startswith(("simulator ", "why "))}
     for found in compare(launch, plain, counted):
@@ -679,27 +686,27 @@ def annotated(launch: Launch, row: Mapping[str, Any], counted: Mapping[str, int]
     return plain
 
 
-def recorded(launch: Launch, row: Mapping[str, Any]) -> list[Compared]:
+def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
     """The comparison that a row of the record holds."""
     return [Compared(launch, name, row[name], row.get(f"simulator {name}", row[name]), row.get(f"why {name}")) for name in COMPARED]
 
 
 def table(compared: Sequence[Compared]) -> str:
-    """A line a launch, a column a counter: "=" where equal, else simulator/ncu, with * when the reason is known, ! when not."""
-    short = {name: name.replace("global_", "g ").replace("shared_", "s ").replace("_", " ") for name in COMPARED}
+    """A line for each launch and a column for each counter of which one differs: "=" where equal, else simulator/ncu.
+
+    A * says that the reason is known and stands below, a ! that it is not.
+    """
+    differ = [found for found in compared if not found.equal]
+    columns = [name for name in COMPARED if any(found.counter == name for found in differ)]
     lines: dict[str, list[str]] = {}
     for found in compared:
-        lines.setdefault(found.launch.label, []).append(str(found))
-    head = ["launch", *short.values()]
-    rows = [head, *([label, *cells] for label, cells in lines.items())]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    text = [
-        "  ".join(cell.ljust(w) if not k else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
-    differ = [found for found in compared if not found.equal]
+        cells = lines.setdefault(found.launch.label, [])
+        if found.counter in columns:
+            cells.append(str(found))
+    head = ["launch", *(name.replace("_", "\n") for name in columns)]
+    text = tables.text(head, [[label, *cells] for label, cells in lines.items()])
     reasons = dict.fromkeys(f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why)
-    return "\n".join([*text, *reasons, summary(compared)])
+    return "\n".join([text, *reasons, summary(compared)])
 
 
 def summary(compared: Sequence[Compared]) -> str:
@@ -732,7 +739,7 @@ def _by_line(found: Compared) -> str:
 # Records made of more than one run
 
 
-def require_mergeable(before: results.Record, launches: Sequence[Launch], gpu: device.Device) -> None:
+def require_mergeable(before: results.Record, launches: Sequence[Case], gpu: device.Device) -> None:
     """Raise RecordError unless the rows of ``before`` that ``launches`` do not replace can stand in a record of this GPU.
 
     They cannot when another GPU or CUDA read them, or when a kernel or the way it is launched has changed since.
@@ -823,7 +830,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _report(record, LAUNCHES if asked.merge else launches, compare if record.recalled else recorded)
 
 
-def _read(asked: argparse.Namespace, launches: Sequence[Launch]) -> results.Record:
+def _read(asked: argparse.Namespace, launches: Sequence[Case]) -> results.Record:
     gpu = device.select()
     if not asked.merge:
         return results.record("counters", lambda: measure(asked.only), device=gpu, lab="counters")
@@ -834,7 +841,7 @@ def _read(asked: argparse.Namespace, launches: Sequence[Launch]) -> results.Reco
     return results.record("counters", lambda: merged(measure(asked.only), before), device=gpu, lab="counters")
 
 
-def _report(record: results.Record, launches: Sequence[Launch], side_by_side: Callable[..., list[Compared]]) -> int:
+def _report(record: results.Record, launches: Sequence[Case], side_by_side: Callable[..., list[Compared]]) -> int:
     read = {row["launch"]: row for row in record.rows()}
     missing = [launch.label for launch in launches if launch.label not in read]
     if missing:

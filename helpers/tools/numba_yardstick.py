@@ -14,10 +14,15 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 THREADS = 256
+
+# Set by main(): numba must not be imported before its simulator is asked for.
+cuda: Any
+float32: Any
 
 
 def kernels(weights: np.ndarray) -> dict:
@@ -76,7 +81,7 @@ def main(folder: Path, samples: int) -> None:
     x, y, weights = inputs["x"], inputs["y"], inputs["weights"]
     n = x.size
     made = kernels(weights)
-    results = {"version": np.array(numba.__version__)}
+    results: dict[str, Any] = {"version": np.array(numba.__version__)}
     for name, kernel in made.items():
         seconds = []
         for _ in range(samples + 1):

@@ -29,9 +29,9 @@ import sysconfig
 import textwrap
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -46,12 +46,12 @@ from tqdm import tqdm
 from helpers.results import MEASURED, ROOT
 from helpers.results import folder as results_folder
 from helpers.tools import summary
+from helpers.tools.outcomes import Failure, Outcome
 
 LABS = ROOT / "labs"
 
 CELL_LIMIT_S = 900  # no cell of a lab comes near; a cell that hangs must not hold up a night's run
 LOG_INTERVAL_S = 10  # between progress lines where the output is not a terminal
-ERROR_LINES = 12  # of a compiler's log, say; the executed notebook has all of it
 
 # Figures under this name are shown by README.md, from data/measured/.
 README_FIGURES = "readme_*.png"
@@ -62,57 +62,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 class RunnerError(Exception):
     """Nothing can be run as asked: an unknown lab, or a results folder that cannot be written."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Where and why a lab stopped: `cell` counts all its cells from 1, `line` the lines of that cell."""
-
-    error: str
-    cell: int | None = None
-    line: int | None = None
-    source: str = ""
-
-    def __str__(self) -> str:
-        where = "before its first cell" if self.cell is None else f"in cell {self.cell}"
-        if self.line is not None:
-            where += f", line {self.line}: {self.source}"
-        lines = self.error.splitlines()
-        if len(lines) > ERROR_LINES:
-            lines[ERROR_LINES:] = [f"... ({len(lines) - ERROR_LINES} more lines)"]
-        return "\n    ".join([where, *lines])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one lab did. `notebook` is the executed one; `seconds` is wall time, kernel start included."""
-
-    lab: Path
-    notebook: Path | None = None
-    device: str = "-"
-    checks: int = 0
-    headline: str = "-"
-    seconds: float = 0.0
-    figures: tuple[str, ...] = ()  # PNGs in base64, as the notebook holds them
-    failure: Failure | None = None
-
-    @property
-    def name(self) -> str:
-        return self.lab.stem
-
-    @property
-    def passed(self) -> bool:
-        return self.failure is None
-
-    @property
-    def verdict(self) -> str:
-        if not self.passed:
-            return "FAILED"
-        return f"pass, {self.checks} check{'' if self.checks == 1 else 's'}"
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.device != "-" and "simulator" not in self.device.lower()
 
 
 # ---------------------------------------------------------------------------------------------------------------- labs
@@ -140,8 +89,8 @@ def _find_lab(name: str, labs: Sequence[Path]) -> Path:
     if len(matches) == 1:
         return matches[0]
     names = [lab.stem for lab in matches or labs]
-    near = matches or difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
-    offered = ", ".join(names if matches or not near else near) or "none"
+    near = [] if matches else difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
+    offered = ", ".join(near or names) or "none"
     raise RunnerError(f"{'several labs are' if matches else 'no lab is'} called {name!r}; there is: {offered}")
 
 
@@ -186,8 +135,7 @@ class Progress:
         self._terminal = sys.stderr.isatty()
         self.interval_s = 1 if self._terminal else LOG_INTERVAL_S
         self._number = 0
-        self._overall = None
-        self._cells = None
+        self._overall: tqdm | None = None
         if self._terminal:
             self._overall = tqdm(
                 total=len(labs),
@@ -198,8 +146,9 @@ class Progress:
             )
 
     def start(self, lab: Path, cells: int) -> None:
+        """Must come before the other methods: it makes the bar of the lab's cells."""
         self._number += 1
-        self._cells = tqdm(
+        self._cells: tqdm = tqdm(
             total=cells,
             desc=f"[{self._number}/{len(self._labs)}] {lab.stem}",
             unit="cell",
@@ -264,8 +213,7 @@ class _Execution:
         )
         self._client.log.disabled = True  # what goes wrong is reported once, by the caller
         self._began = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task | None = None
+        self._cancel: Callable[[], object] = lambda: None  # ends the task below, from another thread
 
     def run(self) -> None:
         """Raises KeyboardInterrupt after Ctrl-C, else what nbclient raises.
@@ -280,11 +228,13 @@ class _Execution:
             except KeyboardInterrupt:
                 self._client.shutdown_kernel = "immediate"
                 self._began.wait()
-                self._loop.call_soon_threadsafe(self._task.cancel)
+                self._cancel()
                 raise
 
     async def _execute(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "asyncio.run() made a task of this coroutine"
+        self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
         self._began.set()
         clock = asyncio.create_task(self._tick())
         try:
@@ -456,7 +406,8 @@ def keep(outcomes: Sequence[Outcome], results: Path, since: float, measured: Pat
 
     That is every record and the figures that README.md shows. Returns the files written.
     """
-    copied = [Path(shutil.copyfile(outcome.notebook, outcome.lab)) for outcome in outcomes]
+    executed = [(one.notebook, one.lab) for one in outcomes if one.notebook is not None]
+    copied = [Path(shutil.copyfile(notebook, lab)) for notebook, lab in executed]
     measured.mkdir(parents=True, exist_ok=True)
     for pattern in ("*.json", README_FIGURES):
         for path in sorted(results.glob(pattern)):

@@ -1,4 +1,7 @@
-"""The corpus of tests/corpus under compute-sanitizer on a GPU, beside what the simulator says: `python -m helpers.tools.sanitizer`.
+"""A corpus of kernels under compute-sanitizer on a GPU, beside what the simulator says.
+
+    python -m helpers.tools.sanitizer run tests/corpus
+    python -m helpers.tools.sanitizer table tests/corpus     # of the record; needs no GPU
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several processes run at a time. What
 the tools said goes to data/measured/sanitizer.json with the digest of every kernel: the tables can be drawn again without a GPU.
@@ -25,9 +28,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from helpers import tables
 from helpers.tools import corpus
 from helpers.tools.corpus import Case, Said
 
@@ -125,7 +130,9 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
         messages = dict(zip(chosen, pool.map(lambda case: _compile(case, folder), chosen), strict=True))
         good = [case for case in chosen if not messages[case]]
         _say(f"compiled {len(good)} of {len(chosen)} kernels")
-        entries = {case: {"digest": case.digest, "outputs": {}, "tools": {}} for case in chosen}
+        entries: dict[Case, dict[str, Any]] = {
+            case: {"digest": case.digest, "outputs": {}, "tools": {}} for case in chosen
+        }
         for case in chosen:
             if messages[case]:
                 entries[case]["compiler"] = [s.to_dict() for s in said_by(messages[case], case.path.name)]
@@ -147,7 +154,8 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
 def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
     """(batch, work(batch)) for each batch: a faulty kernel is one by itself, correct ones come BATCH at a time."""
     correct = [case for case in chosen if case.fault is None]
-    batches = [(case,) for case in sorted(chosen, key=lambda case: case.fault != "runaway") if case.fault is not None]
+    faulty = sorted((case for case in chosen if case.fault is not None), key=lambda case: case.fault != "runaway")
+    batches: list[tuple[Case, ...]] = [(case,) for case in faulty]
     batches += [tuple(correct[k : k + BATCH]) for k in range(0, len(correct), BATCH)]
     return zip(batches, pool.map(work, batches), strict=True)
 
@@ -305,24 +313,26 @@ def best(case: Case, entry: Mapping) -> tuple[str, str]:
 
 def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) -> str:
     """Simulator and compute-sanitizer side by side, a line for each kernel, and the sums."""
-    rows, sums = [], {}
+    rows: list[list[str]] = []
+    sums: dict[tuple[str, str], dict[str, int]] = {}
     for case, said in simulated.items():
         entry = recorded(record, case)
         theirs, tool = best(case, entry) if entry else ("changed since the record", "")
         hung = entry is not None and any(a["status"] == "hung" for a in entry["tools"].values())
         shown = f"{theirs} ({tool})" if theirs in ("kind and line", "kind only", "another kind", "false alarm") else theirs
         ours = verdict(case, said)
-        rows.append(f"{case.name:42s} {case.fault or 'correct':15s} {ours:15s} {shown}{', hangs' if hung else ''}".rstrip())
+        rows.append([case.name, case.fault or "correct", ours, f"{shown}{', hangs' if hung else ''}"])
         which = case.path.parent.name
         for side, answer in (("simulator", ours), ("compute-sanitizer", theirs)):
             sums.setdefault((which, side), {}).setdefault(answer, 0)
             sums[which, side][answer] += 1
-    head = f"{'kernel':42s} {'fault':15s} {'simulator':15s} compute-sanitizer {record['software'].get('compute-sanitizer', '')}"
+    sanitizer = f"compute-sanitizer {record['software'].get('compute-sanitizer', '')}".rstrip()
     totals = [
-        f"{which:8s} {side:18s} " + ", ".join(f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1]))
+        [which, side, ", ".join(f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1]))]
         for (which, side), counts in sorted(sums.items())
     ]
-    return "\n".join([head, "-" * 100, *rows, "-" * 100, *totals])
+    findings = tables.text(["kernel", "fault", "simulator", sanitizer], rows, left=range(4))
+    return f"{findings}\n\n{tables.text(['kernels', 'by', 'answers'], totals, left=range(3))}"
 
 
 def compare_results(case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping) -> dict[str, tuple[bool, str]]:
@@ -344,20 +354,24 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
     ours = values.ravel().astype(np.float64)
     scale = max(np.abs(gpu).max(), np.finfo(np.float32).tiny)
     error = float(np.abs(ours - gpu).max() / scale) if np.isfinite(ours).all() and np.isfinite(gpu).all() else np.inf
+    if case.tolerance is None:  # only the same bits are right
+        return False, f"differs by {error:.1e} of the largest value"
     return error <= case.tolerance, f"differs by {error:.1e} of the largest value, {case.tolerance:.0e} is allowed"
 
 
 def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
     """Outputs of the correct kernels, GPU against simulator, a line for each."""
-    rows, good, total = [], 0, 0
+    rows: list[list[str]] = []
+    good = total = 0
     for case, outputs in simulated.items():
         if (entry := recorded(record, case)) is None:
-            rows.append(f"{case.name:42s} changed since the record")
+            rows.append([case.name, "", "changed", "since the record"])
             continue
         for name, (agrees, text) in compare_results(case, outputs, entry).items():
             good, total = good + agrees, total + 1
-            rows.append(f"{case.name:42s} {name:10s} {'same' if agrees else 'DIFFERENT':10s} {text}")
-    return "\n".join([*rows, f"{good} of {total} outputs are the same on {record['device']} and in the simulator"])
+            rows.append([case.name, name, "same" if agrees else "DIFFERENT", text])
+    table = tables.text(["kernel", "output", "verdict", "how far"], rows, left=range(4))
+    return f"{table}\n{good} of {total} outputs are the same on {record['device']} and in the simulator"
 
 
 # ---- the program ----
@@ -368,9 +382,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     if options.command == "launch":
         return _launch(options)
-    chosen = [
-        case for which in ("faulty", "correct") for case in corpus.cases(which) if not options.only or case.name in options.only
-    ]
+    try:
+        chosen = [
+            case
+            for which in ("faulty", "correct")
+            for case in corpus.cases(options.corpus / which)
+            if not options.only or case.name in options.only
+        ]
+    except corpus.CaseError as error:
+        print(f"python -m helpers.tools.sanitizer: {error}", file=sys.stderr)
+        return 2
     if options.command == "run":
         if missing := [program for program in ("nvidia-smi", "nvcc", "compute-sanitizer") if shutil.which(program) is None]:
             print(f"python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
@@ -388,6 +409,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     run = commands.add_parser("run", help="run the corpus under compute-sanitizer and show the tables (the default)")
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
     for command in (run, table):
+        command.add_argument("corpus", type=Path, help="the folder of the corpus: tests/corpus")
         command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="kernels, by name")
         command.add_argument("--record", type=Path, default=RECORD, help="where the record is")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
@@ -410,7 +432,8 @@ def _launch(options: argparse.Namespace) -> int:
             cubin = _cubin(case, options.folder)
             outputs = corpus.run_on_gpu(case, cubin)
             if options.keep:
-                np.savez(cubin.with_suffix(".npz"), **outputs)
+                arrays: dict[str, Any] = dict(outputs)
+                np.savez(cubin.with_suffix(".npz"), **arrays)
     finally:
         context.pop()
     return 0

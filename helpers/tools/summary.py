@@ -12,10 +12,9 @@ import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from helpers.tools.run_labs import Outcome
+from helpers import tables
+from helpers.tools.outcomes import Outcome
 
 COLUMNS = 100
 PAGE = "summary.html"
@@ -45,23 +44,17 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
     The second line is what the lab found, cut to the width of the table.
     """
-    rows = [(o.name, o.verdict, f"{o.seconds:7.1f}", o.device) for o in outcomes]
-    widths = [max(len(row[column]) for row in (_HEAD, *rows)) for column in range(3)]
-    lines = [_aligned(_HEAD, widths), "-" * COLUMNS]
+    cells = [(o.name, o.verdict, f"{o.seconds:.1f}", o.device) for o in outcomes]
+    head, *rows = tables.text(_HEAD, cells, left=(0, 1, 3)).splitlines()
+    lines = [head, "-" * COLUMNS]
     for row, outcome in zip(rows, outcomes, strict=True):
-        lines.append(_aligned(row, widths))
+        lines.append(row if len(row) <= COLUMNS else f"{row[: COLUMNS - 3]}...")
         if outcome.headline != "-":
             room = COLUMNS - len(_INDENT)
             lines.append(_INDENT + textwrap.shorten(outcome.headline, room, placeholder=" ..."))
     failed = [o for o in outcomes if o.failure is not None]
     lines += [f"\n{outcome.name} FAILED {outcome.failure}" for outcome in failed]
     return "\n".join(lines)
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    *cells, device = row
-    line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + "  "
-    return line + textwrap.shorten(device, COLUMNS - len(line), placeholder="...")
 
 
 def write_page(outcomes: Sequence[Outcome], folder: Path) -> Path:

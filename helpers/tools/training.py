@@ -242,7 +242,7 @@ def run(
     """
     torch = require_torch()
     kept, held_out = split(images, hold_out)
-    tried = []
+    tried: list[dict[str, Any]] = []
     if held_out is not None:
         settings, tried = search(settings, changes, lambda each: measured(held_out, _trained(kept, each)))
     print(f"On all {len(images):,} images: {settings}")
@@ -274,7 +274,8 @@ def search(
 ) -> tuple[Settings, list[dict[str, Any]]]:
     """The best settings found, and what was measured of each: `settings` first, then one change after the other to the best
     so far. measure: what `measured` returns, of a training with these settings. A diverged training counts as 0 right."""
-    best, most, tried = settings, -1.0, []
+    best, most = settings, -1.0
+    tried: list[dict[str, Any]] = []
     for change in ({}, *changes):
         candidate = replace(best, **change)
         if tried and candidate == best:

@@ -26,7 +26,7 @@ SOURCES = Path(__file__).resolve().parent / "strangers"
 
 
 @dataclass(frozen=True)
-class Stranger(counters.Launch):
+class Stranger(counters.Case):
     """A launch of strangers/KERNEL.cu. varies: what the order of threads decides (outputs, counters), "" where nothing.
 
     unordered: the arguments whose cells come in any order.

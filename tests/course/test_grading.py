@@ -221,32 +221,3 @@ def test_nbgrader_metadata(tmp_path):
     cells = submissions.notebook(tmp_path / "source" / LAB / f"{LAB}.ipynb")
     (about,) = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
     assert about["grade_id"] == NAME and about["points"] == 10 and about["schema_version"] == 3
-
-
-def test_a_students_copy_is_never_overwritten(tmp_path, monkeypatch):
-    labs, mine = tmp_path / "labs", tmp_path / "my_labs"
-    labs.mkdir()
-    lab = labs / "02_x.ipynb"
-    cell = {
-        "cell_type": "code",
-        "id": "a",
-        "metadata": {},
-        "outputs": [],
-        "execution_count": 1,
-        "source": ["x = 1"],
-    }
-    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    lab.write_text(json.dumps(book))
-    monkeypatch.setattr(submissions, "LABS", labs)
-    assert release.update(mine) == {"02_x.ipynb": "new"}
-    assert release.update(mine) == {"02_x.ipynb": "same"}
-    cell["source"] = ["x = 2"]
-    lab.write_text(json.dumps(book))
-    assert release.update(mine) == {"02_x.ipynb": "updated"}
-    (mine / "02_x.ipynb").write_text("changed by the student")
-    assert release.update(mine) == {"02_x.ipynb": "same"}
-    cell["source"] = ["x = 3"]
-    lab.write_text(json.dumps(book))
-    assert release.update(mine) == {"02_x.ipynb": "beside"}
-    assert (mine / "02_x.ipynb").read_text() == "changed by the student"
-    assert "x = 3" in (mine / "02_x.new.ipynb").read_text()

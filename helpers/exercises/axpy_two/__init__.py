@@ -52,6 +52,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                 )
 
 
+def large(rng: np.random.Generator) -> Case:
+    """Ten million elements; a is 0, so that a launch can be repeated."""
+    n, block = 10_000_000, 256
+    arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+    step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
+    return Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
+
+
 def axpy(case: Case) -> np.ndarray:
     """a x + y."""
     return (case["a"] * case["x"] + case["y"]).astype(np.float32)
@@ -110,6 +118,7 @@ EXERCISE = Exercise(
         none_of("global", "atomic", what="atomics"),
         shuffles(),
     ),
+    timed=large,
     most_of_a_block=lambda case: 2 * case["block"],
     mistakes=(
         Mistake(

@@ -36,7 +36,15 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
 
 
-def sums(case: Case, keep: slice | tuple[slice, ...] = slice(None)) -> np.ndarray:
+def large(rng: np.random.Generator) -> Case:
+    """Ten million numbers."""
+    n = 10_000_000
+    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": whole_numbers(rng, n)}
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+    return Case(f"n = {n:,}", arrays, ("sums",), (step,))
+
+
+def sums(case: Case, keep: slice = slice(None)) -> np.ndarray:
     """The sum of each block, of the threads that `keep` selects."""
     blocks = ceil_div(case["N"].size, THREADS)
     cells = np.zeros(blocks * THREADS, np.float64)
@@ -85,6 +93,7 @@ EXERCISE = Exercise(
         none_of("shared", "atomic", what="atomics"),
         none_of("local", what="accesses to local memory"),
     ),
+    timed=large,
     most_of_a_block=lambda case: 1,
     mistakes=(
         Mistake(

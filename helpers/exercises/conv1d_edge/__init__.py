@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,15 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             )
 
 
-def edge(case: Case, left: str = "edge", right: str = "edge") -> np.ndarray:
+def large(rng: np.random.Generator) -> Case:
+    """Ten million cells."""
+    n, filter = 10_000_000, whole_numbers(rng, 3)
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
+    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n), "filter": filter}
+    return Case(f"n = {n:,}", arrays, ("P",), (step,))
+
+
+def edge(case: Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
     """The convolution with each end padded as NumPy's pad does by that mode."""
     N, filter = case["N"], case["filter"]
     wide = np.concatenate([np.pad(N, (1, 0), mode=left)[:1], N, np.pad(N, (0, 1), mode=right)[-1:]])
@@ -71,6 +80,7 @@ EXERCISE = Exercise(
         none_of("global", "atomic", what="atomics"),
         shuffles(),
     ),
+    timed=large,
     most_of_a_block=lambda case: THREADS,
     mistakes=(
         Mistake(

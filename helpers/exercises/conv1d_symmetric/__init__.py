@@ -52,6 +52,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             )
 
 
+def large(rng: np.random.Generator) -> Case:
+    """Ten million cells."""
+    n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
+    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+    return Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
+
+
 def with_weights(*factors: float):
     """A function of a case: what comes out if weight j is multiplied by factors[j]."""
     return lambda case: reference.conv1d(
@@ -90,6 +98,7 @@ EXERCISE = Exercise(
             hint="A broadcast by shuffles costs more than the constant request that it saves."
         ),
     ),
+    timed=large,
     most_of_a_block=lambda case: THREADS,
     mistakes=(
         Mistake(

@@ -209,7 +209,10 @@ EXERCISE = Exercise(
             status="finding",
         ),
         wrong(
-            "the last column stored beyond", "without a partner", ("if (w + 1 < out_w) y[", "y["), status="finding"
+            "the last column stored beyond",
+            "without a partner",
+            ("if (w + 1 < out_w) y[", "y["),
+            status="finding",
         ),
         wrong(
             "nothing is written",

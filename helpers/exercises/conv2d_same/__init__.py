@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,8 @@ TILE = 16
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Layers around the tile: narrow, ragged, one column; odd filters."""
-    ragged = ConvShape(2, 2, 2, *map(int, rng.integers(17, 30, 2)), int(rng.choice((3, 5))))
+    rows, columns = (int(n) for n in rng.integers(17, 30, 2))
+    ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (
         ConvShape(2, 1, 2, 5, 9, 3),
         ConvShape(2, 3, 2, 17, 18, 5),
@@ -48,7 +50,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield layers.layer_case(rng, shape, step, y_shape=(shape.B, shape.M, shape.H, shape.W))
 
 
-def padded(case: Case, mode: str = "constant", down: int = 0, flip: bool = False) -> np.ndarray:
+def padded(case: Case, mode: Any = "constant", down: int = 0, flip: bool = False) -> np.ndarray:
     """The layer with K / 2 cells more on each side; down: so many of them moved from the top left
     to the bottom right.
     """

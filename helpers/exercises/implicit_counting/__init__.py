@@ -31,7 +31,8 @@ DIVISIONS = 20  # per warp: before the loop anyone may divide as often as the si
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Narrow and wide filters, ragged layers; the budgets hold for many steps."""
-    drawn = ConvShape(1, 4, 17, *map(int, rng.integers(9, 14, 2)), 7)
+    rows, columns = (int(n) for n in rng.integers(9, 14, 2))
+    drawn = ConvShape(1, 4, 17, rows, columns, 7)
     for shape in (
         ConvShape(1, 40, 3, 9, 8, 5),
         drawn,

@@ -47,11 +47,9 @@ def made(text: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         given, result = Path(folder) / "given.npz", Path(folder) / "made.npz"
         (Path(folder) / "answer.cpp").write_text(text, encoding="utf-8")
-        np.savez(
-            given,
-            **{f"N{k}": N for k, (N, _) in enumerate(cases)},
-            **{f"filter{k}": f for k, (_, f) in enumerate(cases)},
-        )
+        arrays: dict[str, Any] = {f"N{k}": N for k, (N, _) in enumerate(cases)}
+        arrays |= {f"filter{k}": filter for k, (_, filter) in enumerate(cases)}
+        np.savez(given, **arrays)
         command = [sys.executable, "-m", "helpers.exercises.loops_swapped.program", folder]
         root = Path(__file__).resolve().parents[3]
         try:
@@ -131,7 +129,7 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
 
 def times(text: str) -> str:
     """The time of an answer beside the stub's loops, one core, as text; it differs from run to run."""
-    from helpers import reference, timing
+    from helpers import baselines, timing
 
     rng = np.random.default_rng(0)
     N, filter = (
@@ -139,7 +137,7 @@ def times(text: str) -> str:
         rng.uniform(-1, 1, 31).astype(np.float32),
     )
     mine, plain = (
-        reference.conv1d_from_cpp(one)
+        baselines.conv1d_from_cpp(one)
         for one in (text, (Path(__file__).parent / "plain.cpp").read_text(encoding="utf-8"))
     )
     compared = timing.compare_cpu(

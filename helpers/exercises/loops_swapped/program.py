@@ -7,10 +7,11 @@ from __future__ import annotations
 import ctypes
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from helpers import reference
+from helpers import baselines
 
 MARGIN = 64  # cells of NaN on either side of each array
 UNSET = -12_345_678.0
@@ -20,7 +21,7 @@ def main(folder: Path) -> int:
     """Read given.npz and answer.cpp, write made.npz."""
     text = (folder / "answer.cpp").read_text(encoding="utf-8")
     try:
-        library = reference.load_cpp("yours", text)
+        library = baselines.load_cpp("yours", text)
     except Exception as error:
         print(error, file=sys.stderr)
         return 1
@@ -32,7 +33,8 @@ def main(folder: Path) -> int:
         return 1
     with np.load(folder / "given.npz", allow_pickle=False) as file:
         given = {name: file[name] for name in file.files}
-    count, made = len(given) // 2, {}
+    count = len(given) // 2
+    made: dict[str, Any] = {}
     for k in range(count):
         N, filter = (
             np.pad(given[f"{name}{k}"], MARGIN, constant_values=np.nan) for name in ("N", "filter")

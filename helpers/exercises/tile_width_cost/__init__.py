@@ -124,9 +124,8 @@ def judged(one: dict[str, Any], seed: int) -> Found:
     if not all(map(math.isfinite, [*one["known"].values(), *one["larger"]])):
         return Found("wrong", "a cost is infinite or NaN", "A division by a counter that is 0?")
     for layer in SHAPES:
-        chosen[layer] = min(
-            WIDTHS, key=lambda width, layer=layer: one["known"][f"{layer}, {width}"]
-        )
+        costs = {width: one["known"][f"{layer}, {width}"] for width in WIDTHS}
+        chosen[layer] = min(costs, key=costs.__getitem__)
         lost = ms[layer, chosen[layer]] / min(ms[layer, width] for width in WIDTHS) - 1
         if lost > MOST_LOST:
             hint = (

@@ -12,18 +12,18 @@ streams, so that copies and kernels overlap; `Checker` is what says that a netwo
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from helpers import checking, device, kernels, simulator
-from helpers.limits import ConvShape
+from helpers import checking, device, kernels, launch, simulator
+from helpers.launch import Array, Launch, LaunchError, Plan, Program
+from helpers.limits import INDICES, ConvShape
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorLayer
+from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
 from helpers.problems.datasets import Weights
 from helpers.problems.lenet import network
 
@@ -54,6 +54,10 @@ class ConvPool(RegisterTiled):
         of_the_tiles = (one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED=")))
         return [*of_the_tiles, f"-DPOOL={self.pool}"]
 
+    def names(self, shape: ConvShape) -> conv2d.Names:
+        y, x, filter = super().names(shape)
+        return dataclasses.replace(y, shape=self.pooled_shape(shape)), x, filter
+
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x
 
@@ -61,28 +65,32 @@ class ConvPool(RegisterTiled):
         """Return the shape of y."""
         return pooled_shape(shape, self.pool)
 
+    def static_bytes(self, shape: ConvShape) -> int:
+        columns, rows, maps = self.sizes.tile
+        windows = maps * ceil_div(columns, self.pool) * ceil_div(rows, self.pool)
+        return 4 * (shape.C * math.prod(self.staged_cells(shape)) + windows)
+
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         super().require(shape, device)
         spec = self.fitted(shape)
-        columns, rows, _ = spec.tile
-        if spec.staged != shape.C or spec.patches[2] != 1:
-            raise LayerError(f"{self.name} stages all channels of one image: staged = {shape.C} and one image a block")
-        sizes = (("columns", spec.patch[0], columns, shape.out_w), ("rows", spec.patch[1], rows, shape.out_h))
-        for what, patch, tile, out in sizes:
+        sizes, (columns, rows, _) = spec.sizes, spec.tile
+        if sizes.staged != shape.C or sizes.patches[2] != 1:
+            raise LayerError(
+                f"{self.name} stages all channels of one image: staged = {shape.C} and one image a "
+                "block"
+            )
+        for what, patch, tile, out in (
+            ("columns", sizes.patch[0], columns, shape.out_w),
+            ("rows", sizes.patch[1], rows, shape.out_h),
+        ):
             if max(patch, self.pool) % min(patch, self.pool):
                 raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
             if tile % self.pool and tile < out:
                 raise LayerError(f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}")
 
 
-def _tile_and_windows(spec: ConvPool, shape: ConvShape) -> int:
-    columns, rows, maps = spec.patch[0] * spec.patches[0], spec.patch[1] * spec.patches[1], spec.patch[2]
-    staged = shape.C * math.prod(spec.staged_cells(shape))
-    return 4 * (staged + maps * _ceil(columns, spec.pool) * _ceil(rows, spec.pool))
-
-
 @dataclass(frozen=True)
-class MmaPool(TensorLayer):
+class MmaPool(TensorKernel):
     """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
 
     takes: the layer.
@@ -96,16 +104,14 @@ class MmaPool(TensorLayer):
         named = self.constant_names()
         return [f"-I{kernels.FOLDER}", *(f"-D{name}={known[name]}" for name in known if name in named)]
 
-    def constant_names(self) -> tuple[str, ...]:
-        return Conv2d.constant_names(self)
+    def names(self, shape: ConvShape) -> conv2d.Names:
+        y, x, filter = super().names(shape)
+        return dataclasses.replace(y, shape=pooled_shape(shape, self.pool)), x, filter
 
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
         weights = 512 * 28 * self.parts if shape.C > 1 else 0  # 28 fragments of A; layer 1 has its four in registers
         return weights + 4 * cells + 2 * self.parts * cells
-
-    def compile(self, shape: ConvShape) -> conv2d.Compiled:
-        return _CompiledOnce(self, shape)
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         wanted = conv2d.shape_of(self.takes, shape.B)
@@ -118,22 +124,14 @@ class MmaPool(TensorLayer):
         return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
 
 
-class _CompiledOnce(conv2d.Compiled):
-    """A kernel compiled once for all networks of the process."""
-
-    def _load(self, name: str, options: list[str]) -> tuple[Any, Any]:
-        module = _module(name, options)
-        return module, module.get_function(name)
-
-
-POOLED: tuple[Conv2d, ...] = (
-    ConvPool("lenet_conv_pool", filter_in="constant", static=_tile_and_windows, largest_width=15),
+POOLED: tuple[ConvPool | MmaPool, ...] = (
+    ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
     MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
     MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
 )
 
 
-def pooled_named(name: str, pool: int) -> Conv2d:
+def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
     """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
     for spec in POOLED:
         if spec.name == name:
@@ -143,16 +141,14 @@ def pooled_named(name: str, pool: int) -> Conv2d:
 
 def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
     """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
-    return shape.B, shape.M, _ceil(shape.out_h, pool), _ceil(shape.out_w, pool)
+    return shape.B, shape.M, ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
 
 
 def is_pooled(kernel: str | Conv2d) -> bool:
     """Whether a kernel, by name or by its record, pools its own outputs."""
-    return hasattr(kernel, "pool") or kernel in [spec.name for spec in POOLED]
-
-
-def _ceil(cells: int, tile: int) -> int:
-    return -(-cells // tile)
+    if isinstance(kernel, str):
+        return kernel in [spec.name for spec in POOLED]
+    return isinstance(kernel, ConvPool | MmaPool)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -161,11 +157,88 @@ def _ceil(cells: int, tile: int) -> int:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the network on the device. name: as in "conv 1"; kernel: whose launch it is; launch: enqueues it on a stream."""
+    """One step of the network. name: as in "conv 1"; kernel: that of the layer; plan: launches."""
 
     name: str
     kernel: str
-    launch: Callable[[Any], None]
+    plan: Plan
+
+
+def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple[Stage, ...]:
+    """Return the steps of the network for ``batch`` images, in order.
+
+    layers, pixels: as for `Network`. The arrays of their plans are those of `Network.sizes`.
+    """
+    steps = [Stage("resize", "lenet_resize", (_resize(batch),))] if pixels else []
+    for number, (layer, kernel, pool) in enumerate(zip(LAYERS, layers, POOLS, strict=True), 1):
+        shape, spec = conv2d.shape_of(layer, batch), chosen(kernel, pool)
+        pooled = f"pool {number}"
+        y = pooled if is_pooled(spec) else f"conv {number}"
+        names = {"y": y, "x": ("x", "pool 1")[number - 1], "filter": f"filter {number}"}
+        plan = launch.renamed(spec.plan(shape), names)
+        if is_pooled(spec):
+            steps.append(Stage(f"conv + pool {number}", spec.name, plan))
+            continue
+        steps.append(Stage(f"conv {number}", spec.name, plan))
+        steps.append(Stage(pooled, "lenet_pool", (_pool(Array(y, shape.y_shape), pooled, pool),)))
+    return (*steps, Stage("dense", "lenet_dense", (_dense(batch),)))
+
+
+def _launch(
+    name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int
+) -> Launch:
+    """A launch along x; ``how``: its -D constants."""
+    options = tuple(f"-D{constant}={value}" for constant, value in how.items())
+    source = kernels.source(name)
+    return Launch(source, name, options, (blocks, 1, 1), block, arguments=arguments)
+
+
+def _resize(batch: int) -> Launch:
+    x = Array("x", conv2d.shape_of(LAYERS[0], batch).x_shape)
+    pixels = Array("pixels", (batch, SIDE, SIDE), np.uint8)
+    return _launch("lenet_resize", (datasets.NETWORK_SIDE // 2, RESIZE_ROWS, 1), batch, x, pixels)
+
+
+def _pool(y: Array, pooled: str, pool: int) -> Launch:
+    """The launch of lenet_pool from y, (images, maps, rows, columns), to an array of that name."""
+    images, maps, rows, columns = y.shape
+    shape = images, maps, ceil_div(rows, pool), ceil_div(columns, pool)
+    windows = math.prod(shape)
+    if windows >= INDICES:
+        raise LayerError(
+            f"lenet_pool counts windows in an int; {images:,} images have {windows:,}: take fewer"
+        )
+    arguments = Array(pooled, shape), y, np.int32(images * maps)
+    sizes = {"HEIGHT": rows, "WIDTH": columns, "POOL": pool}
+    return _launch("lenet_pool", (BLOCK, 1, 1), ceil_div(windows, BLOCK), *arguments, **sizes)
+
+
+def _dense(batch: int) -> Launch:
+    shapes = {
+        "fc3": (CELLS, HIDDEN),
+        "fc3_bias": (HIDDEN,),
+        "fc4": (HIDDEN, CLASSES),
+        "fc4_bias": (CLASSES,),
+    }
+    arguments = (
+        Array("classes", (batch,), np.uint8),
+        Array("logits", (batch, CLASSES)),
+        Array("pool 2", pooled_shape(conv2d.shape_of(LAYERS[1], batch), POOLS[1])),
+        *(Array(name, shape) for name, shape in shapes.items()),
+        np.int32(batch),
+    )
+    blocks = ceil_div(batch, DENSE_WARPS * DENSE_EACH)
+    sizes = {"WARPS": DENSE_WARPS, "EACH": DENSE_EACH}
+    return _launch("lenet_dense", (32 * DENSE_WARPS, 1, 1), blocks, *arguments, **sizes)
+
+
+def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
+    """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
+    if isinstance(kernel, str):
+        return pooled_named(kernel, pool) if is_pooled(kernel) else conv2d.conv2d_named(kernel)
+    if isinstance(kernel, ConvPool | MmaPool):
+        return dataclasses.replace(kernel, pool=pool)
+    return kernel
 
 
 class Network:
@@ -187,14 +260,16 @@ class Network:
             raise LayerError(f"layers is {layers!r}; give two kernels, one for each convolution")
         self._cuda, self.weights, self.batch, self.pixels = cuda, weights, batch, pixels
         self.shapes = tuple(conv2d.shape_of(name, batch) for name in LAYERS)
-        self.layers = tuple(map(_chosen, layers, POOLS))
+        self.layers = tuple(map(chosen, layers, POOLS))
         self.sizes = self._sizes()
         _require_memory(self, cuda.mem_get_info()[0])
         self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in self.sizes.items()}
-        self._compiled = [conv2d.compile(spec, shape) for spec, shape in zip(self.layers, self.shapes, strict=True)]
         for name, array in _constants(weights).items():
             cuda.memcpy_htod(self._buffers[name], array)
-        self.stages = tuple(self._stages())
+        for spec, shape in zip(self.layers, self.shapes, strict=True):
+            spec.require(shape, device.selected())
+        self._programs: list[Program] = []
+        self.stages = tuple(map(self._ready, stages(self.layers, batch, pixels=pixels)))
 
     @property
     def input(self) -> int:
@@ -247,7 +322,8 @@ class Network:
         """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
         shape, dtype = self.made()[name]
         images = range(self.batch) if images is None else images
-        whole, each = np.empty((len(images), *shape[1:]), dtype), math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        whole: np.ndarray = np.empty((len(images), *shape[1:]), dtype)
+        each = math.prod(shape[1:]) * np.dtype(dtype).itemsize
         self._cuda.Context.synchronize()
         if len(images) == self.batch:
             self._cuda.memcpy_dtoh(whole, self._buffers[name])
@@ -277,11 +353,11 @@ class Network:
 
     def free(self) -> None:
         """Free the device's arrays."""
-        for run in self._compiled:
-            run.free()
+        for program in self._programs:
+            program.free()
         for array in self._buffers.values():
             array.free()
-        self._compiled, self._buffers = [], {}
+        self._programs, self._buffers = [], {}
 
     def __enter__(self) -> Network:
         return self
@@ -298,84 +374,22 @@ class Network:
                 sizes[f"conv {number}"] = 4 * shape.outputs
         return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in self.made().items()}
 
-    def _stages(self) -> Iterator[Stage]:
-        if self.pixels:
-            yield Stage("resize", "lenet_resize", self._resize())
-        for number, (spec, shape, pool, run) in enumerate(zip(self.layers, self.shapes, POOLS, self._compiled, strict=True), 1):
-            x, y, pooled = (self._buffers.get(name) for name in (("x", "pool 1")[number - 1], f"conv {number}", f"pool {number}"))
-            filter = self._buffers[f"filter {number}"]
-            if is_pooled(spec):
-                yield Stage(f"conv + pool {number}", spec.name, _bound(run.launch, pooled, x, filter))
-            else:
-                yield Stage(f"conv {number}", spec.name, _bound(run.launch, y, x, filter))
-                yield Stage(f"pool {number}", "lenet_pool", self._pool(pooled, y, shape, pool))
-        yield Stage("dense", "lenet_dense", self._dense())
-
-    def _resize(self) -> Callable[[Any], None]:
-        return _enqueuing("lenet_resize", (self._buffers["x"], self._buffers["pixels"]), _resize_launch(self.batch))
-
-    def _pool(self, pooled: Any, y: Any, shape: ConvShape, pool: int) -> Callable[[Any], None]:
-        return _enqueuing("lenet_pool", (pooled, y, np.int32(shape.B * shape.M)), _pool_launch(shape, pool))
-
-    def _dense(self) -> Callable[[Any], None]:
-        arrays = (self._buffers[name] for name in _DENSE_ARRAYS)
-        return _enqueuing("lenet_dense", (*arrays, np.int32(self.batch)), _dense_launch(self.batch))
+    def _ready(self, stage: Stage) -> ReadyStage:
+        try:
+            program = Program(stage.plan)
+        except LaunchError as error:
+            raise LayerError(str(error)) from None
+        self._programs.append(program)
+        return ReadyStage(stage.name, stage.kernel, launch.launcher(program, self._buffers))
 
 
-_DENSE_ARRAYS = ("classes", "logits", "pool 2", "fc3", "fc3_bias", "fc4", "fc4_bias")
+@dataclass(frozen=True)
+class ReadyStage:
+    """One step of a network on the device. launch: enqueues it on a stream."""
 
-
-def _resize_launch(batch: int) -> dict[str, Any]:
-    return {"block": (datasets.NETWORK_SIDE // 2, RESIZE_ROWS, 1), "grid": (batch, 1), "options": ()}
-
-
-def _pool_launch(shape: ConvShape, pool: int) -> dict[str, Any]:
-    windows = math.prod(pooled_shape(shape, pool))
-    if windows >= conv2d.INDICES:
-        raise LayerError(f"lenet_pool counts windows in an int; {shape.B:,} images have {windows:,}: take fewer")
-    options = (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}")
-    return {"block": (BLOCK, 1, 1), "grid": (_ceil(windows, BLOCK), 1), "options": options}
-
-
-def _dense_launch(batch: int) -> dict[str, Any]:
-    options = (f"-DWARPS={DENSE_WARPS}", f"-DEACH={DENSE_EACH}")
-    return {"block": (32 * DENSE_WARPS, 1, 1), "grid": (_ceil(batch, DENSE_WARPS * DENSE_EACH), 1), "options": options}
-
-
-def _chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
-    if not is_pooled(kernel):
-        return conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
-    return pooled_named(kernel, pool) if isinstance(kernel, str) else dataclasses.replace(kernel, pool=pool)
-
-
-def _bound(launch: Callable[..., None], y: Any, x: Any, filter: Any) -> Callable[[Any], None]:
-    return lambda stream=None: launch(int(y), int(x), int(filter), stream)
-
-
-@functools.cache
-def _image(source: str, options: tuple[str, ...]) -> bytes:
-    """The compiled source: kept, because networks are made anew for each batch, and what has an #include is slow to look up."""
-    from pycuda.compiler import compile
-
-    return compile(source, options=list(options), no_extern_c=True)
-
-
-def _module(name: str, options: Sequence[str]) -> Any:
-    import pycuda.driver as cuda
-
-    return cuda.module_from_buffer(_image(kernels.source(name), tuple(options)))
-
-
-def _enqueuing(name: str, arguments: tuple, launch: dict[str, Any]) -> Callable[[Any], None]:
-    module = _module(name, launch["options"])
-    function = module.get_function(name)
-    where = {key: launch[key] for key in ("block", "grid")}
-
-    def enqueue(stream: Any = None) -> None:
-        function(*arguments, **where, stream=stream)
-
-    enqueue.module = module  # it must live as long as its function
-    return enqueue
+    name: str
+    kernel: str
+    launch: Callable[..., None]
 
 
 def _constants(weights: Weights) -> dict[str, np.ndarray]:
@@ -419,30 +433,20 @@ def simulate(
     run in its place. A stage of several launches gives a tuple of all. Raises as ``entry``.
     """
     batch = len(images)
-    shapes, specs = [conv2d.shape_of(name, batch) for name in LAYERS], list(map(_chosen, layers, POOLS))
-    made = {"x": np.full(shapes[0].x_shape, np.nan, np.float32)} if pixels else {"x": datasets.network_input(images)}
-    made |= {"logits": np.full((batch, CLASSES), np.nan, np.float32), "classes": np.full(batch, 255, np.uint8)}
+    made: dict[str, np.ndarray] = {}
+    arrays = {"pixels": images, **_constants(weights)}
+    if not pixels:
+        made["x"] = datasets.network_input(images)
     found: dict[str, Any] = {}
-
-    def launch(name: str, *arguments: Any, **how: Any) -> Any:
-        run, source = (instead or {}).get(name) or (name, kernels.source(name))
-        return entry(source, run, *arguments, **how)
-
-    if pixels:
-        found["resize"] = launch("lenet_resize", made["x"], images, **_resize_launch(batch))
-    cells = made["x"]
-    for number, (spec, shape, pool) in enumerate(zip(specs, shapes, POOLS, strict=True), 1):
-        filter = (weights.conv1, weights.conv2)[number - 1]
-        pooled = made[f"pool {number}"] = np.full(pooled_shape(shape, pool), np.nan, np.float32)
-        y = pooled if is_pooled(spec) else np.full(shape.y_shape, 0 if spec.zeroed else np.nan, np.float32)
-        launches = spec.simulate(launch, y, cells, filter, shape)
-        found[f"conv + pool {number}" if is_pooled(spec) else f"conv {number}"] = launches[0] if len(launches) == 1 else launches
-        if not is_pooled(spec):
-            found[f"pool {number}"] = launch("lenet_pool", pooled, y, np.int32(shape.B * shape.M), **_pool_launch(shape, pool))
-        cells = pooled
-    arrays = made | _constants(weights)
-    found["dense"] = launch("lenet_dense", *(arrays[name] for name in _DENSE_ARRAYS), np.int32(batch), **_dense_launch(batch))
-    return made, found
+    for stage in stages(layers, batch, pixels=pixels):
+        for array in (array for one in stage.plan for array in one.arrays):
+            if array.name not in arrays and array.name not in made:
+                fill = 255 if np.dtype(array.dtype) == np.uint8 else np.nan
+                made[array.name] = np.full(array.shape, fill, array.dtype)
+        plan = launch.replaced(stage.plan, instead)
+        seen = launch.simulate(plan, arrays | made, entry)
+        found[stage.name] = seen[0] if len(seen) == 1 else seen
+    return {name: array for name, array in made.items() if not name.startswith("conv ")}, found
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -514,6 +518,9 @@ class Pipeline:
 # Checking
 
 
+Loaded = TypeVar("Loaded", bound=Network | Pipeline)
+
+
 class Checker:
     """Says whether networks of the same weights are right on the same images.
 
@@ -524,8 +531,7 @@ class Checker:
 
     def __init__(self, weights: Weights, images: np.ndarray):
         self.weights, self.pixels, self.batch = weights, images, len(images)
-        self.some = conv2d._some_images(self.batch)
-        self._counter: checking.DeviceCounter | None = None
+        self.some = conv2d.some_images(self.batch)
         self._plain = Network(weights, self.batch, PLAIN)
         self._counter = checking.DeviceCounter()
         self.cells = self._plain.prepared(images)
@@ -535,7 +541,7 @@ class Checker:
         self.classes = self._plain.read("classes")
         self.tolerances = self._tolerances()
 
-    def ready(self, net: Network | Pipeline) -> Network | Pipeline:
+    def ready(self, net: Loaded) -> Loaded:
         """Return ``net`` with the images loaded."""
         net.load(self.pixels if net.pixels else self.cells)
         return net

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, timing
+from helpers import checking, tables, timing
 from helpers.problems.datasets import Images, Weights
 from helpers.problems.lenet import network
 from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Checker, Network, Pipeline
@@ -136,7 +136,7 @@ def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
     whole program. A number that nobody measured is "-".
     """
     heads = ("op 1", "op 2", "rest", "device", "layer 1", "layer 2", "host")
-    lines = [f"{'':39}{'images':>8}" + "".join(f"{head:>9}" for head in heads) + f"{'accuracy':>10}"]
+    lines = []
     times = [row for row in rows if row["series"] != "accuracy"]
     for right in (row for row in rows if row["series"] == "accuracy" and row["network"] == name):
         form, batch = right["form"], right["images"]
@@ -153,9 +153,9 @@ def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
         for row in (row for row in of_report if row["optimization"] == best["optimization"]):
             told = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
             lines.append(_line(f"report {report}, its fastest: {row['optimization']}", row["batch"], told, row["accuracy"]))
-    return "\n".join(lines)
+    return tables.text(["", "images", *heads, "accuracy"], lines)
 
 
-def _line(name: str, batch: int, told: Sequence[float | None], accuracy: float) -> str:
-    numbers = "".join(f"{'-':>9}" if n is None else f"{n:9,.{3 if n < 1000 else 0}f}" for n in told)
-    return f"{name:39}{batch:8,}{numbers}{accuracy:10.4f}"
+def _line(name: str, batch: int, told: Sequence[float | None], accuracy: float) -> list[str]:
+    numbers = ["-" if n is None else f"{n:,.{3 if n < 1000 else 0}f}" for n in told]
+    return [name, f"{batch:,}", *numbers, f"{accuracy:.4f}"]

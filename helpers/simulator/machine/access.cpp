@@ -162,6 +162,33 @@ Earlier written_before(const Worker& w, const RaceCell& cell, Access access) {
     return Races::last_write(cell);
 }
 
+// A byte of what a lane stores.
+std::uint8_t stored_byte(const Warp& warp, const Instruction& i, int lane, std::uint64_t at) {
+    const std::int32_t slot = warp.operand(i, 1 + static_cast<int>(at / i.bytes));
+    const std::size_t width = i.bytes == 1 ? 2 : i.bytes;    // bytes live in 16 bits
+    return static_cast<std::uint8_t>(warp.at<char>(slot)[static_cast<std::size_t>(lane) * width + at % i.bytes]);
+}
+
+// Whether a lane stores what the bytes hold already: by an earlier instruction, or by a lane before it.
+__attribute__((noinline)) bool stores_equal(const Worker& w, const Warp& warp, int lane, std::uint64_t address, std::uint64_t first,
+                                            std::uint64_t count, std::int32_t pc) {
+    if (w.storing == nullptr) return false;
+    const Instruction& i = w.instruction(pc);
+    for (int k = 0; k < i.elements; ++k)
+        if (warp.operand(i, 1 + k) < 0) return false;
+    const std::uint64_t size = std::uint64_t(i.bytes) * i.elements;
+    for (std::uint64_t at = first; at < first + count; ++at) {
+        std::uint8_t before = *reinterpret_cast<const std::uint8_t*>(address + at);
+        for (std::uint32_t left = w.storing_lanes & ((1u << lane) - 1); left != 0; left &= left - 1) {
+            const int other = __builtin_ctz(left);
+            const std::uint64_t there = address + at - w.storing[other];
+            if (there < size) before = stored_byte(warp, i, other, there);
+        }
+        if (before != stored_byte(warp, i, lane, at)) return false;
+    }
+    return true;
+}
+
 __attribute__((noinline)) void refine(Region& region, std::uint64_t offset, std::uint32_t size) {
     std::uint8_t grain = region.grain;
     while ((offset | size) & ((std::uint64_t(1) << grain) - 1)) --grain;
@@ -192,10 +219,16 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
     RaceCell* cell = region.races.cells + (offset >> region.grain);
     RaceCell* end = cell + (size >> region.grain);
     const std::uint32_t oldest = region.oldest;
-    bool told = false;
-    for (; cell != end; ++cell) {
-        if (UNLIKELY(Races::meets_write(*cell, access == ATOMIC, me, oldest, within_block)))
-            told = told || suspect(w, warp, lane, region, written_before(w, *cell, access), address, size, pc, access, me);
+    bool told = false, repeated = false;
+    for (std::uint64_t first = 0; cell != end; ++cell, first += std::uint64_t(1) << region.grain) {
+        bool equal = false;
+        if (UNLIKELY(Races::meets_write(*cell, access == ATOMIC, me, oldest, within_block))) {
+            const Earlier earlier = written_before(w, *cell, access);
+            equal = access == STORE && earlier.access == STORE && !comes_before(w, warp, earlier, address, me) &&
+                    stores_equal(w, warp, lane, address, first, std::uint64_t(1) << region.grain, pc);
+            repeated |= equal;
+            told = told || equal || suspect(w, warp, lane, region, earlier, address, size, pc, access, me);
+        }
         if (access != LOAD && UNLIKELY(Races::meets_read(*cell, me, oldest)))
             told = told || suspect(w, warp, lane, region, Races::last_read(*cell, me), address, size, pc, access, me);
         if (access == LOAD) {
@@ -206,11 +239,12 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
         } else {
             bool covers = access == ATOMIC && UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
             if (covers) w.plain_before[cell] = Races::last_write(*cell);
-            Races::remember_write(*cell, access == ATOMIC, me, oldest);
+            Races::remember_write(*cell, access == ATOMIC, me, oldest, equal);
             if (covers) cell->write_flags |= Races::PLAIN_BEFORE;
             if (within_block) cell->write_flags |= Races::WITHIN_BLOCK;
         }
     }
+    if (access == STORE && UNLIKELY(repeated) && (w.observe & TRAFFIC)) w.traffic.repeated(static_cast<std::uint32_t>(pc), &region, size);
 }
 
 // All lanes read one word that nobody has written since the last barrier: the first and the last lane stand for all.
@@ -707,7 +741,10 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
                 if (region == nullptr || !region->holds(address, size)) continue;
                 Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
             }
-        if (!observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : STORE, true, counted_size(i), i.target, !flag)) return false;
+        w.storing = addresses, w.storing_lanes = rest;
+        const bool good = observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : STORE, true, counted_size(i), i.target, !flag);
+        w.storing = nullptr;
+        if (!good) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
             if (w.observe & TRAFFIC) {

@@ -1,8 +1,8 @@
 // async.cpp -- cp.async, and the accesses that come while copies are on their way
 //
-// A copy reads its source at once and is a request of the load-store unit, to global memory and to shared memory. Its target is
-// written twice for the observers: when the copy starts, since it may overwrite what others still read, and when it has arrived,
-// since only then, and behind a barrier, others may read it.
+// A copy reads its source at once and is a request of the load-store unit, to global memory: to shared memory none is
+// counted. Its target is written twice for the observers: when the copy starts, since it may overwrite what others still
+// read, and when it has arrived, since only then, and behind a barrier, others may read it.
 #include <cstring>
 
 #include "async_parts.h"
@@ -36,7 +36,13 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
                 if (sources[lane] % size == 0) continue;
                 return w.fault(warp, lane, pc, FAULT, "copies by cp.async from an address that is not aligned"), false;
             }
-        if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size)) return false;
+        const bool past_l1 = i.flags & NON_COHERENT;
+        if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size, UINT32_MAX, 0, !past_l1)) return false;
+        if (read != 0 && past_l1 && (w.observe & TRAFFIC)) {
+            Region* from = memory.find(sources[__builtin_ctz(alike)]);
+            w.traffic.copied({sources, alike, static_cast<uint32_t>(pc), read, read, LOAD, from, nullptr}, targets,
+                             w.traffic.watches(w.block_linear, warp.number));
+        }
     }
     if (!observe_access(w, warp, pc, lanes, targets, size, STORE, true, UINT32_MAX, 0, false)) return false;
     for_lanes(lanes, [&](int lane) {

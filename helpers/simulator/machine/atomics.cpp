@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "atomics.h"
+#include "floats.h"
 #include "machine.h"
-#include "narrow.h"
 
 namespace {
 
@@ -37,6 +37,16 @@ std::uint64_t whole(int operation, std::uint64_t old_bits, std::uint64_t operand
     }
 }
 
+// Additions where memory is shared are those of the arithmetic units. Global memory has units of its own: of floats, subnormal
+// numbers count as zero; of doubles, a NaN stays as it is, and of two that which is added.
+float added(float old, float operand, bool in_global) {
+    return canonical(in_global ? flushed(flushed(old) + flushed(operand)) : old + operand);
+}
+double added(double old, double operand, bool in_global) {
+    if (in_global && operand != operand) return operand;
+    if (in_global && old != old) return old;
+    return settled(old + operand, old, operand);
+}
 template <class T> T floating(int operation, T old, T operand) {
     switch (operation) {
         case ATOMIC_ADD: return old + operand;
@@ -51,14 +61,15 @@ std::uint16_t half(int operation, std::uint16_t old, std::uint16_t operand, bool
 }
 
 // The bits that an operation leaves behind. For a compare-and-swap `operand` is what is compared and `fresh` the new value.
-std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::uint64_t old, std::uint64_t operand, std::uint64_t fresh) {
+std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::uint64_t old, std::uint64_t operand, std::uint64_t fresh,
+                        bool in_global) {
     bool is_bit_pattern = operation == ATOMIC_CAS || operation == ATOMIC_EXCH;
     if (!is_bit_pattern) {
         auto low = [](std::uint64_t v) { return static_cast<std::uint16_t>(v); };
         auto high = [](std::uint64_t v) { return static_cast<std::uint16_t>(v >> 16); };
         switch (type) {
-            case F32: return as_bits(floating(operation, as_value<float>(old), as_value<float>(operand)));
-            case F64: return as_bits(floating(operation, as_value<double>(old), as_value<double>(operand)));
+            case F32: return as_bits(added(as_value<float>(old), as_value<float>(operand), in_global));
+            case F64: return as_bits(added(as_value<double>(old), as_value<double>(operand), in_global));
             case F16:
             case BF16: return half(operation, low(old), low(operand), type == BF16);
             case F16X2:
@@ -107,6 +118,35 @@ void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t add
             cell->read_block = 0;
 }
 
+bool in_shared(const Instruction& i, std::uint64_t address) {
+    if (i.space != GENERIC) return i.space == SHARED_SPACE;
+    const Region* region = memory.find(address);
+    return region != nullptr && (region->space == SHARED || region->space == DYNAMIC_SHARED);
+}
+
+// What it costs in the form that ptxas gives it.
+void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                  const std::uint64_t* addresses, std::uint32_t size, bool swaps) {
+    Region* regions[WARP_SIZE] = {};
+    Region* const first = memory.find(addresses[__builtin_ctz(lanes)]);
+    bool same = true;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        regions[lane] = first->holds(addresses[lane], size) ? first : memory.find(addresses[lane]);
+        same &= regions[lane] == first;
+    }
+    const Request request{addresses, lanes, static_cast<std::uint32_t>(pc), size, size, ATOMIC, first, same ? nullptr : regions};
+    const bool of_halves = swaps && size == 2;
+    Swaps halves;
+    for (std::uint32_t left = of_halves ? lanes : 0; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        halves.compared[lane] = static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 2), 2, lane));
+        halves.fresh[lane] = static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 3), 2, lane));
+    }
+    const bool watched = w.traffic.watches(w.block_linear, warp.number);
+    w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, watched, of_halves ? &halves : nullptr);
+}
+
 // A compare-and-swap of 128 bits, and the exchange.
 void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::uint64_t address) {
     struct Wide { std::uint64_t low, high; } old, fresh;
@@ -127,7 +167,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     std::uint64_t addresses[WARP_SIZE];
     addresses_of(w, warp, i, pc, lanes, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
-    const bool swaps = operation == ATOMIC_CAS;
+    const bool swaps = operation == ATOMIC_CAS, floats = i.type == F32 || i.type == F64;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (UNLIKELY(warp.guessing >> lane & 1) && warp.guessed[lane] == addresses[lane]) settle_guess(w, warp, lane, swaps);
@@ -140,11 +180,8 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         forgive(w, warp, same, address, size);
         left &= ~same;
     }
-    const std::int32_t added = i.elements == 1 && i.bytes == 4 ? i.operand[2] : -1;
-    const bool adds_one = operation == ATOMIC_ADD && added >= 0 && (added & 1) && i.type != F32 &&
-                          *warp.at<std::uint32_t>(added) == 1;    // a constant of the program
-    w.traffic.lanes_take_turns = !adds_one;
-    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC)) return false;
+    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false)) return false;
+    if (w.observe & TRAFFIC) count_atomic(w, warp, i, pc, lanes, addresses, size, swaps);
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
@@ -161,6 +198,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             update_128(warp, i, operation, lane, address);
             continue;
         }
+        const bool in_global = floats && !in_shared(i, address);
         for (int k = 0; k < i.elements; ++k) {
             const std::int32_t to = warp.operand(i, 1 + k), from = warp.operand(i, 1 + i.elements + k);
             const std::int32_t swap = swaps ? warp.operand(i, 3) : -1;
@@ -168,7 +206,8 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             std::uint64_t old = 0;
             std::memcpy(&old, place, i.bytes);
             std::uint64_t operand = slot_value(warp, from, i.bytes, lane);
-            std::uint64_t fresh = result_of(operation, i.type, i.bytes, old, operand, swaps ? slot_value(warp, swap, i.bytes, lane) : 0);
+            const std::uint64_t wanted = swaps ? slot_value(warp, swap, i.bytes, lane) : 0;
+            const std::uint64_t fresh = result_of(operation, i.type, i.bytes, old, operand, wanted, in_global);
             std::memcpy(place, &fresh, i.bytes);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
             // A thread that did not get its way may be waiting for one that has not had its turn: a lock.

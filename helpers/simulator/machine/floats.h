@@ -23,6 +23,8 @@ template <bool brain, bool pairs> struct Short {
     using Value = float;
     using Word = std::uint16_t;
     static constexpr int count = pairs ? 2 * WARP_SIZE : WARP_SIZE;
+    static constexpr Word exponent = brain ? 0x7F80 : 0x7C00;
+    static constexpr float least = brain ? 0x1p-126f : 0x1p-14f;    // of those not subnormal
     static HALO_INLINE float widen(Word word) {
         return brain ? float_of_brain(word) : float_of_half(word);
     }
@@ -53,16 +55,16 @@ inline HALO_NOINLINE void rectify_values(float* values, int count) {
 template <class Format>
 HALO_NOINLINE void widen_values(const std::uint16_t* words, float* result, bool flush) {
     for (int l = 0; l < Format::count; ++l) result[l] = Format::widen(words[l]);
-    if (flush)    // half: below 2^-14
+    if (flush)
         for (int l = 0; l < Format::count; ++l)
-            if (std::fabs(result[l]) < 0x1p-14f) result[l] = std::copysign(0.0f, result[l]);
+            if (std::fabs(result[l]) < Format::least) result[l] = std::copysign(0.0f, result[l]);
 }
 template <class Format>
 HALO_NOINLINE void narrow_values(const float* values, std::uint16_t* result, bool flush) {
     for (int l = 0; l < Format::count; ++l) result[l] = Format::narrow(values[l]);
     if (flush)
         for (int l = 0; l < Format::count; ++l)
-            if ((result[l] & 0x7C00) == 0) result[l] &= 0x8000;
+            if ((result[l] & Format::exponent) == 0) result[l] &= 0x8000;
 }
 
 // An operand's values: those of the slot, or a copy.
@@ -127,8 +129,8 @@ template <class Format> class Results {
     bool direct_;
 };
 
-// A NaN among the operands of a double's operation is passed on, the first one; else an invalid
-// operation makes NAN_64.
+// A NaN among the operands of a double's operation is passed on, the first one (of a fused
+// multiply-add the first factor, then the addend); else an invalid operation makes NAN_64.
 template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
     if constexpr (sizeof...(rest) == 0)
         return bits_of<double>(a != a ? bits_of<std::uint64_t>(a) | QUIET_64 : NAN_64);
@@ -191,13 +193,13 @@ void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
             for (int l = 0; l < Format::count; ++l) {
                 volatile Value x = a[l], y = b[l], z = c[l],
                                result = Op::in_mode(Value(x), Value(y), Value(z));
-                d[l] = settled(Value(result), a[l], b[l], c[l]);
+                d[l] = settled(Value(result), a[l], c[l], b[l]);
             }
             return results.finish();
         }
     }
     HALO_INDEPENDENT
     for (int l = 0; l < Format::count; ++l)
-        d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], b[l], c[l]);
+        d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], c[l], b[l]);
     results.finish();
 }

@@ -166,6 +166,8 @@ struct Worker {
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch
     std::uint32_t now = 0, turn = 0;   // clocks of the launch: they only go forward
     bool one_of_many = false;          // other workers run blocks of the same launch
+    const std::uint64_t* storing = nullptr;    // where the lanes of a plain store write that observers are being told of
+    std::uint32_t storing_lanes = 0;
     bool aborted = false;
     bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
     std::int64_t fuel = 0;

@@ -160,6 +160,27 @@ HALO_INLINE void put_values(Lanes& w, const Instruction& i, uint32_t lanes, doub
         keep(result_of<uint16_t>(w, i), words, lanes);
     }
 }
+// A NaN of 64 bits keeps its sign and the upper bits of its fraction; it becomes a quiet one.
+template <class Word> HALO_INLINE Word narrowed_nan(uint64_t bits, int digits) {
+    const int width = 8 * sizeof(Word);
+    const uint64_t sign = bits >> 63 << (width - 1), fraction = bits << 12 >> (64 - digits);
+    const uint64_t quiet = (uint64_t(1) << (width - 1)) - (uint64_t(1) << (digits - 1));
+    return static_cast<Word>(sign | quiet | fraction);
+}
+template <class To> void narrow_doubles(Lanes& w, const Instruction& i, uint32_t lanes,
+                                        double* values) {
+    using Word = typename To::Word;
+    constexpr int digits = sizeof(Word) == 4 ? 23 : std::is_same_v<To, Brain> ? 7 : 10;
+    alignas(64) Word words[WARP_SIZE];
+    uint32_t nans = 0;
+    for (int l = 0; l < WARP_SIZE; ++l) {
+        if (values[l] == values[l]) continue;
+        nans |= 1u << l, words[l] = narrowed_nan<Word>(bits_of<uint64_t>(values[l]), digits);
+    }
+    put_values<To>(w, i, lanes, values);
+    if (nans & lanes && !(i.flags & (SATURATE | RELU | SATFINITE)))
+        keep(result_of<Word>(w, i), words, nans & lanes);
+}
 template <class To, class From> void floats(Lanes& w, const Instruction& i, uint32_t lanes) {
     // .ftz is of f32 only: of a source of f32 here, of a result in put_values.
     const Values<From> first(w, i.operand[1], std::is_same_v<From, Single> ? i.flags : 0);
@@ -169,7 +190,10 @@ template <class To, class From> void floats(Lanes& w, const Instruction& i, uint
         for (int l = 0; l < WARP_SIZE; ++l) values[l] = whole(static_cast<double>(a[l]), i.flags);
     else
         for (int l = 0; l < WARP_SIZE; ++l) values[l] = a[l];
-    put_values<To>(w, i, lanes, values);
+    if constexpr (std::is_same_v<From, Double> && !std::is_same_v<To, Double>)
+        narrow_doubles<To>(w, i, lanes, values);
+    else
+        put_values<To>(w, i, lanes, values);
 }
 // The usual ones without a detour: nothing but rounding to the nearest.
 void half_of_single(Lanes& w, const Instruction& i, uint32_t lanes) {
@@ -192,8 +216,10 @@ void single_of_half(Lanes& w, const Instruction& i, uint32_t lanes) {
 void single_of_brain(Lanes& w, const Instruction& i, uint32_t lanes) {
     if (i.flags & (SATURATE | RELU | FTZ)) return floats<Single, Brain>(w, i, lanes);
     const uint16_t* a = source<uint16_t>(w, i, 1);
-    all_lanes(result_of<float>(w, i), lanes,
-              [=](int l) { return canonical(float_of_brain(a[l])); });
+    // The bits move up, those of a NaN as well. (Words, since a float's way through the host's
+    // registers may change a NaN.)
+    all_lanes(result_of<uint32_t>(w, i), lanes,
+              [=](int l) { return static_cast<uint32_t>(a[l]) << 16; });
 }
 
 // d, a, b: two floats into one register, a above b.

@@ -4,7 +4,7 @@
 // Model of Tensor Cores and Matrix Cores", arXiv 2511.10909): products are exact; they and the
 // accumulator are cut, towards zero, 25 bits behind the point of the largest one, whose exponent is
 // the sum of its factors' exponents; their sum is exact and is cut to float, or rounded to half.
-// All k terms go into one sum.
+// All k terms go into one sum. Bytes are multiplied as halves, see multiply_bytes.
 #include <algorithm>
 
 #include "floats.h"
@@ -38,6 +38,11 @@ HALO_INLINE float cut_to_float(double value) {
     const bool beyond =
         std::fabs(static_cast<double>(nearest)) > std::fabs(value) && std::fabs(value) < 0x1p128;
     return bits_of<float>(bits_of<uint32_t>(nearest) - (beyond ? 1 : 0));
+}
+// A sum of halves that rounds to nothing has no sign.
+HALO_INLINE uint16_t half_of_sum(double value) {
+    const uint16_t half = half_of_float(odd_float(value));
+    return half == 0x8000 ? uint16_t(0) : half;
 }
 HALO_INLINE double power_of_two(int exponent) {
     return bits_of<double>(static_cast<uint64_t>(exponent + 1023) << 52);
@@ -152,6 +157,60 @@ HALO_NOINLINE void fused_rows(const Products& given, int m, const float* addend,
     }
 }
 
+bool is_special(float value) { return (bits_of<uint32_t>(value) & 0x7F800000u) == 0x7F800000u; }
+
+// Matrices of factors: A by rows, B in blocks of 8 columns, each by rows.
+struct Factors {
+    const uint32_t *a, *b;
+    const Factor &format_of_a, &format_of_b;
+    int m, n, k;
+};
+HALO_NOINLINE void add_products(const Factors& given, const float* c, double* sums) {
+    const int m = given.m, n = given.n, k = given.k;
+    Parts a, b;
+    split(given.a, m * k, given.format_of_a, a), split(given.b, n * k, given.format_of_b, b);
+    uint32_t special = a.special || b.special ? 1u : 0u;
+    for (int at = 0; at < m * n; ++at) special |= is_special(c[at]) ? 1u : 0u;
+    const int digits = given.format_of_a.digits + given.format_of_b.digits;
+    for (int block = 0; block < n / 8; ++block)
+        fused_rows({a, b, 0, block * k * 8, k, digits}, m, c + block * m * 8, sums + block * m * 8);
+    for (int at = 0; special && at < m * n;
+         ++at) {    // an infinity or a NaN shows in an ordinary sum
+        const int block = at / (8 * m), row = at / 8 % m;
+        double sum = c[at];
+        for (int depth = 0; depth < k; ++depth)
+            sum += value_of(given.a[row * k + depth], given.format_of_a) *
+                   value_of(given.b[(block * k + depth) * 8 + at % 8], given.format_of_b);
+        if (!std::isfinite(sum)) sums[at] = sum;
+    }
+}
+// Compute capability 9.0 makes two products of halves of them: of the lower two bytes of each
+// register, added to nothing, and of the upper two, added to the first. An ordinary addition adds
+// C. `sums` has the sums that are still to be rounded by it.
+HALO_NOINLINE void multiply_bytes(const Factors& given, bool in_halves, const float* c,
+                                  double* sums) {
+    const int m = given.m, n = given.n, k = given.k / 2;
+    alignas(64) uint32_t a[MOST / 2], b[MOST / 2];
+    alignas(64) float before[MOST / 2] = {};
+    const auto half = [](uint32_t bits, const Factor& format) -> uint32_t {
+        return half_of_float(static_cast<float>(value_of(bits, format)));
+    };
+    for (int part = 0; part < 2; ++part) {
+        for (int at = 0; at < k; ++at) {
+            const int depth = at / 2 * 4 + 2 * part + at % 2;
+            for (int row = 0; row < m; ++row)
+                a[row * k + at] = half(given.a[row * 2 * k + depth], given.format_of_a);
+            for (int column = 0; column < n; ++column)
+                b[(column / 8 * k + at) * 8 + column % 8] = half(
+                    given.b[(column / 8 * 2 * k + depth) * 8 + column % 8], given.format_of_b);
+        }
+        add_products({a, b, F16_FACTOR, F16_FACTOR, m, n, k}, before, sums);
+        for (int at = 0; at < m * n; ++at)
+            before[at] = in_halves ? float_of_half(half_of_sum(sums[at])) : cut_to_float(sums[at]);
+    }
+    for (int at = 0; at < m * n; ++at) sums[at] = static_cast<double>(before[at]) + c[at];
+}
+
 // The instruction and what does not follow from its operands.
 struct Multiplication {
     const Layout& layout;
@@ -160,7 +219,6 @@ struct Multiplication {
     int registers;    // of A and of B, where they are more than the elements need (halves of wmma:
                       // 8); else 0
 };
-bool is_special(float value) { return (bits_of<uint32_t>(value) & 0x7F800000u) == 0x7F800000u; }
 
 HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multiplication& given) {
     const Layout& layout = given.layout;
@@ -172,13 +230,10 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
     const int first_c =
         first_b + (given.registers ? given.registers : Layout::registers(layout.b, layout.b_bits));
     alignas(64) uint32_t a_words[MOST], b_words[MOST], c_words[MOST / 2];
-    Parts a, b;
     alignas(64) float c[MOST / 2], d[MOST / 2];
     alignas(64) double sums[MOST / 2];
     gather_parts(w, i, d_registers, layout.a, layout.a_bits, a_words);
     gather_parts(w, i, first_b, layout.b, layout.b_bits, b_words);
-    split(a_words, m * k, given.a, a), split(b_words, n * k, given.b, b);
-    bool special = a.special || b.special;
     if (given.half_c) {
         gather_parts(w, i, first_c, layout.sum, 16, c_words);
         for (int at = 0; at < m * n; ++at)
@@ -186,32 +241,22 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
     } else {
         gather<float>(w, i, first_c, layout.sum, c);
     }
-    uint32_t special_c = 0;
-    for (int at = 0; at < m * n; ++at) special_c |= is_special(c[at]) ? 1u : 0u;
-    special |= special_c != 0;
-    for (int block = 0; block < n / 8; ++block) {
-        const Products products = {a, b, 0, block * k * 8, k, given.a.digits + given.b.digits};
-        fused_rows(products, m, c + block * m * 8, sums + block * m * 8);
-    }
-    for (int at = 0; special && at < m * n;
-         ++at) {    // an infinity or a NaN shows in an ordinary sum
-        const int block = at / (8 * m), row = at / 8 % m;
-        double sum = c[at];
-        for (int depth = 0; depth < k; ++depth)
-            sum += value_of(a_words[row * k + depth], given.a) *
-                   value_of(b_words[(block * k + depth) * 8 + at % 8], given.b);
-        if (!std::isfinite(sum)) sums[at] = sum;
-    }
+    const Factors factors = {a_words, b_words, given.a, given.b, m, n, k};
+    const bool bytes = given.a.bits == 8;
+    if (bytes) multiply_bytes(factors, given.half_d, c, sums);
+    else add_products(factors, c, sums);
     if (given.half_d) {
         uint16_t halves[MOST / 2];
-        for (int at = 0; at < m * n; ++at) halves[at] = half_of_float(odd_float(sums[at]));
+        for (int at = 0; at < m * n; ++at)
+            halves[at] = bytes ? half_of_float(static_cast<float>(sums[at])) : half_of_sum(sums[at]);
         const uint16_t* index = layout.sum.data();
         for (int at = 0; at < 2 * d_registers; ++at, index += WARP_SIZE) {
             uint16_t* words = w.nth<uint16_t>(i, at / 2) + at % 2;
             for (int lane = 0; lane < WARP_SIZE; ++lane) words[2 * lane] = halves[index[lane]];
         }
     } else {
-        for (int at = 0; at < m * n; ++at) d[at] = canonical(cut_to_float(sums[at]));
+        for (int at = 0; at < m * n; ++at)
+            d[at] = canonical(bytes ? static_cast<float>(sums[at]) : cut_to_float(sums[at]));
         scatter<float>(w, i, layout.sum, d);
     }
 }
@@ -272,7 +317,7 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
             const Place p = place_of_sum(half_d, lane, at);
             const double value = sums[lane % 16 / 4][p.row][p.column];
             if (half_d)
-                w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_float(odd_float(value));
+                w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_sum(value);
             else
                 w.nth<float>(i, at)[lane] = canonical(cut_to_float(value));
         }

@@ -60,8 +60,18 @@ struct Instruction {             // 64 bytes
     std::int32_t join;           // bra: where its ways meet again (immediate post-dominator); -1: only at the end
                                  // ld, st: bits 0 to 7 the bytes that are counted, at the address + target (-1: as it is); of
                                  // two accesses, bits 8 to 15 the second one's bytes, from bit 16 on how far behind the first
+                                 // atom: AtomicForm, what ptxas makes of it
 };
 static_assert(sizeof(Instruction) == 64, "encode.py writes 64 bytes");
+
+// Instruction::join of an atomic: bits. atomics.py says which atomics have them.
+enum AtomicForm : std::int32_t {
+    JOINED = 1,        // additions of one to words of shared memory: lanes that meet a word are served together
+    SPIN = 2,          // in shared memory: rounds of a load and a try, of which one lane a bank succeeds
+    WORD = 4,          // of 16 bits: a load of the word around them, and rounds of compare-and-swap
+    ONE_LANE = 8,      // one lane does it for all
+    WHOLE_WARP = 16,   // the same, where all lanes take part
+};
 
 struct Function {                // 32 bytes; function 0 is the kernel
     std::int32_t first;          // its first instruction

@@ -1,5 +1,7 @@
 // races.h -- observer: two threads, the same bytes, one of them writing, not both by an atomic, and nothing that orders them
 //
+// Threads that write one value to the same bytes do not collide: whichever comes last, the bytes are the same.
+//
 // Threads of a block run one after another up to the next barrier, so the one that comes second sees what the first one left in
 // the cell. Between blocks there is no barrier at all: any write to what another block touches is a race, unless an atomic that
 // follows a __threadfence() orders them (order.h).
@@ -51,8 +53,13 @@ public:
         bool own = cell.read_block == me.block && Toucher::thread_of(cell.read_who) == me.thread();
         return {cell.read_block, cell.read_when, own ? cell.first_reader : cell.read_who, LOAD, cell.read_flags};
     }
-    static void remember_write(RaceCell& cell, bool atomic, const Toucher& me, std::uint32_t oldest) {
+    // equal: of a plain write, that the one before it left the same value and is still to be minded.
+    static void remember_write(RaceCell& cell, bool atomic, const Toucher& me, std::uint32_t oldest, bool equal = false) {
         std::uint8_t flags = atomic ? BY_ATOMIC : 0;
+        if (equal) {
+            flags |= cell.write_flags & (MANY_THREADS | MANY_WARPS | MANY_BLOCKS);
+            flags |= cell.write_block == me.block ? company(cell.write_who, me) : MANY_BLOCKS;
+        }
         if (atomic && cell.write_block >= oldest && (cell.write_flags & BY_ATOMIC)) {
             bool same_block = cell.write_block == me.block, same_turn = same_block && cell.write_when >= me.turn;
             flags |= cell.write_flags & (MANY_BLOCKS | PLAIN_BEFORE);

@@ -5,8 +5,8 @@
 
 namespace {
 
-// The lower half of the immediate is the extent of the axis, the upper one its number in the list of
-// the program.
+// The lower half of the immediate is the extent of the axis, the upper one its number in the list
+// of the program.
 template <class T>
 bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     const T* index = warp.at<T>(i.operand[0]);

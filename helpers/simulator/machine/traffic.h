@@ -5,17 +5,21 @@
 //   shared     32 banks of 4 bytes. One wavefront serves one word of each bank, to any number of lanes, so a request of at most
 //              4 bytes a lane needs as many wavefronts as the busiest bank has different words. Measured.
 //              8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each part by the same rule; a part without
-//              an active lane costs nothing. The two halves (the two quarters of a half) go as one part when lanes agree in
-//              pairs: each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or wants the same
-//              address. A conflict is a wavefront beyond the first of its part. Measured.
+//              an active lane costs nothing. The two halves (the two quarters of a half) of a load go as one part when lanes
+//              agree in pairs: each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or wants
+//              the same address. A conflict is a wavefront beyond the first of its part. Measured.
 //              Now and then the hardware adds a wavefront for work that arrives at the same time: not modelled.
 //   constant   Lanes that read one word are served at once, each further word is a replay. Measured where lanes look up
 //              different words; constants that ptxas makes operands of its instructions cost no request at all on a GPU.
+//   copies     cp.async is a load from global memory; what it writes is not counted. Past L1 (.cg) it moves a sector for each 32
+//              bytes of its target that one line of 128 bytes of its source fills. Bulk copies are not counted. Measured.
 //   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and every turn moves its
-//              sectors once. Measured for 4-byte additions in one warp; over a thousand random bins the hardware takes 1.5 %
-//              more (not understood). In shared memory additions of one to the same word are joined, and go as other
-//              accesses do. All other operations serve a lane of a bank at a time, also where lanes want the same word.
-//              Measured, for 4 bytes.
+//              sectors once; over a thousand random bins the hardware takes 1.5 % more (not understood). In shared memory lanes
+//              whose words lie in one bank take turns, also those of one word, but for additions of one, which are joined; a
+//              compare-and-swap takes two wavefronts a turn. What ptxas makes a loop of counts round by round: of a load and a
+//              try, of two wavefronts, that one lane of each bank wins (8 bytes: of each half warp, two wavefronts for each that
+//              has lanes left), or, of 16 bits, of a compare-and-swap that one lane of each word wins. One address for all lanes
+//              is often updated by one of them. All measured, one warp alone: where several warps meet a word, more tries fail.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -23,6 +27,7 @@
 #include <cstring>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "findings.h"
@@ -40,10 +45,12 @@ struct Site {
     std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0, conflicts = 0;    // bytes: what lanes asked for
     std::uint64_t replays = 0;       // constant memory: different words of a request, beyond the first
     std::uint64_t serialised = 0;    // atomics: turns of the lanes that update one address, beyond the first
+    std::uint64_t repeated = 0;      // stores of the value that another thread has put there, in no order with this one
 
     void add(const Site& other) {
         requests += other.requests, lanes += other.lanes, bytes += other.bytes, sectors += other.sectors;
         wavefronts += other.wavefronts, conflicts += other.conflicts, replays += other.replays, serialised += other.serialised;
+        repeated += other.repeated;
     }
 };
 struct WatchedLane {    // one lane of one request of the watched warp
@@ -63,6 +70,11 @@ struct Request {
     Region* const* regions;            // by lane where they stand in several arrays, else null
 
     Region* of(int lane) const { return regions != nullptr ? regions[lane] : region; }
+};
+
+// What the lanes of a compare-and-swap of 16 bits compare with and put in its place.
+struct Swaps {
+    std::array<std::uint16_t, WARP_SIZE> compared, fresh;
 };
 
 // A set of at most 128 numbers that is emptied at no cost.
@@ -95,9 +107,6 @@ public:
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
-    // Whether lanes that update one word of shared memory take turns: all but additions of one, which are joined.
-    bool lanes_take_turns = false;
-
     bool watches(std::uint64_t block, std::uint32_t warp) const { return block == watched_block_ && warp == watched_warp_; }
 
     void barrier(std::uint32_t pc, std::uint32_t lanes) { control(site_of(pc, BARRIER, nullptr, 0), lanes); }
@@ -119,10 +128,42 @@ public:
             if (part.lanes != 0) one_kind(part, watched);
         }
     }
+    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic: the instruction is told no space;
+    // halves: of a compare-and-swap of 16 bits, else null.
+    void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched, const Swaps* halves = nullptr) {
+        for (int kind : {GLOBAL, SHARED}) {
+            Request part = all;
+            part.lanes = 0, part.region = nullptr;
+            for (std::uint32_t left = all.lanes; left != 0; left &= left - 1) {
+                int lane = __builtin_ctz(left);
+                if (kind_of(all.of(lane)->space) != kind) continue;
+                part.lanes |= 1u << lane;
+                if (part.region == nullptr) part.region = all.of(lane);
+            }
+            if (part.lanes == 0) continue;
+            if ((form & ONE_LANE) || ((form & WHOLE_WARP) && part.lanes == ALL_LANES)) part.lanes &= -part.lanes;
+            const bool counted = !(generic && kind == SHARED);    // generic atomics are no shared ones to the counter of requests
+            if (form & WORD) swap_words(part, counted, watched, halves);
+            else if (form & SPIN && kind == SHARED) spin(part, generic, watched);
+            else one_atomic(part, form & JOINED, swaps, counted, watched);
+        }
+    }
+    // A copy to shared memory past the cache of the multiprocessor (cp.async.cg): a sector for each 32 bytes of the target that one
+    // line of 128 bytes fills. Measured.
+    void copied(const Request& r, const std::uint64_t* targets, bool watched) {
+        Site& site = entered(r);
+        tally_.clear();
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            site.sectors += tally_.add((targets[lane] >> 5) * 0x100000001B3ull ^ r.addresses[lane] >> 7) == 1;
+        }
+        if (watched) remember(r);
+    }
     // Bytes that another access has moved along.
     void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size, std::uint32_t lanes) {
         site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
     }
+    void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) { site_of(pc, STORE, region, size).repeated += 1; }
     const std::deque<Site>& sites() const { return sites_; }
     const std::vector<WatchedLane>& watched() const { return watched_; }
     // Adds what another worker counted.
@@ -174,6 +215,17 @@ private:
         return site_of(r.pc, r.access, r.regions[lane], r.asked);
     }
     void one_kind(const Request& r, bool watched) {
+        Site& site = entered(r);
+        switch (kind_of(r.region->space)) {
+            case GLOBAL: r.access == ATOMIC ? add_atomic_sectors(r, site) : add_sectors(r, site); break;
+            case SHARED: r.access == ATOMIC ? add_turns_of_banks(r, 1, site) : add_wavefronts(r, site); break;
+            default: add_replays(r, site);
+        }
+        if (r.access == ATOMIC) add_turns(r, site);
+        if (watched) remember(r);
+    }
+    // The site of a request, with the request and its lanes added.
+    Site& entered(const Request& r) {
         Site& site = site_of(r.pc, r.access, r.region, r.asked);
         site.requests += 1;
         if (r.regions == nullptr) {
@@ -185,13 +237,124 @@ private:
                 own.lanes += 1, own.bytes += r.asked;
             }
         }
-        switch (kind_of(r.region->space)) {
-            case GLOBAL: r.access == ATOMIC ? add_atomic_sectors(r, site) : add_sectors(r, site); break;
-            case SHARED: add_wavefronts(r, site); break;
-            default: add_replays(r, site);
-        }
-        if (r.access == ATOMIC) add_turns(r, site);
+        return site;
+    }
+    void one_atomic(const Request& r, bool joined, bool swaps, bool counted, bool watched) {
+        if (kind_of(r.region->space) != SHARED) return one_kind(r, watched);
+        Site& site = entered(r);
+        if (!counted) site.requests -= 1;
+        if (joined) add_wavefronts(r, site);
+        else add_turns_of_banks(r, swaps ? 2 : 1, site);
+        add_turns(r, site);
         if (watched) remember(r);
+    }
+    // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half warp, if the address is still
+    // what it loaded).
+    void spin(const Request& all, bool generic, bool watched) {
+        const bool wide = all.size == 8;
+        bool first = true;
+        for (std::uint32_t left = all.lanes; left != 0; first = false) {
+            Request round = all;
+            round.lanes = left, round.region = all.of(__builtin_ctz(left)), round.access = LOAD;
+            one_kind(round, watched && first);
+            round.access = ATOMIC;
+            std::uint32_t winners = 0;
+            unsigned passes = 0;
+            for (int half = 0; half < (wide ? 2 : 1); ++half) {
+                const std::uint32_t part = wide ? 0xFFFFu << 16 * half : ALL_LANES;
+                std::uint32_t banks = 0, won = 0;
+                for (std::uint32_t rest = left & part; rest != 0; rest &= rest - 1) {
+                    const int lane = __builtin_ctz(rest);
+                    const std::uint32_t bank = 1u << (wide ? all.addresses[lane] >> 3 & 15 : all.addresses[lane] >> 2 & 31);
+                    if (banks & bank) continue;
+                    banks |= bank;
+                    bool changed = false;
+                    for (std::uint32_t earlier = winners; earlier != 0; earlier &= earlier - 1)
+                        changed |= all.addresses[__builtin_ctz(earlier)] == all.addresses[lane];
+                    if (!changed) won |= 1u << lane;
+                }
+                winners |= won;
+                passes += (left & part) != 0 ? 2 : 0;
+            }
+            passes += generic && first;    // a generic atomic was tried before
+            Site& site = entered(round);
+            site.wavefronts += passes, site.conflicts += passes - 1u;
+            if (watched && first) remember(round);
+            left &= ~winners;
+        }
+        add_turns(all, site_of(all.pc, ATOMIC, all.region, all.asked));
+    }
+    // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one lane of each word succeeds.
+    // Where the source's own operation is a compare-and-swap, a lane has its answer when it has met the other half of its word as
+    // it expected it.
+    void swap_words(const Request& all, bool counted, bool watched, const Swaps* halves) {
+        std::uint64_t words[WARP_SIZE];
+        for (int lane = 0; lane < WARP_SIZE; ++lane) words[lane] = all.addresses[lane] & ~std::uint64_t(3);
+        Request round = all;
+        round.addresses = words, round.size = 4, round.access = LOAD;
+        one_kind(round, false);
+        round.access = ATOMIC;
+        for (bool first = true; round.lanes != 0; first = false) {
+            round.region = all.of(__builtin_ctz(round.lanes));
+            one_atomic(round, false, true, counted, watched && first);
+            if (halves != nullptr) {
+                if (first) load_words(all, words);
+                round.lanes &= ~swap_once(all.addresses, words, round.lanes, *halves);
+                continue;
+            }
+            tally_.clear();
+            std::uint32_t winners = 0;
+            for (std::uint32_t left = round.lanes; left != 0; left &= left - 1)
+                if (tally_.add(words[__builtin_ctz(left)]) == 1) winners |= left & -left;
+            round.lanes &= ~winners;
+        }
+    }
+    std::array<std::uint32_t, WARP_SIZE> expected_{};                  // by lane: its word as it has seen it last
+    std::array<std::pair<std::uint64_t, std::uint32_t>, WARP_SIZE> memory_{};    // the words of a request: address, value
+    int memory_words_ = 0;
+
+    void load_words(const Request& all, const std::uint64_t* words) {
+        memory_words_ = 0;
+        for (std::uint32_t left = all.lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            std::uint32_t value = 0;
+            const bool whole = all.of(lane)->holds(words[lane], 4);    // the last half of an array may stand alone
+            std::memcpy(reinterpret_cast<char*>(&value) + (whole ? 0 : all.addresses[lane] & 2),
+                        reinterpret_cast<const void*>(whole ? words[lane] : all.addresses[lane]), whole ? 4 : 2);
+            expected_[lane] = value;
+            int at = 0;
+            while (at < memory_words_ && memory_[at].first != words[lane]) ++at;
+            if (at == memory_words_) memory_[memory_words_++] = {words[lane], value};
+        }
+    }
+    // One compare-and-swap of the words, lane by lane. Returns the lanes that have their answer.
+    std::uint32_t swap_once(const std::uint64_t* addresses, const std::uint64_t* words, std::uint32_t lanes, const Swaps& halves) {
+        std::uint32_t done = 0;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left), shift = (addresses[lane] & 2) != 0 ? 16 : 0;
+            int at = 0;
+            while (memory_[at].first != words[lane]) ++at;
+            const std::uint32_t other = 0xFFFF0000u >> shift, there = memory_[at].second;
+            const std::uint32_t compared = (expected_[lane] & other) | std::uint32_t(halves.compared[lane]) << shift;
+            if (there == compared) memory_[at].second = (compared & other) | std::uint32_t(halves.fresh[lane]) << shift;
+            if ((there & other) == (compared & other)) done |= 1u << lane;
+            expected_[lane] = there;
+        }
+        return done;
+    }
+    // Lanes of one bank take turns, also those of one word.
+    void add_turns_of_banks(const Request& r, unsigned each, Site& site) {
+        const bool wide = r.size == 8;
+        for (int half = 0; half < (wide ? 2 : 1); ++half) {
+            std::array<std::uint8_t, 32> in_bank{};
+            std::uint8_t most = 0;
+            for (std::uint32_t left = r.lanes & (wide ? 0xFFFFu << 16 * half : ALL_LANES); left != 0; left &= left - 1) {
+                const std::uint64_t address = r.addresses[__builtin_ctz(left)];
+                most = std::max(most, ++in_bank[wide ? address >> 3 & 15 : address >> 2 & 31]);
+            }
+            if (most == 0) continue;
+            site.wavefronts += most * each, site.conflicts += most * each - 1u;
+        }
     }
     // The k-th lane that updates an address does so in the k-th turn; each turn moves its sectors.
     void add_atomic_sectors(const Request& r, Site& site) {
@@ -226,14 +389,6 @@ private:
         return differ == 0;
     }
     void add_wavefronts(const Request& r, Site& site) {
-        if (r.access == ATOMIC && lanes_take_turns && r.size <= 4) {
-            std::array<std::uint8_t, 32> in_bank{};
-            std::uint8_t deepest = 0;
-            for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)
-                deepest = std::max(deepest, ++in_bank[r.addresses[__builtin_ctz(left)] >> 2 & 31]);
-            site.wavefronts += deepest, site.conflicts += deepest - 1u;
-            return;
-        }
         if (r.size <= 4) {
             unsigned deepest = depth_of_words(r, r.lanes);
             site.wavefronts += deepest, site.conflicts += deepest - 1u;
@@ -243,7 +398,7 @@ private:
         for (int first = 0; first < WARP_SIZE; first += whole) {
             std::uint32_t part = r.lanes & (whole == 32 ? ALL_LANES : 0xFFFFu << first);
             if (part == 0) continue;
-            if (agree_in_pairs(r, part)) {
+            if (r.access == LOAD && agree_in_pairs(r, part)) {
                 add_part(r, part, site);
             } else {
                 std::uint32_t low = part & (whole == 32 ? 0xFFFFu : 0xFFu << first);

@@ -255,8 +255,9 @@ def is_indexed(array: Declared, text: str) -> bool:
             end += behind.end()
         elif member:
             return False
-        if _subscripts(text, end) < len(array.extents):
-            return False
+        more = _subscripts(text, end) - len(array.extents)
+        if more < 0 or (more > 0 and not array.element.endswith("*")):
+            return False  # of more axes: another array of this name, in another scope
         found = True
     return found
 

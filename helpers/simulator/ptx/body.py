@@ -347,7 +347,7 @@ class BodyReader:
         known = self.names.get(base)
         if known.__class__ is int or isinstance(known, Variable):
             offset = integer(rest.strip()) if plus else 0
-            return Address(known, offset, coordinates)  # type: ignore[arg-type]
+            return Address(known, offset, coordinates)
         if not plus and "-" in base[1:]:
             base, _, rest = base.partition("-")
             return self.address(f"{base}+-{rest}")

@@ -127,9 +127,13 @@ def encode(
     name: str,
     operation_ids: Mapping[str, int],
     machine_code: sass.Lines | None = None,
+    contract: bool = True,
+    leaves_out: bool = False,
 ) -> Program:
     """Encode a kernel. operation_ids: the index of each operation by its name; machine_code: the
-    accesses of its machine code, by which memory traffic is then counted.
+    accesses of its machine code, by which memory traffic is then counted; contract: whether
+    products and sums become fused multiply-adds, see contraction.py; leaves_out: what the machine
+    does not run is no error until a thread comes there, see Context.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -139,7 +143,7 @@ def encode(
     for directive in ("reqnctapercluster", "explicitcluster"):
         if directive in kernel.directives:
             raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
-    context = Context(module, operation_ids)
+    context = Context(module, operation_ids, contract, leaves_out)
     layout = _Shared(context)
     codes = _reachable(context, layout, name)
 
@@ -356,7 +360,7 @@ def _assemble(
 
     _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
-    certain = ptxas.mark(found, ptxas.model(context, code, rows, graph, machine_code))
+    certain = ptxas.mark(found, context, code, rows, graph, machine_code)
     return found, frame_bytes, certain
 
 

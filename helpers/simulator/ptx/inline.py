@@ -29,9 +29,10 @@ from .syntax import (
 )
 
 MOST_STATEMENTS = 20_000  # of a function; what would make it longer stays a call
-# Where the system's shared memory begins, which groups of several warps use: the encoder refuses
-# optimised code that does, so that here the address is computed and not used.
-_RESERVED = Literal(1 << 24)
+# What groups of several warps and of the whole grid use: where the system's shared memory begins,
+# and the address of the grid's barrier. The encoder refuses optimised code that reads these
+# registers, so that here an address is computed and not used.
+_RESERVED = {"reserved_smem_offset": Literal(1 << 24), "envreg": Literal(0)}
 _RETURNS = ("ret", "ret.uni")
 _PARAMETERS = 256  # statements before a call that may be those which store its arguments
 
@@ -117,8 +118,9 @@ class _Copy:
             return Part(one.register + self.registers, one.selector)
         if isinstance(one, Label):
             return self.label(one)
-        if isinstance(one, Special) and one.name.startswith("reserved_smem_offset"):
-            return _RESERVED
+        if isinstance(one, Special):
+            known = (value for name, value in _RESERVED.items() if one.name.startswith(name))
+            return next(known, one)
         return one
 
     def variable(self, one: Variable) -> Variable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .contraction import contracted
 from .opcodes import (
     CONST_SPACE,
     FRAME_LOCAL,
@@ -14,7 +15,7 @@ from .opcodes import (
     Opcode,
     describe,
 )
-from .rows import BUILTINS, BY_ADDRESS, NONE, Branch, Code, Context, Row
+from .rows import BUILTINS, BY_ADDRESS, LEFT_OUT, NONE, Branch, Code, Context, Row, Unsupported
 from .syntax import (
     Address,
     Group,
@@ -47,8 +48,13 @@ class Lowering(Values):
         """Returns the function's rows. Raises Unsupported."""
         rows, widths, plain = self.rows, self.widths, self.context.plain
         first_rows = self.code.first_rows
-        for statement in self.body.statements:
+        changed = contracted(self.body) if self.context.contract else {}
+        for number, statement in enumerate(self.body.statements):
             first_rows.append(len(rows))
+            if number in changed:
+                if (fused := changed[number]) is None:
+                    continue
+                statement = fused
             self.predicate = statement.guard
             self.guard = 0 if statement.guard < 0 else 2 if statement.negated else 1
             self.place = statement.place
@@ -65,7 +71,10 @@ class Lowering(Values):
                         Row(template, operands, self.guard, self.predicate, 0, 0, self.place)
                     )
                     continue
-            self.lower(statement)
+            if self.context.leaves_out:
+                self.lower_or_leave_out(statement)
+            else:
+                self.lower(statement)
         first_rows.append(len(rows))
         self.guard, self.predicate = 0, NONE
         last = self.code.branches[-1] if self.code.branches else None
@@ -81,6 +90,16 @@ class Lowering(Values):
             for branch in self.code.branches
             for one in branch.labels
         )
+
+    def lower_or_leave_out(self, statement: Statement) -> None:
+        rows, branches = len(self.rows), len(self.code.branches)
+        relocations = len(self.code.relocations)
+        try:
+            self.lower(statement)
+        except Unsupported:
+            del self.rows[rows:], self.code.branches[branches:], self.code.relocations[relocations:]
+            self.after.clear()
+            self.leave("trap", LEFT_OUT)
 
     def lower(self, statement: Statement) -> None:
         opcode = describe(statement.opcode)
@@ -273,9 +292,9 @@ class Lowering(Values):
     def end(self, statement: Statement, opcode: Opcode) -> None:
         self.leave(opcode.root)
 
-    def leave(self, name: str) -> None:
+    def leave(self, name: str, immediate: int = 0) -> None:
         name = "exit" if name == "ret" and self.function.kernel else name
-        row = self.emit(self.template(describe(name), 0, 0, True), [])
+        row = self.emit(self.template(describe(name), 0, 0, True), [], immediate)
         self.code.branches.append(Branch(row, [], self.guard != 0, name == "trap"))
 
     def leave_early(self) -> None:

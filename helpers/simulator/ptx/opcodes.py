@@ -155,7 +155,7 @@ def describe(text: str) -> Opcode:
         elif part in _FLAGS:
             flags |= _FLAGS[part]
         elif part in _CACHES and root in ("ld", "ldu", "st", "cp"):
-            flags |= NON_COHERENT if part == "nc" else 0
+            flags |= NON_COHERENT if part == "nc" or (part == "cg" and root == "cp") else 0
         elif part.startswith(("L1::", "L2::", "level::")):
             pass
         else:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import sass
+from . import atomics, sass
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
 from .control import Flow
@@ -111,10 +111,11 @@ def model(
     rows: Columns,
     flow: Flow,
     machine_code: sass.Lines | None = None,
+    addresses: Addresses | None = None,
 ) -> list[Access]:
     """The loads and stores of a function in global, shared and generic memory, and what of them is
     counted. machine_code: the accesses of the kernel's machine code, where they are known."""
-    addresses = Addresses(context, code, rows, flow)
+    addresses = addresses or Addresses(context, code, rows, flow)
     found = _Reader(context, code, rows, addresses).accesses()
     if found:
         rules = _Rules(rows, flow, addresses, found)
@@ -124,15 +125,24 @@ def model(
     return found
 
 
-def mark(instructions: np.ndarray, accesses: list[Access]) -> np.ndarray:
+def mark(
+    instructions: np.ndarray,
+    context: Context,
+    code: Code,
+    rows: Columns,
+    flow: Flow,
+    machine_code: sass.Lines | None = None,
+) -> np.ndarray:
     """Write into a function's instructions how accesses are counted. Returns which of them are
     counted as the machine code has them: bool, one an instruction.
 
     join is the bytes of a piece and target what is added to the address; of two pieces, join has
-    the bytes of the second in bits 8 to 15 and from bit 16 on how far it is behind the first.
+    the bytes of the second in bits 8 to 15 and from bit 16 on how far it is behind the first. Of an
+    atomic, join is atomics.Update.how.
     """
     certain = np.zeros(len(instructions), bool)
-    for one in accesses:
+    addresses = Addresses(context, code, rows, flow)
+    for one in model(context, code, rows, flow, machine_code, addresses):
         certain[one.row] = one.certain
         if one.pieces == one.whole:
             continue
@@ -144,7 +154,24 @@ def mark(instructions: np.ndarray, accesses: list[Access]) -> np.ndarray:
         for second in more[:1]:
             join |= second.bytes << 8 | (second.shift - first.shift) << 16
         instructions["join"][one.row], instructions["target"][one.row] = join, first.shift
+    lines = _Lines(code)
+    for update in atomics.updates(rows, addresses, instructions, lines.of, machine_code):
+        certain[update.row] = update.certain
+        instructions["join"][update.row] = update.how
     return certain
+
+
+class _Lines:
+    """The lines of the PTX text that rows come from."""
+
+    def __init__(self, code: Code):
+        self.lines = code.body.lines
+        self.first_rows = np.array(code.first_rows[: len(self.lines)])
+
+    def of(self, row: int) -> int:
+        """The line; 0 for a row of no statement."""
+        statement = int(np.searchsorted(self.first_rows, row, "right")) - 1
+        return self.lines[statement] if 0 <= statement < len(self.lines) else 0
 
 
 class _Reader:
@@ -152,8 +179,7 @@ class _Reader:
 
     def __init__(self, context: Context, code: Code, rows: Columns, addresses: Addresses):
         self.context, self.code, self.rows, self.addresses = context, code, rows, addresses
-        self.lines = code.body.lines
-        self.first_rows = np.array(code.first_rows[: len(self.lines)])
+        self.lines = _Lines(code)
         self.is_read = np.zeros(len(code.widths) + 1, bool)
         self.is_read[rows.operand[~rows.is_result & (rows.operand >= 0)]] = True
         self.symbols = dict(code.relocations)
@@ -180,7 +206,7 @@ class _Reader:
         space, invariant = int(rows.field("space")[row]), bool(flags & NON_COHERENT)
         found = Access(
             row,
-            self.line(row),
+            self.lines.of(row),
             int(addresses.block_of[row]),
             Key(bool(store), space, invariant, root, width),
             offset + int(rows.immediate[row]),
@@ -190,11 +216,6 @@ class _Reader:
         )
         found.pieces = found.whole
         return found
-
-    def line(self, row: int) -> int:
-        """The line of the PTX text; 0 for a row of no statement."""
-        statement = int(np.searchsorted(self.first_rows, row, "right")) - 1
-        return self.lines[statement] if 0 <= statement < len(self.lines) else 0
 
 
 class _Rules:

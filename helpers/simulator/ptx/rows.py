@@ -34,6 +34,9 @@ STATIC_KINDS = {
 }  # fmt: skip
 
 
+LEFT_OUT = 1  # immediate of a trap
+
+
 class Unsupported(ValueError):
     """An instruction that the machine does not run.
 
@@ -102,11 +105,15 @@ class Statics:
 class Context:
     """What the functions of a program share.
 
-    shared: offset of each shared variable (of a module's by its name).
+    contract: whether products and sums are contracted; leaves_out: an instruction that the machine
+    does not run becomes a trap with the immediate LEFT_OUT; shared: offset of each shared variable
+    (of a module's by its name).
     """
 
     module: Module
     operation_ids: Mapping[str, int]
+    contract: bool = True
+    leaves_out: bool = False
     statics: Statics = field(default_factory=Statics)
     templates: dict[Template, int] = field(default_factory=dict)
     known: dict[object, int] = field(default_factory=dict)  # templates by opcode

@@ -17,12 +17,14 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z
 _BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _LOADS, _STORES = ("LD", "LDG", "LDS"), ("ST", "STG", "STS")
 _OTHERS = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDSM", "STSM", "LDGSTS", "UBLKCP", "UBLKRED")
-_ACCESSES = frozenset((*_LOADS, *_STORES, *_OTHERS))
+# Before an atomic: one lane acts for others. Several atomics may share a vote.
+_ACROSS_LANES = ("VOTE", "VOTEU", "SHFL", "REDUX", "POPC", "UPOPC")
+_ACCESSES = frozenset((*_LOADS, *_STORES, *_OTHERS, *_ACROSS_LANES))
 
 
 class Access(NamedTuple):
-    """One instruction that accesses memory: its opcode with all suffixes, and the bytes of a lane
-    (of loads, stores and atomics)."""
+    """One instruction that accesses memory, or lets lanes know of each other: its opcode with all
+    suffixes, and the bytes of a lane (of loads, stores and atomics)."""
 
     opcode: str
     bytes: int
@@ -42,7 +44,7 @@ class Access(NamedTuple):
 
 
 Lines = dict[int, tuple[Access, ...]]
-RULES = "1"  # raised when `accesses` reads more or otherwise
+RULES = "3"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ CLOCKS = (
     "globaltimer_hi",
 )  # mov.clock: the immediate
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
+_SIGNED_FLOATS = _FLOATS | {"f16x2", "bf16x2"}
 
 
 _SLOT_WIDTHS = {name: 2 if width == 1 else width for name, width in WIDTHS.items()}
@@ -150,6 +151,9 @@ class Values:
         if isinstance(operand, Negated):
             if self.widths[operand.register] == 0:
                 return self.simple("not.pred", [self.temporary(0), operand.register])
+            if type in _SIGNED_FLOATS:
+                read = self.source(operand.register, type)
+                return self.simple(f"neg.{type}", [self.temporary(slot_width(type)), read])
         elif isinstance(operand, Address):
             return self.address(operand)
         elif isinstance(operand, Nothing):

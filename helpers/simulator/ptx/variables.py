@@ -19,6 +19,8 @@ _ALIGN = re.compile(r"\.align\s+(\d+)")
 _WORD = re.compile(
     r"\s*(?:(0[xX][fF]+[0]*)\s*\(|(generic)\s*\()?\s*([^,(){}\s+]+)\s*(?:\+\s*(-?\d+))?"
 )
+# What stands between two commas; commas in parentheses, which may be nested once, are part of it.
+_VALUE = re.compile(r"[^,()]+(?:\((?:[^()]|\([^()]*\))*\)[^,()]*)*")
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -61,12 +63,9 @@ def read_variable(space: str, text: str, linkage: str = "") -> Variable:
 
 def _words(text: str) -> Iterator[str]:
     """The values of an initialiser, braces removed (inner ones are dense: the compiler writes
-    arrays flat)."""
-    return (
-        one
-        for one in re.split(r",(?![^(]*\))", text.replace("{", " ").replace("}", " "))
-        if one.strip()
-    )
+    arrays flat). Tables may be long: each character is looked at once."""
+    found = _VALUE.finditer(text.replace("{", " ").replace("}", " "))
+    return (one[0] for one in found if one[0].strip())
 
 
 def _initialise(variable: Variable, text: str, width: int) -> None:

@@ -7,6 +7,7 @@ gives what launches, copies and the host's accesses have been warned of.
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -45,13 +46,11 @@ class _Finder:
         return importlib.machinery.ModuleSpec(fullname, _Loader())
 
 
-class _Loader:
-    @staticmethod
-    def create_module(spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+class _Loader(importlib.abc.Loader):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return importlib.import_module(f"{__name__}.{spec.name.rpartition('.')[2]}")
 
-    @staticmethod
-    def exec_module(module: types.ModuleType) -> None:
+    def exec_module(self, module: types.ModuleType) -> None:
         """Nothing is left to do: create_module has imported it."""
 
 
@@ -73,10 +72,9 @@ def install() -> None:
             "kernel and call device.select() before the first `import pycuda`"
         )
     package = types.ModuleType("pycuda", "PyCUDA, as far as the simulator stands in for it.")
-    package._halo_simulator = True
+    package.__dict__.update(_halo_simulator=True, VERSION=(2026, 1), VERSION_STATUS="", VERSION_TEXT="2026.1")
     package.__path__ = []
     package.__spec__ = importlib.machinery.ModuleSpec("pycuda", None, is_package=True)
-    package.VERSION, package.VERSION_STATUS, package.VERSION_TEXT = (2026, 1), "", "2026.1"
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in _AT_ONCE}
     sys.modules["pycuda"] = package
     for name, module in modules.items():

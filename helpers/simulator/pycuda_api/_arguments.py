@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
     return _from_array_like(k, value, parameters)
 
 
-def _from_array_like(k: int, value: object, parameters: Sequence) -> Argument:
+def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
     if hasattr(value, "gpudata"):
         if value.gpudata is None:
             raise TypeError(f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 elements)")
@@ -199,7 +200,7 @@ def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument
     return [_from_code(code, value) for code, value in zip(codes, args, strict=True)]
 
 
-def _from_code(code: str, value: object) -> Argument:
+def _from_code(code: str, value: Any) -> Argument:
     if code.endswith("s"):
         data = value if isinstance(value, bytes) else bytes(memoryview(value))
         return Argument(f"{len(data)} bytes", struct.pack(code, data), None, is_pointer=False)

@@ -15,6 +15,7 @@ import struct
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -94,13 +95,13 @@ class GPUArray:
     """
 
     __array_priority__ = 100
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # as NumPy: == compares elements, so an array cannot be a key
 
     def __init__(
         self,
         shape: int | Sequence[int],
         dtype,
-        allocator: Allocator = mem_alloc,
+        allocator: Allocator | None = mem_alloc,
         base: GPUArray | None = None,
         gpudata: DeviceAllocation | int | None = None,
         strides: Sequence[int] | None = None,
@@ -125,6 +126,8 @@ class GPUArray:
     @property
     def ptr(self) -> int:
         """The address of the first element."""
+        if self.gpudata is None:
+            raise TypeError("an array without elements has no address")
         return int(self.gpudata)
 
     @property
@@ -391,9 +394,10 @@ class GPUArray:
     def __imul__(self, other) -> GPUArray:
         return _in_place("*=", np.multiply, self, other)
 
-    def __itruediv__(self, other) -> GPUArray:
-        if np.isscalar(other):
-            return self if other == 1 else _in_place("*=", np.multiply, self, 1 / other)
+    def __itruediv__(self, other: Any) -> GPUArray:
+        if not isinstance(other, GPUArray) and np.isscalar(other):
+            factor: Any = other
+            return self if factor == 1 else _in_place("*=", np.multiply, self, 1 / factor)
         return _in_place("/=", _divide, self, other)
 
     __idiv__ = __itruediv__
@@ -412,10 +416,10 @@ class GPUArray:
         dtype = _real_dtype(self.dtype)
         return run("abs", np.abs, (self,), self._like_me_in_memory(dtype) if dtype != self.dtype else self._new_like_me())
 
-    def __eq__(self, other) -> GPUArray:
+    def __eq__(self, other) -> GPUArray:  # type: ignore[override]  # element by element, as NumPy
         return _compare("==", np.equal, self, other)
 
-    def __ne__(self, other) -> GPUArray:
+    def __ne__(self, other) -> GPUArray:  # type: ignore[override]  # element by element, as NumPy
         return _compare("!=", np.not_equal, self, other)
 
     def __lt__(self, other) -> GPUArray:

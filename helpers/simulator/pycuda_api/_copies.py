@@ -74,7 +74,7 @@ class _Rows:
         if target.address is None:
             target.view[...] = source.view
         else:
-            self._store(source.view, target)
+            self._store(source.view, target, target.address)
         work = _order.begin(stream, self._call)
         for block, write in ((source, False), (target, True)):
             if block.address is not None:
@@ -84,16 +84,16 @@ class _Rows:
         if blocking and None in (source.address, target.address):
             _order.finished(work)
 
-    def _store(self, planes: np.ndarray, target: _Block) -> None:
+    def _store(self, planes: np.ndarray, target: _Block, address: int) -> None:
         """Writes the rows one by one where there are gaps between them: those stay as they are."""
         steps = target.view.strides
         with refused(self._call):
             if steps[1] == self.width_in_bytes and steps[0] == steps[1] * self.height:
-                memory.write(target.address, np.ascontiguousarray(planes), planes.size)
+                memory.write(address, np.ascontiguousarray(planes), planes.size)
                 return
             for z, plane in enumerate(planes):
                 for y, row in enumerate(plane):
-                    memory.write(target.address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
+                    memory.write(address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
 
     def _block(self, side: str, place: _Side) -> _Block:
         pitch = getattr(self, f"{side}_pitch") or self.width_in_bytes

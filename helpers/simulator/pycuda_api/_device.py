@@ -23,107 +23,186 @@ class _Names(IntEnum):
         return self.name
 
 
-# name: (number in cuda.h, value; None where a value would need a clock or a memory chip, which the simulator lacks).
-# The values are what the CUDA driver reports for one H200, except those that describe the computer around it.
-_ATTRIBUTES: dict[str, tuple[int, int | None]] = {
-    "MAX_THREADS_PER_BLOCK": (1, architecture.MAX_THREADS_PER_BLOCK),
-    "MAX_BLOCK_DIM_X": (2, architecture.MAX_BLOCK[0]),
-    "MAX_BLOCK_DIM_Y": (3, architecture.MAX_BLOCK[1]),
-    "MAX_BLOCK_DIM_Z": (4, architecture.MAX_BLOCK[2]),
-    "MAX_GRID_DIM_X": (5, architecture.MAX_GRID[0]),
-    "MAX_GRID_DIM_Y": (6, architecture.MAX_GRID[1]),
-    "MAX_GRID_DIM_Z": (7, architecture.MAX_GRID[2]),
-    "MAX_SHARED_MEMORY_PER_BLOCK": (8, architecture.MAX_STATIC_SHARED),
-    "SHARED_MEMORY_PER_BLOCK": (8, architecture.MAX_STATIC_SHARED),
-    "TOTAL_CONSTANT_MEMORY": (9, architecture.MAX_CONSTANT),
-    "WARP_SIZE": (10, architecture.WARP_SIZE),
-    "MAX_PITCH": (11, 2**31 - 1),
-    "MAX_REGISTERS_PER_BLOCK": (12, 64 * 1024),
-    "REGISTERS_PER_BLOCK": (12, 64 * 1024),
-    "CLOCK_RATE": (13, None),
-    "TEXTURE_ALIGNMENT": (14, 512),
-    "GPU_OVERLAP": (15, 1),
-    "MULTIPROCESSOR_COUNT": (16, 132),
-    "KERNEL_EXEC_TIMEOUT": (17, 0),
-    "INTEGRATED": (18, 0),
-    "CAN_MAP_HOST_MEMORY": (19, 1),
-    "COMPUTE_MODE": (20, 0),
-    "SURFACE_ALIGNMENT": (30, 512),
-    "CONCURRENT_KERNELS": (31, 1),
-    "ECC_ENABLED": (32, 0),
-    "PCI_BUS_ID": (33, 0),
-    "PCI_DEVICE_ID": (34, 0),
-    "TCC_DRIVER": (35, 0),
-    "MEMORY_CLOCK_RATE": (36, None),
-    "GLOBAL_MEMORY_BUS_WIDTH": (37, None),
-    "L2_CACHE_SIZE": (38, 60 * 1024 * 1024),
-    "MAX_THREADS_PER_MULTIPROCESSOR": (39, 2048),
-    "ASYNC_ENGINE_COUNT": (40, 3),
-    "UNIFIED_ADDRESSING": (41, 1),
-    "PCI_DOMAIN_ID": (50, 0),
-    "COMPUTE_CAPABILITY_MAJOR": (75, COMPUTE_CAPABILITY[0]),
-    "COMPUTE_CAPABILITY_MINOR": (76, COMPUTE_CAPABILITY[1]),
-    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": (81, 228 * 1024),
-    "MAX_REGISTERS_PER_MULTIPROCESSOR": (82, 64 * 1024),
-    "MANAGED_MEMORY": (83, 1),
-    "MULTI_GPU_BOARD": (84, 0),
-    "STREAM_PRIORITIES_SUPPORTED": (78, 0),
-    "GLOBAL_L1_CACHE_SUPPORTED": (79, 1),
-    "LOCAL_L1_CACHE_SUPPORTED": (80, 1),
-    "PAGEABLE_MEMORY_ACCESS": (88, 0),
-    "CONCURRENT_MANAGED_ACCESS": (89, 0),
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": (97, architecture.MAX_SHARED),
-    "MAX_BLOCKS_PER_MULTIPROCESSOR": (106, 32),
-    "RESERVED_SHARED_MEMORY_PER_BLOCK": (111, 1024),
-    "MEMORY_POOLS_SUPPORTED": (115, 0),
+class device_attribute(_Names):
+    """Properties of a device; the numbers are those of cuda.h."""
+
+    MAX_THREADS_PER_BLOCK = 1
+    MAX_BLOCK_DIM_X = 2
+    MAX_BLOCK_DIM_Y = 3
+    MAX_BLOCK_DIM_Z = 4
+    MAX_GRID_DIM_X = 5
+    MAX_GRID_DIM_Y = 6
+    MAX_GRID_DIM_Z = 7
+    MAX_SHARED_MEMORY_PER_BLOCK = 8
+    SHARED_MEMORY_PER_BLOCK = 8
+    TOTAL_CONSTANT_MEMORY = 9
+    WARP_SIZE = 10
+    MAX_PITCH = 11
+    MAX_REGISTERS_PER_BLOCK = 12
+    REGISTERS_PER_BLOCK = 12
+    CLOCK_RATE = 13
+    TEXTURE_ALIGNMENT = 14
+    GPU_OVERLAP = 15
+    MULTIPROCESSOR_COUNT = 16
+    KERNEL_EXEC_TIMEOUT = 17
+    INTEGRATED = 18
+    CAN_MAP_HOST_MEMORY = 19
+    COMPUTE_MODE = 20
+    SURFACE_ALIGNMENT = 30
+    CONCURRENT_KERNELS = 31
+    ECC_ENABLED = 32
+    PCI_BUS_ID = 33
+    PCI_DEVICE_ID = 34
+    TCC_DRIVER = 35
+    MEMORY_CLOCK_RATE = 36
+    GLOBAL_MEMORY_BUS_WIDTH = 37
+    L2_CACHE_SIZE = 38
+    MAX_THREADS_PER_MULTIPROCESSOR = 39
+    ASYNC_ENGINE_COUNT = 40
+    UNIFIED_ADDRESSING = 41
+    PCI_DOMAIN_ID = 50
+    COMPUTE_CAPABILITY_MAJOR = 75
+    COMPUTE_CAPABILITY_MINOR = 76
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
+    MAX_REGISTERS_PER_MULTIPROCESSOR = 82
+    MANAGED_MEMORY = 83
+    MULTI_GPU_BOARD = 84
+    STREAM_PRIORITIES_SUPPORTED = 78
+    GLOBAL_L1_CACHE_SUPPORTED = 79
+    LOCAL_L1_CACHE_SUPPORTED = 80
+    PAGEABLE_MEMORY_ACCESS = 88
+    CONCURRENT_MANAGED_ACCESS = 89
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+    MAX_BLOCKS_PER_MULTIPROCESSOR = 106
+    RESERVED_SHARED_MEMORY_PER_BLOCK = 111
+    MEMORY_POOLS_SUPPORTED = 115
+
+
+class function_attribute(_Names):
+    """Properties of a kernel; the numbers are those of cuda.h."""
+
+    MAX_THREADS_PER_BLOCK = 0
+    SHARED_SIZE_BYTES = 1
+    CONST_SIZE_BYTES = 2
+    LOCAL_SIZE_BYTES = 3
+    NUM_REGS = 4
+    PTX_VERSION = 5
+    BINARY_VERSION = 6
+    CACHE_MODE_CA = 7
+    MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+
+
+class compute_mode(_Names):
+    """Who may use the device."""
+
+    DEFAULT = 0
+    PROHIBITED = 2
+    EXCLUSIVE_PROCESS = 3
+
+
+class ctx_flags(_Names):
+    """How a context waits for the device."""
+
+    SCHED_AUTO = 0
+    SCHED_SPIN = 1
+    SCHED_YIELD = 2
+    SCHED_BLOCKING_SYNC = 4
+    BLOCKING_SYNC = 4
+    SCHED_MASK = 7
+    MAP_HOST = 8
+    LMEM_RESIZE_TO_MAX = 16
+    FLAGS_MASK = 31
+
+
+class event_flags(_Names):
+    """What an event can do."""
+
+    DEFAULT = 0
+    BLOCKING_SYNC = 1
+    DISABLE_TIMING = 2
+    INTERPROCESS = 4
+
+
+class func_cache(_Names):
+    """How to split the memory of L1 and shared memory."""
+
+    PREFER_NONE = 0
+    PREFER_SHARED = 1
+    PREFER_L1 = 2
+    PREFER_EQUAL = 3
+
+
+class shared_config(_Names):
+    """How wide a bank of shared memory is."""
+
+    DEFAULT_BANK_SIZE = 0
+    FOUR_BYTE_BANK_SIZE = 1
+    EIGHT_BYTE_BANK_SIZE = 2
+
+
+class limit(_Names):
+    """Resources of a context that can be resized."""
+
+    STACK_SIZE = 0
+    PRINTF_FIFO_SIZE = 1
+    MALLOC_HEAP_SIZE = 2
+    DEV_RUNTIME_SYNC_DEPTH = 3
+    DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4
+
+
+# None where a value would need a clock or a memory chip, which the simulator lacks. The others are what the CUDA driver
+# reports for one H200, except those that describe the computer around it.
+_VALUES: dict[device_attribute, int | None] = {
+    device_attribute.MAX_THREADS_PER_BLOCK: architecture.MAX_THREADS_PER_BLOCK,
+    device_attribute.MAX_BLOCK_DIM_X: architecture.MAX_BLOCK[0],
+    device_attribute.MAX_BLOCK_DIM_Y: architecture.MAX_BLOCK[1],
+    device_attribute.MAX_BLOCK_DIM_Z: architecture.MAX_BLOCK[2],
+    device_attribute.MAX_GRID_DIM_X: architecture.MAX_GRID[0],
+    device_attribute.MAX_GRID_DIM_Y: architecture.MAX_GRID[1],
+    device_attribute.MAX_GRID_DIM_Z: architecture.MAX_GRID[2],
+    device_attribute.MAX_SHARED_MEMORY_PER_BLOCK: architecture.MAX_STATIC_SHARED,
+    device_attribute.TOTAL_CONSTANT_MEMORY: architecture.MAX_CONSTANT,
+    device_attribute.WARP_SIZE: architecture.WARP_SIZE,
+    device_attribute.MAX_PITCH: 2**31 - 1,
+    device_attribute.MAX_REGISTERS_PER_BLOCK: 64 * 1024,
+    device_attribute.CLOCK_RATE: None,
+    device_attribute.TEXTURE_ALIGNMENT: 512,
+    device_attribute.GPU_OVERLAP: 1,
+    device_attribute.MULTIPROCESSOR_COUNT: 132,
+    device_attribute.KERNEL_EXEC_TIMEOUT: 0,
+    device_attribute.INTEGRATED: 0,
+    device_attribute.CAN_MAP_HOST_MEMORY: 1,
+    device_attribute.COMPUTE_MODE: 0,
+    device_attribute.SURFACE_ALIGNMENT: 512,
+    device_attribute.CONCURRENT_KERNELS: 1,
+    device_attribute.ECC_ENABLED: 0,
+    device_attribute.PCI_BUS_ID: 0,
+    device_attribute.PCI_DEVICE_ID: 0,
+    device_attribute.TCC_DRIVER: 0,
+    device_attribute.MEMORY_CLOCK_RATE: None,
+    device_attribute.GLOBAL_MEMORY_BUS_WIDTH: None,
+    device_attribute.L2_CACHE_SIZE: 60 * 1024 * 1024,
+    device_attribute.MAX_THREADS_PER_MULTIPROCESSOR: 2048,
+    device_attribute.ASYNC_ENGINE_COUNT: 3,
+    device_attribute.UNIFIED_ADDRESSING: 1,
+    device_attribute.PCI_DOMAIN_ID: 0,
+    device_attribute.COMPUTE_CAPABILITY_MAJOR: COMPUTE_CAPABILITY[0],
+    device_attribute.COMPUTE_CAPABILITY_MINOR: COMPUTE_CAPABILITY[1],
+    device_attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: 228 * 1024,
+    device_attribute.MAX_REGISTERS_PER_MULTIPROCESSOR: 64 * 1024,
+    device_attribute.MANAGED_MEMORY: 1,
+    device_attribute.MULTI_GPU_BOARD: 0,
+    device_attribute.STREAM_PRIORITIES_SUPPORTED: 0,
+    device_attribute.GLOBAL_L1_CACHE_SUPPORTED: 1,
+    device_attribute.LOCAL_L1_CACHE_SUPPORTED: 1,
+    device_attribute.PAGEABLE_MEMORY_ACCESS: 0,
+    device_attribute.CONCURRENT_MANAGED_ACCESS: 0,
+    device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: architecture.MAX_SHARED,
+    device_attribute.MAX_BLOCKS_PER_MULTIPROCESSOR: 32,
+    device_attribute.RESERVED_SHARED_MEMORY_PER_BLOCK: 1024,
+    device_attribute.MEMORY_POOLS_SUPPORTED: 0,
 }
-
-device_attribute = _Names("device_attribute", {name: number for name, (number, _) in _ATTRIBUTES.items()})
-function_attribute = _Names(
-    "function_attribute",
-    {
-        "MAX_THREADS_PER_BLOCK": 0,
-        "SHARED_SIZE_BYTES": 1,
-        "CONST_SIZE_BYTES": 2,
-        "LOCAL_SIZE_BYTES": 3,
-        "NUM_REGS": 4,
-        "PTX_VERSION": 5,
-        "BINARY_VERSION": 6,
-        "CACHE_MODE_CA": 7,
-        "MAX_DYNAMIC_SHARED_SIZE_BYTES": 8,
-        "PREFERRED_SHARED_MEMORY_CARVEOUT": 9,
-    },
-)
-compute_mode = _Names("compute_mode", {"DEFAULT": 0, "PROHIBITED": 2, "EXCLUSIVE_PROCESS": 3})
-ctx_flags = _Names(
-    "ctx_flags",
-    {
-        "SCHED_AUTO": 0,
-        "SCHED_SPIN": 1,
-        "SCHED_YIELD": 2,
-        "SCHED_BLOCKING_SYNC": 4,
-        "BLOCKING_SYNC": 4,
-        "SCHED_MASK": 7,
-        "MAP_HOST": 8,
-        "LMEM_RESIZE_TO_MAX": 16,
-        "FLAGS_MASK": 31,
-    },
-)
-event_flags = _Names("event_flags", {"DEFAULT": 0, "BLOCKING_SYNC": 1, "DISABLE_TIMING": 2, "INTERPROCESS": 4})
-func_cache = _Names("func_cache", {"PREFER_NONE": 0, "PREFER_SHARED": 1, "PREFER_L1": 2, "PREFER_EQUAL": 3})
-shared_config = _Names("shared_config", {"DEFAULT_BANK_SIZE": 0, "FOUR_BYTE_BANK_SIZE": 1, "EIGHT_BYTE_BANK_SIZE": 2})
-limit = _Names(
-    "limit",
-    {
-        "STACK_SIZE": 0,
-        "PRINTF_FIFO_SIZE": 1,
-        "MALLOC_HEAP_SIZE": 2,
-        "DEV_RUNTIME_SYNC_DEPTH": 3,
-        "DEV_RUNTIME_PENDING_LAUNCH_COUNT": 4,
-    },
-)
-
-_VALUES = {int(number): value for number, value in _ATTRIBUTES.values()}
 _initialised = False
 
 
@@ -142,7 +221,7 @@ _limits = {
     limit.DEV_RUNTIME_SYNC_DEPTH: 2,
     limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
 }
-_configs = {"cache": func_cache.PREFER_NONE, "shared": shared_config.FOUR_BYTE_BANK_SIZE}
+_cache_config = func_cache.PREFER_NONE
 
 
 def init(flags: int = 0) -> None:
@@ -218,7 +297,7 @@ class Device:
         """The value of one attribute; LogicError for one that needs a clock or a memory chip."""
         if not isinstance(attribute, device_attribute):
             raise TypeError(f"get_attribute takes a member of pycuda.driver.device_attribute, was given {attribute!r}")
-        value = _VALUES[int(attribute)]
+        value = _VALUES[attribute]
         if value is None:
             detail = f"the simulator does not model time, so it has no {attribute.name}"
             raise LogicError(_errors.message("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail))
@@ -226,7 +305,7 @@ class Device:
 
     def get_attributes(self) -> dict[device_attribute, int]:
         """Every attribute that the simulated device has."""
-        return {member: self.get_attribute(member) for member in device_attribute if _VALUES[int(member)] is not None}
+        return {member: self.get_attribute(member) for member in device_attribute if _VALUES[member] is not None}
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -325,13 +404,14 @@ class Context:
     @staticmethod
     def set_cache_config(config: func_cache) -> None:
         """Kept and given back: the split between L1 and shared memory is a hint, and the simulator has no L1."""
+        global _cache_config
         need_context("cuCtxSetCacheConfig")
-        _configs["cache"] = func_cache(config)
+        _cache_config = func_cache(config)
 
     @staticmethod
     def get_cache_config() -> func_cache:
         need_context("cuCtxGetCacheConfig")
-        return _configs["cache"]
+        return _cache_config
 
     @staticmethod
     def set_shared_config(config: shared_config) -> None:
@@ -342,7 +422,7 @@ class Context:
     @staticmethod
     def get_shared_config() -> shared_config:
         need_context("cuCtxGetSharedMemConfig")
-        return _configs["shared"]
+        return shared_config.FOUR_BYTE_BANK_SIZE
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:

@@ -68,6 +68,10 @@ class Argument:
         self.dtype = np.dtype(dtype)
         self.name = name
 
+    def declarator(self) -> str:
+        """The declaration in C."""
+        raise NotImplementedError(f"{type(self).__name__} must define declarator(): use VectorArg or ScalarArg")
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.dtype})"
 
@@ -84,12 +88,12 @@ class VectorArg(Argument):
 class ScalarArg(Argument):
     """A number: `float a`."""
 
+    def __init__(self, dtype, name: str):
+        super().__init__(dtype, name)
+        self.struct_char = f"{self.dtype.itemsize}s" if self.dtype.char == "V" else self.dtype.char
+
     def declarator(self) -> str:
         return f"{dtype_to_ctype(self.dtype)} {self.name}"
-
-    @property
-    def struct_char(self) -> str:
-        return f"{self.dtype.itemsize}s" if self.dtype.char == "V" else self.dtype.char
 
 
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict)\b|__restrict__")
@@ -101,7 +105,7 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
     text = _QUALIFIERS.sub(" ", c_arg).strip()
     found = _DECLARATOR.search(text)
     type_name = " ".join(text[: found.start()].split()) if found else ""
-    if not type_name:
+    if found is None or not type_name:
         raise ValueError(f"could not read the C declaration {c_arg!r}: it must be a type and a name, such as `float *x`")
     if type_name not in _to_dtype:
         raise ValueError(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helpers.simulator.findings import Finding
 
 INVALID_ARGUMENT = "invalid argument"
 INVALID_CONTEXT = "invalid device context"
@@ -30,7 +34,7 @@ class LogicError(Error):
 class LaunchError(Error):
     """A kernel that went wrong while it ran; in the simulator, `finding` is the record of what and where."""
 
-    finding = None
+    finding: Finding | None = None
 
 
 class RuntimeError(Error):
@@ -61,7 +65,7 @@ class CompileError(Error):
 class SimulatorWarning(UserWarning):
     """A race, an uninitialised read or another finding that stops nothing; `finding` is its record, where there is one."""
 
-    finding = None
+    finding: Finding | None = None
 
 
 # Tracebacks name the classes as a user imports them.

@@ -10,6 +10,7 @@ import linecache
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 
 from helpers.simulator.findings import Finding
 
@@ -80,7 +81,7 @@ def of_call(kind: str, message: str, cause: str, other: tuple[str, int] | None =
 
 def call_site() -> tuple[str, int]:
     """(file, line) of the innermost frame outside this package and NumPy; ("", 0) where there is none."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)

@@ -22,7 +22,7 @@ from helpers.simulator import memory
 from . import _errors, _order
 from ._device import need_context
 from ._errors import LogicError
-from ._memory import DeviceAllocation, DevicePointer, allocate, release
+from ._memory import DeviceAllocation, DevicePointer, Order, allocate, release
 
 host_alloc_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
 mem_host_register_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2)
@@ -95,7 +95,9 @@ class HostArray(np.ndarray):
         entries = index if isinstance(index, tuple) else (index,)
         if not all(isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries):
             return self
-        return super().__getitem__(entries if Ellipsis in entries else (*entries, Ellipsis))
+        part = super().__getitem__(entries if Ellipsis in entries else (*entries, Ellipsis))
+        assert isinstance(part, HostArray), "with an Ellipsis a basic index selects a view, even of one element"
+        return part
 
     def __repr__(self) -> str:
         self._touch(write=False)
@@ -250,10 +252,10 @@ class ManagedAllocation(DeviceAllocation):
 
     _shape: tuple[int, ...]
     _dtype: np.dtype
-    _layout: str
+    _layout: Order
 
     @classmethod
-    def _of(cls, shape: tuple[int, ...], dtype: np.dtype, order: str) -> ManagedAllocation:
+    def _of(cls, shape: tuple[int, ...], dtype: np.dtype, order: Order) -> ManagedAllocation:
         self = cls._make(max(1, math.prod(shape) * dtype.itemsize))
         self._shape, self._dtype, self._layout = shape, dtype, order
         memory.fill(self._address, b"\xff", self._nbytes)
@@ -298,7 +300,7 @@ def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
     return extents
 
 
-def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
     """A host array for fast and asynchronous copies; its `.base` owns the memory.
 
     mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for kernels.
@@ -316,7 +318,7 @@ def pagelocked_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.n
     return _owned(owner)
 
 
-def aligned_empty(shape, dtype, order: str = "C", alignment: int = 4096) -> np.ndarray:
+def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np.ndarray:
     """A host array that starts at a multiple of `alignment` bytes, a power of two."""
     need_context("aligned_malloc")
     if alignment <= 0 or alignment & (alignment - 1):
@@ -329,7 +331,7 @@ def aligned_empty(shape, dtype, order: str = "C", alignment: int = 4096) -> np.n
     return np.asarray(AlignedHostAllocation(raw[start : start + nbytes].view(dtype).reshape(shape, order=order)))
 
 
-def managed_empty(shape, dtype, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
     """An array that host and kernels share; the host must synchronise before it looks at what a kernel wrote.
 
     mem_flags: of mem_attach_flags.
@@ -385,7 +387,7 @@ def _like(make: Callable) -> Callable:
     like.__doc__ = f"As {make.__name__}, of the shape, dtype and order of `array`."
     array, *_ = inspect.signature(like).parameters.values()
     *_, last = inspect.signature(make).parameters.values()  # mem_flags, or alignment
-    like.__signature__ = inspect.Signature([array, last])
+    vars(like)["__signature__"] = inspect.Signature([array, last])
     return like
 
 

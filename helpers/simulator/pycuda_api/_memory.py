@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from . import _errors, _findings, _order
 from ._device import need_context
 from ._errors import LogicError, MemoryError
 from ._stream import number_of
+
+Order = Literal["C", "F"]
 
 
 def _whole_number(value: object, what: str) -> int:
@@ -55,7 +58,7 @@ class DeviceAllocation(DevicePointer):
         raise builtins.RuntimeError("make a DeviceAllocation with pycuda.driver.mem_alloc(bytes)")
 
     @classmethod
-    def _make(cls, nbytes: int) -> DeviceAllocation:
+    def _make(cls, nbytes: int) -> Self:
         self = object.__new__(cls)
         self._address = allocate(nbytes)  # until this has succeeded _freed is true: __del__ reads it
         self._nbytes = nbytes
@@ -161,7 +164,7 @@ def address_of(pointer: object, call: str, role: str) -> int:
     raise TypeError(f"{call}: {role} must be a DeviceAllocation or an address (int), was given {given}{hint}")
 
 
-def host_bytes(host: object, call: str, role: str, *, writable: bool) -> np.ndarray:
+def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
     """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing that memory.
 
     Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError for what has no buffer.
@@ -180,7 +183,7 @@ def host_bytes(host: object, call: str, role: str, *, writable: bool) -> np.ndar
     return host.reshape(-1).view(np.uint8)
 
 
-def _buffer_bytes(host: object, call: str, role: str, writable: bool) -> np.ndarray:
+def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray:
     try:
         view = np.frombuffer(host, np.uint8) if memoryview(host).nbytes else np.empty(0, np.uint8)
     except TypeError:
@@ -374,7 +377,7 @@ def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
     return allocation
 
 
-def from_device(devptr: DeviceAllocation | int, shape, dtype, order: str = "C") -> np.ndarray:
+def from_device(devptr: DeviceAllocation | int, shape, dtype, order: Order = "C") -> np.ndarray:
     """A new array of that shape and dtype, read from the device."""
     result = np.empty(shape, dtype, order)
     memcpy_dtoh(result if order == "C" else result.T, devptr)

@@ -116,11 +116,11 @@ class Event:
         if (self._flags | other._flags) & _DISABLE_TIMING:
             detail = "one of the events was made with event_flags.DISABLE_TIMING"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
-        if not all(_order.host_knows(event._clock) for event in (self, other)):
+        if not all(_order.host_knows(clock) for clock in (self._clock, other._clock)):
             message = "an event is asked for its time before the host knows that it has happened"
             cause = 'Call synchronize() on the later event first; a GPU answers "device not ready" where it is still busy.'
             _findings.warn(_findings.of_call("unsynchronised", message, cause))
-            _order.host_waits(later._clock)
+            _order.host_waits(later._clock or {})
         return no_time("the time between two events")
 
     def _warn_unrecorded(self, call: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from ._arguments import LAUNCH
 from ._array import splay
@@ -165,7 +166,7 @@ class ElementwiseKernel:
         function.prepared_async_call(grid, block, stream, *values, range.start, range.stop, step)
 
 
-def bind(name: str, arguments: Sequence[Argument], given: Sequence[object]) -> tuple[list, list]:
+def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tuple[list, list]:
     """(values to launch with, the arrays among them); LogicError, RuntimeError or TypeError for what does not fit."""
     if len(given) != len(arguments):
         wanted = ", ".join(argument.declarator() for argument in arguments)

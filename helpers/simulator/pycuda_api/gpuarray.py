@@ -84,10 +84,12 @@ class vec:  # noqa: N801 - PyCUDA's name
 
 
 def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
+    names = dtype.names or ()
+
     def make(*components) -> np.ndarray:
-        if len(components) != len(dtype.names):
+        if len(components) != len(names):
             raise TypeError(
-                f"{len(dtype.names)} components ({', '.join(dtype.names)}) make this vector, was given {len(components)}"
+                f"{len(names)} components ({', '.join(names)}) make this vector, was given {len(components)}"
             )
         return np.array(components, dtype)
 

@@ -251,7 +251,7 @@ def context_dependent_memoize(func: Callable) -> Callable:
             results[key] = func(*args, **kwargs)
         return results[key]
 
-    wrapper._forget = results.clear
+    vars(wrapper)["_forget"] = results.clear
     _caches.add(wrapper)
     return wrapper
 
@@ -259,7 +259,7 @@ def context_dependent_memoize(func: Callable) -> Callable:
 def clear_context_caches() -> None:
     """Empties what context_dependent_memoize keeps."""
     for wrapper in _caches:
-        wrapper._forget()
+        vars(wrapper)["_forget"]()
 
 
 def _check_context(context: Context) -> None:

@@ -1,0 +1,109 @@
+"""How figures look: colours, marks, captions, and numbers as text.
+
+Series differ by marker, line style or hatch and not by colour alone, so that figures read in print and in a dark theme.
+The background is opaque white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+if TYPE_CHECKING:
+    from helpers.results import Record
+
+# Dark and light in turn, for print in grey; markers and line styles differ as well.
+COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
+LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")  # under hatches
+PALE = "#e6eaf0"
+INK = "#222222"
+Look = dict[str, Any]  # keyword arguments of Matplotlib
+ROOFLINE = "roofline"
+
+
+def style(ax: Axes, title: str = "") -> Axes:
+    """Make `ax` opaque white without a box, lay its figure out so that nothing overlaps, and set the title.
+
+    The drawing functions of this package call it; call it yourself for a plot of your own.
+    """
+    figure = figure_of(ax)
+    figure.set_facecolor("white")
+    if figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    ax.set_facecolor("white")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    if title:
+        ax.set_title(title, loc="left", fontsize="medium", wrap=True)
+    return ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that `ax` lies in. Raises ValueError where it was removed from its figure."""
+    figure = ax.get_figure()
+    if figure is None:
+        raise ValueError("the axes belong to no figure: make new ones with plt.subplots()")
+    return figure.figure if isinstance(figure, SubFigure) else figure
+
+
+def caption(ax: Axes, record: Record) -> Axes:
+    """Write where and when a record was measured, small, under the axes: "Measured on NVIDIA H200, 2026-11-21"."""
+    label = ax.get_xlabel()
+    below = -20 - 16 * (label.count("\n") + 1 if label else 0)
+    ax.annotate(
+        record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
+        fontsize="x-small", color="#555555", va="top",
+    )  # fmt: skip
+    return ax
+
+
+def tick_text(value: float, _: int) -> str:
+    """0.01, 30, 100,000: no powers of ten in a notation of their own."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+def ratio_text(value: float) -> str:
+    """Three digits, and from 1,000 on no exponent but commas: 86,600."""
+    if value < 999.5:
+        return f"{value:.3g}"
+    return f"{float(f'{value:.3g}'):,.0f}"
+
+
+def duration_text(ms: float) -> str:
+    """Three digits and the unit that fits: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
+    for unit, factor in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
+        if ms * factor >= 1:
+            return f"{ratio_text(ms * factor)} {unit}"
+    return f"{ratio_text(ms * 1e6)} ns"
+
+
+def beside(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    """Text to the right of the end of a bar."""
+    ax.annotate(text, (x, y), (6, 0), textcoords="offset points", va="center", **{"fontsize": "small", **look})
+
+
+def name_bars(ax: Axes, names: Sequence[str]) -> None:
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.margins(x=0.18)
+
+
+def legend_beside(ax: Axes) -> None:
+    """To the right of the axes, where it hides no data; in the order in which things were drawn."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i].startswith(ROOFLINE))  # a limit comes after what it limits
+    ax.legend(
+        [handles[i] for i in order], [labels[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1),
+        frameon=False, fontsize="small", handlelength=3.2,
+    )  # fmt: skip
+
+
+def pair_look(number: int) -> dict[str, Any]:
+    hatches = ("", "////", "....", "xxxx")
+    return {"facecolor": (COLOURS[5], "white", PALE, "white")[number % 4], "hatch": hatches[number % 4], "edgecolor": INK}

@@ -1,0 +1,213 @@
+"""1D convolution on a device: how each kernel is launched, its data, and the check of its outputs.
+
+    spec = conv1d.conv1d_named("conv1d_vector")
+    launch = conv1d.conv1d_launch(spec, n, N, P, filter)    # N, P: device addresses
+    launch(stream)
+
+`CONV1D` has a row for each kernel. A row is a frozen record: `dataclasses.replace` makes others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, kernels, reference
+from helpers.launch import Array, Launch, Plan, Program, launcher
+
+COPY = "device-to-device copy"
+PLAINEST = "conv1d_constant"  # checked against the oracle; the others are checked against it, output by output
+BEST = "conv1d_vector"
+
+SEED = 20_25
+PERIOD = 9_999_991  # cells of random data before they repeat: a prime, so that no two tiles hold the same cells
+WINDOW = 4096  # outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random stretches
+WINDOWS = 8
+
+
+@dataclass(frozen=True)
+class Conv1d:
+    """How one of the 1D convolution kernels is compiled and launched.
+
+    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none; filter_in: "constant"
+    (the symbol ``filter``) or "global" (the argument after N); largest: the largest n that the benchmark times.
+    """
+
+    name: str
+    threads: int
+    tile: int | None = None
+    outputs: int | None = None
+    filter_in: str = "constant"
+    largest: int = 2_000_000_000
+
+    def options(self, width: int) -> list[str]:
+        """Return nvcc's options for a filter of ``width``: ["-DFILTER_WIDTH=3", ...]."""
+        constants = {"FILTER_WIDTH": width, "TILE_WIDTH": self.tile, "OUTPUTS": self.outputs}
+        return [f"-D{name}={value}" for name, value in constants.items() if value is not None]
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block."""
+        return (self.threads, 1, 1)
+
+    def fits(self, width: int) -> bool:
+        """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
+        return self.name != "conv1d_tiled_input" or width <= (self.tile or 0)
+
+    def per_block(self, n: int, width: int) -> int:
+        """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
+        if self.name == "conv1d_one_block":
+            return n
+        if self.name == "conv1d_tiled_input":
+            return (self.tile or 0) - 2 * (width // 2)
+        return self.tile or self.threads
+
+    def grid(self, n: int, width: int) -> tuple[int, int, int]:
+        """Return the grid that covers ``n`` outputs, for a filter of ``width``."""
+        return kernels.grid_for(n, self.block, self.per_block(n, width))
+
+    def plan(self, n: int, width: int) -> Plan:
+        """Return the launch for ``n`` cells and a filter of ``width``, on "P", "N" and "filter"."""
+        P, N, filter = Array("P", (n,)), Array("N", (n,)), Array("filter", (width,))
+        in_argument = self.filter_in == "global"
+        return (
+            Launch(
+                kernels.source(self.name),
+                self.name,
+                tuple(self.options(width)),
+                self.grid(n, width),
+                self.block,
+                constants={} if in_argument else {"filter": filter},
+                arguments=(P, N, *([filter] if in_argument else []), np.int32(n)),
+            ),
+        )
+
+
+CONV1D = (
+    Conv1d("conv1d_one_block", 1024, filter_in="global", largest=10**7),
+    Conv1d("conv1d_basic", 256, filter_in="global"),
+    Conv1d("conv1d_constant", 256),
+    Conv1d("conv1d_constant_divergent", 256, largest=10**8),
+    Conv1d("conv1d_tiled_steps", 256, tile=256),
+    Conv1d("conv1d_tiled_cached_halo", 256, tile=256),
+    Conv1d("conv1d_tiled_input", 256, tile=256),
+    Conv1d("conv1d_outputs", 128, tile=1152, outputs=9),
+    Conv1d("conv1d_vector", 64, tile=768, outputs=12),
+)
+
+
+def conv1d_named(name: str) -> Conv1d:
+    """Return the launch of kernel ``name``. Raises KeyError where it is no 1D convolution of the table."""
+    return {spec.name: spec for spec in CONV1D}[name]
+
+
+def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
+    """The largest error that a float32 sum of products may have, in any order, with or without fused multiply-adds.
+
+    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a partial sum that is
+    never larger than sum |cells| |filter|, so the error is at most w u / (1 - w u) * max |cells| * sum |filter|
+    (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1). w + 1 stands for w: that pays for
+    the denominator.
+
+    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is beyond this bound up to a
+    width of some 200; for wider filters the bound still holds, but no longer tells the two apart.
+    """
+    width, unit = np.size(filter), 2.0**-24
+    return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
+
+
+def conv1d_launch(
+    spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray
+) -> Callable[..., None]:
+    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``.
+
+    source, output: addresses of n float32 on the selected device.
+    """
+    program = Program(spec.plan(n, filter.size))
+    weights: Any = filter
+    if spec.filter_in == "global":
+        weights = program.modules.cuda.to_device(filter)
+    return launcher(program, {"P": output, "N": source, "filter": weights})
+
+
+# --------------------------------------------------------------------------------------------------
+# Data and checks
+
+
+class PeriodicData:
+    """N on the device and on the host: ``n`` cells, uniform in [-1, 1), that repeat after PERIOD of them.
+
+    The host keeps one period, so that 10^9 cells need no 4 GB copy, and still knows every cell.
+    """
+
+    def __init__(self, n: int):
+        self.n = n
+        rng = np.random.default_rng(SEED)
+        self.period = rng.uniform(-1, 1, min(n, PERIOD)).astype(np.float32)
+
+    def upload(self, cuda: Any, address: int) -> None:
+        """Fill n float32 at a device address, one period from the host and the others from that one."""
+        size, period = 4 * self.n, self.period.nbytes
+        cuda.memcpy_htod(address, self.period)
+        for start in range(period, size, period):
+            cuda.memcpy_dtod(address + start, address, min(period, size - start))
+
+    def cells(self, first: int, last: int) -> np.ndarray:
+        """N[first:last] as float32, shape (last - first,), with zeros for cells outside N."""
+        index = np.arange(first, last)
+        values = self.period[index % self.period.size]
+        return np.where((index >= 0) & (index < self.n), values, np.float32(0))
+
+    def outputs(self, first: int, last: int, filter: np.ndarray) -> np.ndarray:
+        """P[first:last] by the oracle, float64: of the stretch with its halo; the halo's own outputs are dropped."""
+        radius = filter.size // 2
+        wide = reference.conv1d(self.cells(first - radius, last + radius), filter)
+        return wide[radius : wide.size - radius]
+
+
+def windows(n: int) -> list[tuple[int, int]]:
+    """Stretches [first, last) of at most WINDOW outputs: both ends and WINDOWS random places."""
+    rng = np.random.default_rng(SEED)
+    starts = {0, max(0, n - WINDOW), *rng.integers(0, max(1, n - WINDOW), WINDOWS).tolist()}
+    return [(start, min(n, start + WINDOW)) for start in sorted(starts)]
+
+
+class Checker:
+    """Says whether n outputs on the device are right: each against `want` on the device, windows against the oracle."""
+
+    def __init__(self, cuda: Any, data: PeriodicData, want: int):
+        self._cuda, self._data, self.want = cuda, data, want
+        self._counter = checking.DeviceCounter()
+
+    def poison(self, output: int) -> None:
+        """Fill the output with NaN, so that what is not written shows."""
+        self._counter.poison(output, self._data.n)
+
+    def wrong(self, got: int, want: int, tolerance: float) -> int:
+        """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
+        return self._counter.wrong(got, want, tolerance, self._data.n)
+
+    def windows(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+        """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""
+        places = windows(self._data.n)
+        want = np.concatenate([self._data.outputs(*place, filter) for place in places])
+        got = np.empty(want.size, np.float32)
+        filled = 0
+        for first, last in places:
+            self._cuda.memcpy_dtoh(got[filled : filled + last - first], output + 4 * first)
+            filled += last - first
+        return checking.check(got, want, rtol=0.0, atol=slack * conv1d_atol(self._data.period, filter), name=name)
+
+    def everywhere(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+        """Windows against the oracle, and every output against `want`. Raises checking.CheckError."""
+        verdict = self.windows(output, filter, name, slack)
+        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to the sum of both.
+        wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
+        if wrong:
+            text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
+            kind = checking.Diagnosis("outside the windows", text)
+            raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
+        return verdict

@@ -1,0 +1,258 @@
+"""How a kernel of the convolution layer is compiled and launched: what all have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from helpers import device, kernels, limits
+from helpers.launch import Array, Launch, LaunchError, Plan, Prepared, Program
+from helpers.limits import ConvShape
+from helpers.problems import precision
+from helpers.problems.precision import Precision
+
+from . import refusals
+from .shapes import LayerError, ceil_div
+
+Names = tuple[Array, Array, Array]  # y, x and the filter of a plan
+
+
+def nothing(spec: Conv2d, shape: ConvShape) -> int:
+    return 0
+
+
+def input_tile(spec: Conv2d, shape: ConvShape) -> int:
+    """Bytes of the input cells, halo included, that the outputs of a block need of one channel."""
+    columns, rows, _ = spec.tile
+    return 4 * (columns + shape.K - 1) * (rows + shape.K - 1)
+
+
+def a_float_a_thread(spec: Conv2d, shape: ConvShape) -> int:
+    """Bytes of one float for each thread of the block."""
+    return 4 * math.prod(spec.block)
+
+
+def two_tiles(spec: Conv2d, shape: ConvShape) -> int:
+    """Bytes of a tile of either factor of a product of matrices."""
+    return 2 * 4 * spec.tile[0] ** 2
+
+
+@dataclass(frozen=True)
+class Conv2d:
+    """How one of the convolution layer's kernels is compiled and launched.
+
+    block: its threads along x and y (and z). tile: outputs of a block along columns and rows, and output maps. filter_in:
+    "global" (the argument after x) or "constant" (the symbol ``filter``). width_in: "argument" (the last one, K) or
+    "constant" (-D FILTER_WIDTH). constants: more -D, as pairs. static: function of the record and a shape that gives the
+    bytes of static shared memory of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image
+    are counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its own. strides: takes a
+    stride other than 1. zeroed: y must hold 0 before the launch (its runner sees to it). largest_width: the largest
+    K it takes, None for any. precision: what it rounds, and so how exact it can be.
+    """
+
+    name: str
+    block: tuple[int, ...] = (16, 16)
+    tile: tuple[int, int, int] = (16, 16, 1)
+    filter_in: str = "global"
+    width_in: str = "argument"
+    constants: tuple[tuple[str, int], ...] = ()
+    static: Callable[[Any, ConvShape], int] = nothing
+    dynamic: Callable[[Any, ConvShape], int] = nothing
+    flat: bool = False
+    channel_blocks: bool = False
+    strides: bool = False
+    zeroed: bool = False
+    largest_width: int | None = None
+    precision: Precision = precision.FLOAT
+
+    # Whether the kernel wants the weights in another order, that of `arrange`.
+    arranged: ClassVar[bool] = False
+
+    @property
+    def source(self) -> str:
+        """The CUDA text of the layer's own kernel, the last of `sources`."""
+        return kernels.source(self.sources[-1])
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the kernels that it launches."""
+        return (self.name,)
+
+    def with_tile(self, width: int, maps: int | None = None) -> Conv2d:
+        """Return a record with square blocks and tiles of ``width`` (TILE_WIDTH), and ``maps`` output maps a block (MAPS)."""
+        tile = (width, 1, width) if self.flat else (width, width, maps or self.tile[2])
+        return dataclasses.replace(self, block=(width, width, *self.block[2:]), tile=tile)
+
+    def constant_names(self) -> tuple[str, ...]:
+        """Return the constants that its source can be given by -D, in the order in which it names them."""
+        return tuple(re.findall(r"^#ifndef (\w+)", self.source, re.MULTILINE))
+
+    def fitted(self, shape: ConvShape) -> Conv2d:
+        """Return the record with all sizes chosen for a shape: most have nothing to choose."""
+        return self
+
+    def options(self, shape: ConvShape) -> list[str]:
+        """Return nvcc's options for a shape: -D for each constant that the source has and the record or shape fixes.
+
+        A source says which constants it has by ``#ifndef NAME``. Raises LayerError for a constant that it has not.
+        """
+        taken = self.constant_names()
+        if unknown := [name for name, _ in self.constants if name not in taken]:
+            raise LayerError(f"{self.name}.cu has no constant {unknown[0]}; it has {', '.join(taken) or 'none'}")
+        known = {
+            "FILTER_WORDS": math.prod(shape.filter_shape),
+            "FILTER_WIDTH": shape.K,
+            "TILE_WIDTH": self.tile[0],
+            "MAPS": self.tile[2],
+            "STRIDE": shape.stride,
+            **dict(self.constants),
+        }
+        return [f"-D{name}={value}" for name, value in known.items() if name in taken]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        """Return the block for a launch, three extents."""
+        x, y, z, *_ = (*self.block, 1, 1)
+        return x, y, z
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        """Return the grid that covers the outputs: (tiles of an output map, groups of output maps, images)."""
+        columns, rows, maps = self.tile
+        across, down = (shape.out_h * shape.out_w, 1) if self.flat else (shape.out_w, shape.out_h)
+        groups = ceil_div(shape.M, maps) * (shape.C if self.channel_blocks else 1)
+        return ceil_div(across, columns) * ceil_div(down, rows), groups, shape.B
+
+    def static_bytes(self, shape: ConvShape) -> int:
+        """Return the bytes of static shared memory of a block."""
+        return self.static(self, shape)
+
+    def shared(self, shape: ConvShape) -> int:
+        """Return the bytes of dynamic shared memory of a launch."""
+        return self.dynamic(self, shape)
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        """Return the arguments of a launch. y, x and filter are passed on as they are: addresses, or arrays."""
+        arrays = (y, x, filter) if self.filter_in == "global" else (y, x)
+        sizes = (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
+        return (*arrays, *map(np.int32, sizes if self.width_in == "argument" else sizes[:-1]))
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights, given in shape (M, C, K, K), in the order that the kernel reads.
+
+        A record whose kernel wants another order than that says so by `arranged`.
+        """
+        return filter
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        """Return the bytes of constant memory that the filter takes."""
+        return 4 * math.prod(shape.filter_shape) if self.filter_in == "constant" else 0
+
+    def scratch(self, shape: ConvShape) -> int:
+        """Return the bytes of device memory that it needs beside x, filter and y."""
+        return 0
+
+    def memory(self, shape: ConvShape) -> int:
+        """Return the bytes of device memory that a launch needs: x, filter, y and scratch."""
+        return limits.conv2d(shape).bytes + self.scratch(shape)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        """Raise LayerError unless the kernel can be compiled and launched for the shape (on ``device``, where given)."""
+        refusals.require_stride(self, shape)
+        refusals.require_width(self, shape)
+        refusals.require_constant(self, shape)
+        refusals.require_block(self, shape)
+        most = limits.STATIC_SHARED_BYTES if device is None else device.shared_memory_per_block
+        refusals.require_shared(self, shape, most)
+        refusals.require_indices(self, shape)
+        refusals.require_grid(self, shape)
+
+    def scratch_advice(self, shape: ConvShape, free: int) -> str:
+        """Return what to say where `scratch` is more than the ``free`` bytes of device memory."""
+        return (
+            f"{self.name} keeps {self.scratch(shape):,} bytes beside its arrays, and {free:,} are "
+            "free: take fewer images"
+        )
+
+    def names(self, shape: ConvShape) -> Names:
+        """Return the arrays of a plan: y, x and the filter."""
+        return (
+            Array("y", shape.y_shape, zeroed=self.zeroed),
+            Array("x", shape.x_shape),
+            Array("filter", shape.filter_shape),
+        )
+
+    def plan(self, shape: ConvShape) -> Plan:
+        """Return the layer's launches, in order, on arrays of the names "y", "x" and "filter"."""
+        return (self._launch(shape, *self.names(shape)),)
+
+    def _launch(self, shape: ConvShape, y: Any, x: Any, filter: Any) -> Launch:
+        """The launch of the layer's own kernel, on what a plan names."""
+        constants = {}
+        if self.filter_in == "constant":
+            constants["filter"] = Prepared(filter, self.arrange) if self.arranged else filter
+        return Launch(
+            self.source,
+            self.sources[-1],
+            tuple(self.options(shape)),
+            self.grid(shape),
+            self.threads(shape),
+            self.shared(shape),
+            constants,
+            self.arguments(y, x, filter, shape),
+        )
+
+    def compile(self, shape: ConvShape, plan: Plan | None = None) -> Compiled:
+        """Return the kernel compiled for a shape on the selected device. Raises as `require` does.
+
+        plan: launches in place of `plan`, such as one with another source.
+        """
+        return Compiled(self, shape, plan)
+
+
+class Compiled:
+    """A layer compiled for one shape on the selected device, to be launched on device addresses."""
+
+    def __init__(self, spec: Conv2d, shape: ConvShape, plan: Plan | None = None):
+        spec.require(shape, device.select())
+        import pycuda.driver as cuda
+
+        self.spec, self.shape = spec.fitted(shape), shape
+        if spec.scratch(shape) > (free := cuda.mem_get_info()[0]):
+            raise LayerError(spec.scratch_advice(shape, free))
+        try:
+            self.program = Program(self.spec.plan(shape) if plan is None else plan)
+        except LaunchError as error:
+            raise LayerError(str(error)) from None
+
+    @property
+    def function(self) -> Any:
+        """The layer's own kernel, as PyCUDA has it; `num_regs`: the registers of a thread."""
+        return self.program.kernel().function
+
+    @property
+    def module(self) -> Any:
+        """The module of `function`."""
+        return self.program.kernel().module
+
+    def launch(
+        self, y: int, x: int, filter: int, stream: Any = None, only: Collection[str] | None = None
+    ) -> None:
+        """Enqueue the layer on device addresses, or those of its kernels that ``only`` names.
+
+        What the host makes of the weights (a constant, another order) is made when their address is
+        a new one. After writing other weights to the same address, call `upload`.
+        """
+        self.program.launch({"y": y, "x": x, "filter": filter}, stream, only)
+
+    def upload(self, filter: Any, stream: Any = None) -> None:
+        """Take these weights for what the host makes of them; a NumPy array or a device address."""
+        self.program.upload({"filter": filter}, stream)
+
+    def free(self) -> None:
+        """Give back what `launch` needed beside the arrays."""
+        self.program.free()

@@ -1,0 +1,281 @@
+"""Persistent blocks on tensor cores by inline PTX: the fastest kernels, for some shapes only."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from helpers import device, kernels
+from helpers.limits import (
+    MOST_SHARED_BYTES,
+    MULTIPROCESSOR_SHARED_BYTES,
+    RESERVED_SHARED_BYTES,
+    ConvShape,
+)
+from helpers.problems.precision import FLOAT, Precision
+
+from .base import Conv2d, Names
+from .shapes import LAYERS, LayerError, ceil_div
+
+
+@dataclass(frozen=True)
+class ScaledHalf(Precision):
+    """Half of what is scaled by a power of two first, as `power_of_two` says, and back after: small values lose no digits."""
+
+    def rounded(self, values: np.ndarray) -> np.ndarray:
+        scale = np.float32(power_of_two(values))
+        return super().rounded(np.asarray(values, np.float32) * scale) / scale
+
+
+def power_of_two(weights: np.ndarray) -> float:
+    """Return the power of two that takes the largest weight to 2^13 and above: half is far from both ends of its range there."""
+    largest = float(np.abs(weights).max(initial=0))
+    return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
+
+
+ANY_SHAPE = "conv2d_register_tiled takes any shape"  # what is said where a kernel for some shapes refuses one
+
+
+@dataclass(frozen=True)
+class TensorKernel(Conv2d, abc.ABC):
+    """Persistent blocks on tensor cores, with the weights in the order of A's registers.
+
+    parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which
+    has FP32's accuracy. warps: of a block; resident: blocks of a multiprocessor. blocks: of a group
+    of maps; None for as many as are resident on the device.
+    """
+
+    parts: int = 2
+    warps: int = 8
+    resident: int = 2
+    blocks: int | None = None
+
+    arranged: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return weights, float16, shape (parts, M, C, K, K), as fragments of A.
+
+        The last axes are lanes, registers and halves.
+        """
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * self.warps, 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        blocks = self.blocks or self.resident * device.select().multiprocessors
+        return min(shape.B, blocks), ceil_div(shape.M, self.tile[2]), 1
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, np.int32(shape.B)
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        return 0  # the symbol lies in global memory
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as `fragments`, and behind them 1 / scale in 16 bytes."""
+        scale = power_of_two(filter)
+        scaled = filter * np.float32(scale)
+        high = scaled.astype(np.float16)
+        low = (scaled - high.astype(np.float32)).astype(np.float16)
+        fragments = self.fragments(np.stack([high, low][: self.parts]))
+        inverse = np.array([1 / scale, 0, 0, 0], np.float32)
+        flat = np.ascontiguousarray(fragments).view(np.uint8).ravel()
+        return np.concatenate([flat, inverse.view(np.uint8)])
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
+            raise LayerError(
+                f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; "
+                f"{ANY_SHAPE}"
+            )
+        if self.parts not in (1, 2):
+            raise LayerError(f"{self.name} has parts = 1 or 2, not {self.parts}")
+        if device is not None and device.compute_capability < (8, 0):
+            major, minor = device.compute_capability
+            raise LayerError(
+                f"{self.name} needs compute capability 8.0, and {device.name} has "
+                f"{major}.{minor}; {ANY_SHAPE}"
+            )
+        if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
+            raise LayerError(
+                f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "
+                f"shared memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
+                f"{ANY_SHAPE}."
+            )
+        super().require(shape, device)
+
+
+@dataclass(frozen=True)
+class TensorLayer(TensorKernel):
+    """A layer by a `TensorKernel` for any even shape that fits shared memory.
+
+    half_io: x and y are float16 (`plan` says so; the functions on host arrays know float32 only).
+    """
+
+    half_io: bool = False
+
+    @abc.abstractmethod
+    def piece(self, shape: ConvShape) -> int:
+        """Return how many outputs leave shared memory as one piece."""
+
+    def names(self, shape: ConvShape) -> Names:
+        y, x, filter = super().names(shape)
+        if not self.half_io:
+            return y, x, filter
+        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
+
+    def options(self, shape: ConvShape) -> list[str]:
+        values = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "FILTER_WIDTH": shape.K,
+            "PARTS": self.parts,
+            "HALF_IO": int(self.half_io),
+            "WARPS": self.warps,
+            "RESIDENT": self.resident,
+        }
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+
+    def staged(self, pairs: int, cells: int) -> int:
+        """Return the bytes of shared memory for two images.
+
+        pairs: words a part of the image that is multiplied; cells: of the next one, as they are.
+        """
+        halves = 128 * ceil_div(pairs, 32)
+        following = halves + 128 if self.half_io else 128 * ceil_div(cells, 32)
+        return following + self.parts * halves + 128
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if self.half_io and self.parts == 2:
+            given = f"parts = {self.parts}, half_io = {self.half_io}"
+            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {given}")
+        if self.half_io and self.piece(shape) % 8:
+            raise LayerError(
+                f"{self.name} writes float16 in pieces of whole vectors of 8, not of "
+                f"{self.piece(shape)} outputs; {ANY_SHAPE}"
+            )
+        super().require(shape, device)
+
+
+class Quads(TensorLayer):
+    """conv2d_mma_quads: a column of B serves four outputs, a block 4 maps of one channel."""
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return [*super().options(shape), f"-DBANDS={self.bands(shape)}"]
+
+    def bands(self, shape: ConvShape) -> int:
+        """Return into how many bands an image's outputs are cut: the fewest that let ``resident`` blocks share the memory."""
+        counts = [bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0]
+        most = MULTIPROCESSOR_SHARED_BYTES // self.resident - RESERVED_SHARED_BYTES
+        return next((bands for bands in counts if self.shared_of(shape, bands) <= most), counts[-1])
+
+    def shared_of(self, shape: ConvShape, bands: int) -> int:
+        """Return the bytes of dynamic shared memory of a launch, of outputs in so many bands."""
+        plane, band = shape.H * shape.W // 2, shape.out_h * shape.out_w // bands
+        pitch = 128 * ceil_div((2 if self.half_io else 4) * band + 64, 128) - 64
+        return self.staged(plane, 2 * plane) + 4 * pitch
+
+    def shared(self, shape: ConvShape) -> int:
+        return self.shared_of(shape, self.bands(shape))
+
+    def piece(self, shape: ConvShape) -> int:
+        return shape.out_h // self.bands(shape) * shape.out_w
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        _, M, _, K, _ = parts.shape
+        found = np.zeros((ceil_div(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
+        for step, lane, register, half in itertools.product(range((K + 1) // 2), range(32), range(4), range(2)):
+            p, q = 2 * step + register // 2 - lane // 4 % 2, lane % 4 * 2 + half - register % 2
+            if 0 <= p < K and 0 <= q < K:
+                maps = parts[:, lane // 8 :: 4, 0, p, q]
+                found[: maps.shape[1], step, :, lane, register, half] = maps.T
+        return found
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if shape.C != 1:
+            raise LayerError(f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {ANY_SHAPE}")
+        super().require(shape, device)
+
+
+class Pairs(TensorLayer):
+    """conv2d_mma_pairs, and conv2d_mma_halves: a column of B serves two outputs, a block 16 maps.
+
+    The one has FP32 accuracy (parts = 2) and its weights in shared memory, the other halves, and its weights in registers.
+    """
+
+    def shared(self, shape: ConvShape) -> int:
+        plane = shape.H * shape.W // 2
+        weights = 512 * len(_steps(shape)) * 2 * 2 if self.parts == 2 else 0
+        cells = self.staged(2 * ceil_div(shape.C, 2) * plane, 2 * shape.C * plane)
+        return weights + cells + 16 * shape.out_h * shape.out_w * (2 if self.half_io else 4)
+
+    def piece(self, shape: ConvShape) -> int:
+        return shape.M * shape.out_h * shape.out_w
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        _, M, C, K, _ = parts.shape
+        steps = _steps(ConvShape(1, C, M, K, K, K))
+        found = np.zeros((ceil_div(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
+        for (n, rows), shift, lane, register, half in itertools.product(enumerate(steps), range(2), range(32), range(4), range(2)):
+            (c, p), q = rows[register // 2], lane % 4 * 2 + half - shift
+            if c < C and 0 <= q < K:
+                maps = parts[:, lane // 4 + register % 2 * 8 :: 16, c, p, q]
+                found[: maps.shape[1], n, shift, :, lane, register, half] = maps.T
+        return found
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if self.parts == 1 and shape.C > 4:
+            raise LayerError(f"{self.name} holds the weights of 4 channels in registers, not of {shape.C}; {ANY_SHAPE}")
+        super().require(shape, device)
+
+
+def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs: two channels have 2 K rows."""
+    rows = [(c, p) for c in range(2 * ceil_div(shape.C, 2)) for p in range(shape.K)]
+    return list(zip(rows[::2], rows[1::2], strict=True))
+
+
+def mma_pairs() -> TensorLayer:
+    """The record of conv2d_mma_pairs, for layers of many maps in FP32 accuracy."""
+    return Pairs("conv2d_mma_pairs", tile=(2, 1, 16), filter_in="constant", warps=12, resident=1)
+
+
+def mma_halves(half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_mma_halves, for layers of many maps in halves."""
+    return Pairs(
+        "conv2d_mma_halves",
+        tile=(2, 1, 16),
+        filter_in="constant",
+        precision=SCALED_HALF,
+        parts=1,
+        half_io=half_io,
+        warps=6,
+    )
+
+
+def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_mma_quads, for a layer of one channel."""
+    return Quads(
+        "conv2d_mma_quads",
+        tile=(2, 2, 4),
+        filter_in="constant",
+        precision=SCALED_HALF if parts == 1 else FLOAT,
+        parts=parts,
+        half_io=half_io,
+    )
+
+
+SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)
+# For some shapes only, and only as persistent as a GPU is large: beside CONV2D, not in it.
+FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads(), mma_halves())

@@ -1,0 +1,137 @@
+"""What a kernel of the convolution layer cannot do, refused before it is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from helpers import kernels
+from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
+
+from .shapes import LayerError
+
+PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
+SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
+
+
+class Record(Protocol):
+    """What is asked of the record of a kernel, a `Conv2d`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def strides(self) -> bool: ...
+    @property
+    def largest_width(self) -> int | None: ...
+    def constant_bytes(self, shape: ConvShape) -> int: ...
+    def static_bytes(self, shape: ConvShape) -> int: ...
+    def memory(self, shape: ConvShape) -> int: ...
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]: ...
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]: ...
+
+
+def require_stride(spec: Record, shape: ConvShape) -> None:
+    if shape.stride != 1 and not spec.strides:
+        raise LayerError(
+            f"{spec.name} supports only stride 1, got {shape.stride}; use {PLAINEST}"
+        )
+
+
+def require_width(spec: Record, shape: ConvShape) -> None:
+    if spec.largest_width is not None and spec.largest_width < shape.K:
+        raise LayerError(
+            f"{spec.name} takes filters up to K = {spec.largest_width}, not {shape.K}: its registers hold a row of cells. "
+            f"{PLAINEST} takes any width."
+        )
+
+
+def require_constant(spec: Record, shape: ConvShape) -> None:
+    needed = spec.constant_bytes(shape)
+    if needed > CONSTANT_BYTES:
+        maps = CONSTANT_BYTES // (4 * shape.terms)
+        part = f"launch it for {maps:,} output maps at a time" if maps else "not even one output map's weights fit"
+        raise LayerError(
+            f"{spec.name} keeps the filter in constant memory, which holds {CONSTANT_BYTES:,} bytes: the filter of shape "
+            f"{shape.filter_shape} has {needed:,}. {part[0].upper()}{part[1:]}, or take a kernel that reads the filter "
+            "from global memory."
+        )
+
+
+def require_block(spec: Record, shape: ConvShape) -> None:
+    block = spec.threads(shape)
+    try:
+        kernels.grid_for(1, block)
+    except kernels.GridError as error:
+        raise LayerError(f"{spec.name}: {error}") from None
+
+
+def require_shared(spec: Record, shape: ConvShape, most: int) -> None:
+    needed = spec.static_bytes(shape)
+    if needed > most:
+        raise LayerError(
+            f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and K = {shape.K} needs {needed:,} "
+            f"bytes of static shared memory; a block has {most:,}. Take smaller tiles: with_tile(8)."
+        )
+
+
+def require_indices(spec: Record, shape: ConvShape) -> None:
+    """Kernels count the cells of one image in an int; where an image begins is 64 bits."""
+    for what, size in (
+        ("one image", shape.x_shape[1:]),
+        ("the filter", shape.filter_shape),
+        ("one image's outputs", shape.y_shape[1:]),
+    ):
+        if math.prod(size) >= INDICES:
+            raise LayerError(
+                f"{spec.name} counts cells in an int, up to {INDICES - 1:,}; {what} of shape {size} has {math.prod(size):,}: "
+                "convolve parts of it"
+            )
+
+
+def require_grid(spec: Record, shape: ConvShape) -> None:
+    grid = spec.grid(shape)
+    for axis, blocks, most in zip("xyz", grid, MAX_GRID, strict=True):
+        if blocks <= most:
+            continue
+        hint = {
+            "x": "convolve parts of the image",
+            "y": f"launch it for {most * spec.tile[2]:,} output maps at a time",
+            "z": f"pass chunk={most} to conv2d.convolve, "
+            f"or launch it for {most:,} images at a time",
+        }
+        raise LayerError(f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: {hint[axis]}")
+
+
+def require_memory(
+    spec: Record,
+    shape: ConvShape,
+    free: int,
+    more: Callable[[ConvShape], int] | None = None,
+) -> None:
+    """Raise LayerError unless what a launch needs (and ``more`` of a shape) fits into ``free`` bytes."""
+
+    def needed(images: int) -> int:
+        part = dataclasses.replace(shape, B=images)
+        return spec.memory(part) + (more(part) if more else 0)
+
+    if needed(shape.B) <= SPARE * free:
+        return
+    images = next((n for n in _fewer(shape.B) if needed(n) <= SPARE * free), 0)
+    advice = "not even one image fits"
+    if images:
+        advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time"
+    if more and images:
+        advice = f"take {images:,} images"
+    raise LayerError(f"{spec.name} on {shape} needs {needed(shape.B):,} bytes of device memory, and {free:,} are free: {advice}")
+
+
+def _fewer(images: int) -> Iterator[int]:
+    """Numbers of images below ``images``, downwards: 1, 2 and 5 times a power of ten, so that advice is round."""
+    power = 10 ** len(str(images))
+    while power:
+        yield from (n for n in (5 * power, 2 * power, power) if n < images)
+        power //= 10

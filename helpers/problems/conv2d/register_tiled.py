@@ -1,0 +1,251 @@
+"""conv2d_register_tiled: the sizes of its patches and blocks, chosen for each shape."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from helpers import device, limits
+from helpers.launch import Plan
+from helpers.limits import ConvShape
+
+from . import refusals
+from .base import Conv2d
+from .shapes import LAYERS, LayerError, ceil_div
+
+# Of conv2d_register_tiled on an H200: the fastest of the configurations that lab 14 sweeps.
+FITTED: dict[str, dict[str, Any]] = {
+    "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
+    "layer 2": {"patch": (4, 2, 8), "patches": (9, 17, 1), "staged": 4, "unroll": 1},
+    "layer E1": {"patch": (2, 1, 12), "patches": (11, 11, 1), "staged": 1, "unroll": 7},
+    "layer E2": {"patch": (3, 1, 24), "patches": (2, 5, 6), "staged": 12, "unroll": 1},
+}
+
+
+class Sizes(NamedTuple):
+    """The sizes of a `RegisterTiled` that has nothing left to choose."""
+
+    patch: tuple[int, int, int]
+    patches: tuple[int, int, int]
+    staged: int
+    unroll: int
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """Columns, rows and output maps of a block."""
+        (columns, rows, maps), (across, down, _) = self.patch, self.patches
+        return columns * across, rows * down, maps
+
+
+@dataclass(frozen=True)
+class RegisterTiled(Conv2d):
+    """conv2d_register_tiled: all sizes are constants, so that each shape has a kernel of its own.
+
+    patch: outputs of a thread along columns and rows, and output maps. patches: of a block along
+    columns and rows, and images. staged: channels in shared memory at a time. unroll: rows of the
+    filter in one round of the loop. What is None is chosen for the shape (`fitted`).
+    """
+
+    patch: tuple[int, int, int] | None = None
+    patches: tuple[int, int, int] | None = None
+    staged: int | None = None
+    unroll: int | None = None
+
+    arranged: ClassVar[bool] = True
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
+
+    def __post_init__(self) -> None:
+        if self.is_fitted:
+            object.__setattr__(self, "tile", self.sizes.tile)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether nothing is left to choose."""
+        return bool(self.patch and self.patches and self.staged and self.unroll)
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes. Raises LayerError where some are still to be chosen."""
+        if not (self.patch and self.patches and self.staged and self.unroll):
+            raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
+        return Sizes(self.patch, self.patches, self.staged, self.unroll)
+
+    def fitted(self, shape: ConvShape) -> RegisterTiled:
+        """Fill in the sizes that are None: the measured best (`FITTED`), else the lowest `cost`.
+
+        Raises LayerError where nothing that could be chosen can be launched.
+        """
+        return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
+
+    def options(self, shape: ConvShape) -> list[str]:
+        sizes = self.fitted(shape).sizes
+        values = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "FILTER_WIDTH": shape.K,
+            **dict(zip(("PATCH_WIDTH", "PATCH_HEIGHT", "MAPS"), sizes.patch, strict=True)),
+            **dict(zip(("PATCHES_X", "PATCHES_Y", "IMAGES"), sizes.patches, strict=True)),
+            "STAGED": sizes.staged,
+            "UNROLL": sizes.unroll,
+        }
+        return [f"-D{name}={value}" for name, value in values.items()]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 32 * ceil_div(math.prod(self.fitted(shape).sizes.patches), 32), 1, 1
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        spec = self.fitted(shape)
+        tiles, groups, _ = super(RegisterTiled, spec).grid(shape)
+        return tiles, groups, ceil_div(shape.B, spec.sizes.patches[2])
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x, np.int32(shape.B)
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as (C, K, K, M), M rounded up to whole patches by zeros."""
+        patch = self.patch or self.sizes.patch  # the sizes refuse where there is none
+        spare = -filter.shape[0] % patch[2]
+        return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        maps = self.patch[2] if self.patch else 1
+        return 4 * shape.terms * maps * ceil_div(shape.M, maps)
+
+    def staged_cells(self, shape: ConvShape) -> tuple[int, int]:
+        """Return (rows, columns) of the staged tile of one channel, with its halo.
+
+        Rows are whole vectors of 16 bytes.
+        """
+        columns, rows, _ = self.sizes.tile
+        return rows + shape.K - 1, 4 * ceil_div(columns + shape.K - 1, 4)
+
+    def staged_bytes(self, shape: ConvShape) -> int:
+        """Return the bytes of the tile that is staged at a time, of some channels and images."""
+        sizes = self.sizes
+        return 4 * sizes.patches[2] * sizes.staged * math.prod(self.staged_cells(shape))
+
+    def static_bytes(self, shape: ConvShape) -> int:
+        return self.staged_bytes(shape)
+
+    def loads_at_a_time(self, shape: ConvShape) -> int:
+        """Return how many rows of the tile a block loads at a time (STEP in the source).
+
+        0 where the block is too narrow.
+        """
+        vector = vector_width(shape.W, self.sizes.tile[0])
+        return self.threads(shape)[0] // (self.staged_cells(shape)[1] // vector)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        refusals.require_width(self, shape)
+        refusals.require_constant(self, shape)
+        spec = self.fitted(shape)
+        staged, images = spec.sizes.staged, spec.sizes.patches[2]
+        if shape.C % staged or (images > 1 and staged != shape.C):
+            raise LayerError(
+                f"{self.name} stages {staged} of {shape.C} channels for {images} images at a time: "
+                "staged must divide the channels, and be all of them where a block has several "
+                "images"
+            )
+        super(RegisterTiled, spec).require(shape, device)
+        if spec.loads_at_a_time(shape) < 1:
+            raise LayerError(
+                f"{self.name} with {spec.threads(shape)[0]} threads cannot load a row of "
+                f"{spec.staged_cells(shape)[1]} cells at once: take more patches along rows, or "
+                "fewer along columns"
+            )
+
+    def plan(self, shape: ConvShape) -> Plan:
+        return super(RegisterTiled, self.fitted(shape)).plan(shape)
+
+    def cost(self, shape: ConvShape) -> float:
+        """Estimate the instructions per useful multiply-add of a record with nothing to choose.
+
+        Counted from the source: multiply-adds, loads from the tile and of weights, staging, stores;
+        idle threads and outputs beyond the edge included. The last factor stands for what few
+        resident warps cannot hide; it is a guess, set so that the order of the measured ones comes
+        out. Infinite where the kernel cannot be launched so.
+        """
+        try:
+            self.require(shape)
+        except LayerError:
+            return math.inf
+        (columns, rows, maps), (_, _, images) = self.sizes.patch, self.sizes.patches
+        sums, threads = columns * rows * maps, self.threads(shape)[0]
+        parts = ceil_div(columns + shape.K - 1, vector_width(0, columns))
+        held = sums + (rows + 1) * (columns + shape.K) + 24
+        registers = min(limits.THREAD_REGISTERS, 8 * ceil_div(held, 8))
+        by_registers = limits.MULTIPROCESSOR_REGISTERS // (registers * threads)
+        of_a_block = self.staged_bytes(shape) + limits.RESERVED_SHARED_BYTES
+        resident = min(by_registers, limits.MOST_SHARED_BYTES // of_a_block) * threads // 32
+        if resident < 8:
+            return math.inf
+        of_a_row = shape.K * sums + rows * parts + shape.K * ceil_div(maps, 2) + 8
+        staged_rows = images * shape.C * self.staged_cells(shape)[0]
+        staging = ceil_div(staged_rows, self.loads_at_a_time(shape))
+        instructions = shape.C * shape.K * of_a_row + 4 * staging + sums // 2 + 60
+        blocks = math.prod(self.grid(shape)[:2]) / images
+        useful = shape.M * shape.out_h * shape.out_w * shape.terms
+        return blocks * threads * instructions / useful * (1 + 2 / resident)
+
+
+@functools.cache
+def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
+    given = ((name, getattr(spec, name)) for name in Sizes._fields)
+    fixed = {name: value for name, value in given if value is not None}
+    known = next((FITTED[name] for name, layer in LAYERS.items() if layer == shape), None)
+    offered = [known] if known else _choices(shape, fixed.get("patch"))
+    choices = [{**choice, **fixed} for choice in offered]
+    specs = (dataclasses.replace(spec, **choice) for choice in choices)
+    best = min(specs, key=lambda one: one.cost(shape))
+    if not known and math.isinf(best.cost(shape)):
+        raise LayerError(
+            f"{spec.name} has no patch and block for {shape}: the filter must fit "
+            f"{limits.CONSTANT_BYTES:,} bytes of constant memory, its maps rounded up to a patch's, "
+            f"and a tile {limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
+        )
+    return best
+
+
+def _choices(shape: ConvShape, patch: tuple[int, int, int] | None) -> Iterator[dict[str, Any]]:
+    """Patches of up to 72 sums, in blocks of up to 512 of them.
+
+    A block is as wide as the output, or 32 columns and more.
+    """
+    sizes = itertools.product((1, 2, 3, 4, 5, 8), (1, 2, 3, 4), (1, 2, 3, 4, 6, 8, 12, 16, 24))
+    most = (shape.out_w, shape.out_h, shape.M)
+    fitting = (
+        size for size in sizes if math.prod(size) <= 72 and all(map(operator.le, size, most))
+    )
+    for columns, rows, maps in [patch] if patch else fitting:
+        unroll = shape.K if columns * rows * maps * shape.K**2 <= 1600 else 1
+        widest, highest = ceil_div(shape.out_w, columns), ceil_div(shape.out_h, rows)
+        widths = {widest, min(widest, ceil_div(32, columns))}
+        heights = {highest, *range(1, min(highest, 24))}
+        for across, down in itertools.product(widths, heights):
+            for images in (1, 2, 4, 6) if (across, down) == (widest, highest) else (1,):
+                if across * down * images > 512:
+                    continue
+                for staged in {1, shape.C} if images == 1 else {shape.C}:
+                    yield {
+                        "patch": (columns, rows, maps),
+                        "patches": (across, down, images),
+                        "unroll": unroll,
+                        "staged": staged,
+                    }
+
+
+def vector_width(width: int, tile: int) -> int:
+    """Floats that one access can move where rows are ``width`` and tiles ``tile`` columns wide."""
+    return next(n for n in (4, 2, 1) if width % n == 0 and tile % n == 0)

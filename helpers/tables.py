@@ -1,0 +1,60 @@
+"""Tables as text: for a terminal or a notebook's plain output, and in Markdown.
+
+Numbers line up on the right, words on the left. The caller writes its cells as text, because only
+the caller knows how many digits a number deserves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+FIRST = (0,)  # the usual: a column of names, then numbers
+
+
+def text(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = FIRST
+) -> str:
+    """Return lines of text, the columns two spaces apart.
+
+    A name in `head` may have several lines; the names end on the same line. left: the numbers of
+    the columns that line up on the left. Raises ValueError for a row that has not one cell for each
+    name in `head`.
+    """
+    depth = max(name.count("\n") for name in head)
+    names = [[*[""] * (depth - name.count("\n")), *name.split("\n")] for name in head]
+    lines = [*zip(*names, strict=True), *rows]
+    return "\n".join("  ".join(cells).rstrip() for cells in _aligned(lines, len(head), left))
+
+
+def markdown(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = FIRST
+) -> str:
+    """Return a Markdown table that is aligned as text, too.
+
+    Arguments and errors are those of `text`.
+    """
+    first, *others = _aligned([head, *rows], len(head), left)
+    rule = [
+        "-" * len(cell) if k in left else "-" * (len(cell) - 1) + ":"
+        for k, cell in enumerate(first)
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (first, rule, *others))
+
+
+def _aligned(
+    lines: Sequence[Sequence[str]], columns: int, left: Collection[int]
+) -> list[list[str]]:
+    """The cells, each filled with spaces to the width of its column."""
+    for line in lines:
+        if len(line) != columns:
+            raise ValueError(
+                f"the row {list(line)} has {len(line)} cells; the table has {columns} columns"
+            )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        [
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    ]

@@ -1,0 +1,176 @@
+"""The leaderboard: wrong entries are refused, right ones are counted and ranked."""
+
+import dataclasses
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from helpers import kernels, results
+from helpers.device import Device
+from helpers.experiments import ladder, leaderboard
+from helpers.experiments.leaderboard import Board, Entry, EntryError
+from helpers.problems import conv2d
+
+NAMES = ("conv2d_basic", "conv2d_register_tiled")
+SLOW = kernels.source("conv2d_restrict").replace("conv2d_restrict", "slow")
+
+
+def entry(source: str = SLOW, name: str = "slow", options: tuple[str, ...] = ()) -> SimpleNamespace:
+    """What a %%kernel cell makes, as far as the simulator needs it."""
+    return SimpleNamespace(name=name, source=source, options=list(options))
+
+
+def record(recalled: bool = True) -> results.Record:
+    """Times of two kernels, made up."""
+    rows = [{"series": name, "layer": which, "ms": 1.0, "timing": None} for name in NAMES for which in leaderboard.LAYERS]
+    made = tuple(results._measurement(row) for row in rows)
+    gpu = Device("gpu", "a GPU", (9, 0), 132, 49152, 1, 1.0, 1.0, "")
+    return results.Record("board", "22", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled)
+
+
+@pytest.fixture
+def board(monkeypatch) -> Board:
+    given = record()
+    timed = [{**row, "median_ms": {"conv2d_basic": 12.0}.get(row["series"], 1.5)} for row in given.rows()]
+    monkeypatch.setattr(results.Record, "rows", lambda self: timed)
+    return Board(given)
+
+
+def test_launches_follow_the_options():
+    plain = leaderboard.spec_of(entry())
+    assert plain.block == (16, 16) and plain.tile == (16, 16, 1) and not plain.strides
+    wide = leaderboard.spec_of(entry(options=("-DTILE_WIDTH=8", "-DCOLUMNS=3", "-DMAPS=4", "-DOTHER=7")))
+    assert wide.block == (8, 8) and wide.tile == (24, 8, 4)
+    assert wide.grid(conv2d.shape_of("layer 2", 5)) == (2 * 5, 4, 5)
+    with pytest.raises(EntryError, match="must be 1 or more"):
+        leaderboard.spec_of(entry(options=("-DMAPS=0",)))
+
+
+def test_hidden_shapes_are_many_and_differ_by_seed():
+    shapes = leaderboard.hidden_shapes(22)
+    assert tuple(shape.K for shape in shapes) == leaderboard.WIDTHS
+    assert shapes == leaderboard.hidden_shapes(22) != leaderboard.hidden_shapes(23)
+    assert any(shape.M > 1 for shape in shapes) and any(shape.C > 1 for shape in shapes)
+
+
+def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
+    assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
+    assert leaderboard.counted(entry()) == {which: ladder.counted("conv2d_restrict", which).cost for which in leaderboard.LAYERS}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("q < K", "q < K - 1", "the last column of the filter is left out"),
+        ("w < out_w)", "w < out_w - 1)", "unwritten"),  # off by one at the edge
+        ("w < out_w)", "w < out_w + 1)", "race|out-of-bounds"),
+        ("h < out_h && ", "", "race|out-of-bounds"),
+        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, and must be on every shape"),
+        ("blockIdx.y, b = blockIdx.z", "blockIdx.y, b = 0", "(?s)2 images.*right on both layers"),  # one image is no batch
+        ("= sum;", '= h == 3 ? nanf("") : sum;', "NaN"),
+        ("float sum", "__shared__ float all[1]; all[0] = h; float sum", "race"),
+        ("++q", "q += 0", "runaway"),
+    ],
+)
+def test_a_wrong_entry_is_refused(old, new, told, board, monkeypatch):
+    if told == "runaway":
+        monkeypatch.setattr(leaderboard, "LIMIT_S", 2.0)
+    before = list(board.entries)
+    with pytest.raises(EntryError, match=told) as error:
+        board.enter(entry(SLOW.replace(old, new)))
+    assert old in SLOW and "slow" in str(error.value) and board.entries == before
+    assert error.value._render_traceback_() == [f"EntryError: {error.value}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (", int K)", ")", "An entry takes"),
+        ("const float* __restrict__ filter,", "", "An entry takes"),
+        ("float* __restrict__ y", "double* y", r"slow takes \(double"),
+        ("float* __restrict__ y, const float* __restrict__ x", "const float* y, float* x", "in this order"),
+        ("float sum", "extern __shared__ float tile[]; float sum", "declare the array with a size"),
+    ],
+)
+def test_an_entry_that_could_not_be_launched_is_refused(old, new, told):
+    assert old in SLOW
+    with pytest.raises(EntryError, match=told):
+        leaderboard.spec_of(entry(SLOW.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    "form", ["float *y, float const *x, const float *__restrict__ filter", "float* y, const float* x,\nconst float* filter"]
+)
+def test_a_signature_may_be_written_in_other_ways(form):
+    source = re.sub(r"slow\([^)]*\bint B", f"slow({form}, const int B", SLOW)
+    assert form in source
+    leaderboard.spec_of(entry(source))
+
+
+def test_a_name_of_the_board_is_taken(board):
+    taken = entry(SLOW.replace("slow", "conv2d_basic"), "conv2d_basic")
+    with pytest.raises(EntryError, match="give yours another"):
+        board.enter(taken)
+
+
+def test_a_block_that_no_gpu_takes_is_refused(board):
+    with pytest.raises(EntryError, match=r"slow: block .* CUDA allows 1,024"):
+        board.enter(entry(options=("-DTILE_WIDTH=64",)))
+
+
+def test_a_board_ranks_and_replaces(board):
+    told = board.enter(entry())
+    assert re.fullmatch(r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by estimated cost", told)
+    board.enter(entry())
+    assert [one.name for one in board.entries].count("slow") == 1
+    assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]  # slow has no time here
+    assert board.ranked()[0].name == "conv2d_register_tiled"
+    assert board.place("conv2d_basic").startswith("place 2 of 2 by time, ")
+    with pytest.raises(KeyError, match="nobody is not on the board"):
+        board.place("nobody")
+
+
+def test_table_and_figure_show_every_entry(board):
+    board.enter(entry())
+    lines = board.table().splitlines()
+    assert len(lines) == 6 and sum("<- entered" in line for line in lines) == 1
+    assert any(line.split()[1:3] == ["2", "conv2d_basic"] and line.endswith("24.000") for line in lines)
+    axes = Figure().subplots()
+    board.draw(axes, title="t")
+    assert [label.get_text().split()[0] for label in axes.get_yticklabels()] == [one.name for one in board.ranked()]
+    assert axes.get_legend().get_texts()[0].get_text() == "entered"
+    board.draw(Figure().subplots(), "ms")
+
+
+def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
+    times = {"a": 1.0, "b": 1.015, "c": 1.021, "d": 1.04, "e": 2.0}
+    board.entries = [
+        Entry(name, dict.fromkeys(leaderboard.LAYERS, 1.0), dict.fromkeys(leaderboard.LAYERS, ms)) for name, ms in times.items()
+    ]
+    assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}  # within 2 % of the first of the place, not of the last
+    assert set(board.places("cost").values()) == {1}
+    assert board.place("b") == "place 1= of 5 by time, place 1= of 5 by estimated cost" and board.place("e").startswith(
+        "place 5 of 5 by time"
+    )
+    assert [line.split()[2] for line in board.table().splitlines()[2:-1]] == list(times)  # all have times: these rank
+    board.entries.append(Entry("f", dict.fromkeys(leaderboard.LAYERS, 0.1)))
+    assert board.table().splitlines()[2].split()[:3] == ["1", "-", "f"]
+
+
+def test_totals_weigh_layers_by_their_products():
+    one = Entry("k", {"layer 1": 1.0, "layer 2": 2.0}, {"layer 1": 0.5})
+    shapes = [conv2d.shape_of(which, 1) for which in leaderboard.LAYERS]
+    products = [shape.outputs * shape.terms for shape in shapes]
+    assert one.total_cost == pytest.approx((products[0] + 2 * products[1]) / sum(products))
+    assert one.total_ms is None
+    assert dataclasses.replace(one, ms={"layer 1": 0.5, "layer 2": 1.0}).total_ms == 1.5
+
+
+def test_inputs_are_the_layers_own():
+    for which in leaderboard.LAYERS:
+        (x, filter), (want, wanted) = leaderboard.inputs(which, 2), conv2d.inputs(which, 2)
+        assert (filter == wanted).all()
+        assert np.abs(x - want).max() <= 1e-5 * want.max()

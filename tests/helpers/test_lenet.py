@@ -1,0 +1,522 @@
+"""The network on the device: its kernels one by one, the whole, and the check that must see what is wrong with one."""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import checking, device, kernels, launch, reference, results, simulator, timing
+from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import LayerError
+from helpers.problems.lenet import network, pipeline
+from helpers.problems.lenet import times as lenet_times
+from helpers.problems.lenet.pipeline import ConvPool
+from tests.support import mutants, require_named
+
+NAMES = ("lenet_resize", "lenet_pool", "lenet_dense", "lenet_conv_pool", "lenet_mma_1", "lenet_mma_2")
+FORMS = {"apart": ("conv2d_register_tiled",) * 2, "mixed": ("conv2d_tiled", "lenet_conv_pool"), "fused": pipeline.FUSED}
+WEIGHTS = datasets.lenet_weights()
+
+
+def pictures(count: int) -> np.ndarray:
+    """Images that need no download: uint8, (count, 28, 28)."""
+    return datasets.fashion_mnist("test", count).pixels
+
+
+def sourced(name: str, instead: str | None) -> tuple[str, str]:
+    """(source, name) of a kernel, or of a mutant of it."""
+    return (kernels.source(name), name) if instead is None else (instead, re.search(r"// (\w+)\.cu --", instead)[1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Launches in the simulator, in full: what they give and what is found. `instead` is a mutant's source.
+
+
+def resize(images: np.ndarray, side: int, rows: int = 6, instead: str | None = None):
+    x = np.full((len(images), 1, side, side), np.nan, np.float32)
+    options = [f"-DLENGTH={images.shape[1]}", f"-DSIDE={side}"]
+    launch = {"grid": (len(images), 1), "block": (side // 2, rows, 1), "options": options}
+    return x, simulator.check(*sourced("lenet_resize", instead), x, images, **launch)
+
+
+def pool(x: np.ndarray, width: int, instead: str | None = None):
+    B, M, H, W = x.shape
+    y = np.full((B, M, -(-H // width), -(-W // width)), np.nan, np.float32)
+    options = [f"-DHEIGHT={H}", f"-DWIDTH={W}", f"-DPOOL={width}"]
+    launch = {"grid": (-(-y.size // 64), 1), "block": (64, 1, 1), "options": options}
+    return y, simulator.check(*sourced("lenet_pool", instead), y, x, np.int32(B * M), **launch)
+
+
+def dense(cells: np.ndarray, weights: datasets.Weights = WEIGHTS, instead: str | None = None):
+    count = len(cells)
+    classes, logits = np.full(count, 77, np.uint8), np.full((count, 10), np.nan, np.float32)
+    arrays = pipeline._constants(weights)
+    rest = [arrays[name] for name in ("fc3", "fc3_bias", "fc4", "fc4_bias")]
+    launch = {"grid": (-(-count // 32), 1), "block": (128, 1, 1)}
+    found = simulator.check(*sourced("lenet_dense", instead), classes, logits, cells, *rest, np.int32(count), **launch)
+    return classes, logits, found
+
+
+def pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None):
+    """Convolution, ReLU and pool by a kernel of POOLED."""
+    shape = conv2d.shape_for(x, filter)
+    spec.require(shape)
+    y = np.full(pipeline.pooled_shape(shape, spec.pool), np.nan, np.float32)
+
+    source, name = sourced(spec.name, instead)
+    plan = launch.replaced(spec.plan(shape), {spec.name: (name, source)})
+    (found,) = launch.simulate(plan, {"y": y, "x": x, "filter": filter}, simulator.check)
+    return y, found
+
+
+def want_pooled(x: np.ndarray, filter: np.ndarray, width: int) -> np.ndarray:
+    return network.max_pool(network.relu(reference.conv2d(x, filter)), width)
+
+
+def check_pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None) -> tuple:
+    """Compare with the reference; return the findings. Raises where a value is wrong."""
+    y, found = pooled(spec, x, filter, instead)
+    checking.check(y, want_pooled(x, filter, spec.pool), rtol=0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
+    return found
+
+
+def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([shape.C, shape.M, shape.H, shape.W, shape.K])
+    return tuple(rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Resizing
+
+
+@pytest.mark.parametrize(("length", "side"), [(28, 86), (28, 28), (5, 12), (9, 4)])
+def test_resize_is_exact(length, side):
+    images = np.random.default_rng(length).integers(0, 256, (3, length, length)).astype(np.uint8)
+    images[1], images[2, 0, 0] = 255, 255
+    x, found = resize(images, side)
+    assert (x == datasets.network_input(images, side)).all()
+    assert not found
+
+
+def test_rows_of_a_block_may_be_any():
+    images = pictures(1)
+    for rows in (1, 5, 11):
+        assert (resize(images, 86, rows)[0] == datasets.network_input(images)).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# ReLU and pool
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1, 1), (2, 3, 6, 9), (1, 4, 34, 34), (3, 1, 7, 5), (1, 2, 80, 80)])
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_pool(size, width):
+    x = np.random.default_rng(width).uniform(-1, 1, size).astype(np.float32)
+    y, found = pool(x, width)
+    assert (y == network.max_pool(network.relu(x), width)).all()
+    assert not found
+
+
+def test_pool_by_hand_cuts_the_last_windows_and_passes_nan_on():
+    x = np.array([[[[-1, 2, -3], [-1, -3, 3], [-5, -6, -7]]]], np.float32)
+    assert pool(x, 2)[0].tolist() == [[[[2, 3], [0, 0]]]]
+    x[0, 0, 0, 0] = np.nan
+    y = pool(x, 2)[0]
+    assert np.isnan(y[0, 0, 0, 0]) and y.ravel()[1:].tolist() == [3, 0, 0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The dense layers
+
+
+@pytest.mark.parametrize("count", [1, 8, 32, 45])
+def test_dense(count):
+    cells = np.random.default_rng(count).uniform(0, 2, (count, 1296)).astype(np.float32)
+    classes, logits, found = dense(cells)
+    want, bound = pipeline.dense(cells, WEIGHTS)
+    checking.check(logits, want, rtol=0, atol=bound.max(), name="logits")
+    assert (np.abs(logits - want) <= bound).all()
+    assert (classes == network.classify(logits)).all()
+    assert not found
+
+
+def test_of_equal_logits_the_first_and_of_nan_none():
+    weights = dataclasses.replace(WEIGHTS, fc4=np.zeros_like(WEIGHTS.fc4), fc4_bias=np.float32([0, 1, 3, 3, 2, 3, 1, 0, 0, 3]))
+    cells = np.zeros((3, 1296), np.float32)
+    cells[1, 700] = np.nan
+    classes, logits, _ = dense(cells, weights)
+    assert classes.tolist() == [2, 255, 2]
+    assert np.isnan(logits[1]).all()
+
+
+def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
+    cells = np.random.default_rng(0).uniform(0, 2, (4, 1296)).astype(np.float32)
+    want, bound = pipeline.dense(cells, WEIGHTS)
+    hidden = network.relu(network.dense(cells, WEIGHTS.fc3, WEIGHTS.fc3_bias))
+    assert (np.abs(network.dense(hidden, WEIGHTS.fc4, WEIGHTS.fc4_bias) - want) <= bound).all()
+    cells[:, -144:] = 0
+    assert (np.abs(pipeline.dense(cells, WEIGHTS)[0] - want) > bound).any()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Convolution and pool fused
+
+
+def conv_pool(width: int, patch: tuple, patches: tuple, channels: int, unroll: int = 1) -> ConvPool:
+    spec = pipeline.pooled_named("lenet_conv_pool", width)
+    return dataclasses.replace(spec, patch=patch, patches=(*patches, 1), staged=channels, unroll=unroll)
+
+
+# (shape, pool, patch, patches): tiles that cover the map and that do not; overhang in rows, columns and maps; part windows.
+CONV_POOL = [
+    (ConvShape(2, C=1, M=4, H=22, W=26, K=7), 2, (4, 2, 4), (5, 8)),
+    (ConvShape(2, C=3, M=5, H=21, W=27, K=3), 2, (4, 2, 2), (3, 4)),
+    (ConvShape(1, C=4, M=16, H=40, W=40, K=7), 4, (4, 2, 8), (9, 17)),
+    (ConvShape(1, C=2, M=3, H=19, W=17, K=4), 4, (2, 1, 3), (7, 16)),
+    (ConvShape(1, C=2, M=3, H=19, W=17, K=4), 4, (4, 4, 1), (2, 3)),
+    (ConvShape(3, C=1, M=1, H=9, W=10, K=2), 3, (3, 1, 1), (2, 6)),
+    (ConvShape(1, C=1, M=2, H=8, W=8, K=8), 2, (1, 1, 2), (4, 1)),
+    (ConvShape(1, C=2, M=2, H=12, W=15, K=1), 1, (4, 2, 2), (8, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "width", "patch", "patches"), CONV_POOL)
+def test_conv_pool(shape, width, patch, patches):
+    assert not check_pooled(conv_pool(width, patch, patches, shape.C), *problem(shape))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 5), st.integers(0, 12), st.integers(0, 12), st.sampled_from((1, 2, 4)))
+def test_conv_pool_beyond_the_table(K, C, M, rows, columns, width):
+    shape = ConvShape(2, C, M, K + rows, K + columns, K)
+    assert not check_pooled(conv_pool(width, (2, 2, 2), (8, 4), C), *problem(shape))
+
+
+def test_where_all_sums_are_negative_the_pool_is_zero():
+    x, filter = np.ones((1, 1, 9, 9), np.float32), -np.ones((2, 1, 3, 3), np.float32)
+    y, _ = pooled(conv_pool(2, (2, 2, 2), (4, 4), 1), x, filter)
+    assert (y == 0).all() and not np.signbit(y).any()
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches of 3 columns and windows of 2"),
+        (conv_pool(4, (2, 2, 2), (16, 3), 2), "a tile of 6 rows would cut a window of 4"),
+        (conv_pool(2, (2, 2, 2), (4, 4), 1), "stages all channels"),
+    ],
+)
+def test_what_conv_pool_refuses(spec, told):
+    with pytest.raises(LayerError, match=told):
+        spec.require(ConvShape(1, C=2, M=2, H=30, W=30, K=3))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# On tensor cores
+
+
+def real(name: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """(x, filter) of a layer, from images that need no download."""
+    x = datasets.network_input(pictures(count))
+    if name == "layer 1":
+        return x, WEIGHTS.conv1
+    return np.ascontiguousarray(network.max_pool(network.relu(network.conv2d(x, WEIGHTS.conv1)), 2)), WEIGHTS.conv2
+
+
+def mma(name: str, **changes):
+    number = pipeline.LAYERS.index(name)
+    return dataclasses.replace(pipeline.pooled_named(f"lenet_mma_{number + 1}", pipeline.POOLS[number]), **changes)
+
+
+@pytest.mark.parametrize("name", pipeline.LAYERS)
+def test_mma_pool_has_the_accuracy_of_float32(name):
+    x, filter = real(name, 2)
+    assert not check_pooled(mma(name, blocks=1), x, filter)  # one block takes both images, one after the other
+    y, _ = pooled(mma(name), x, filter)
+    want = want_pooled(x, filter, mma(name).pool)
+    assert np.abs(y - want).max() <= 1e-6 * want.max()
+
+
+@pytest.mark.parametrize("name", pipeline.LAYERS)
+def test_one_half_is_less_exact_and_is_seen(name):
+    x, filter = real(name)
+    rough = mma(name, parts=1)
+    y, found = pooled(rough, x, filter)
+    want = want_pooled(x, filter, rough.pool)
+    assert not found
+    assert 1e-5 < np.abs(y - want).max() / want.max() < 2e-3
+    with pytest.raises(checking.CheckError):
+        checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter))
+
+
+@pytest.mark.parametrize("name", pipeline.LAYERS)
+def test_cells_need_not_be_whole_numbers(name):
+    """Pixels are, and have no lower half."""
+    x, filter = problem(conv2d.shape_of(name, 1))
+    assert not check_pooled(mma(name), x, filter)
+    y, _ = pooled(mma(name), x, filter)
+    want = want_pooled(x, filter, mma(name).pool)
+    assert np.abs(y - want).max() <= 1e-6 * want.max()
+    header = (kernels.FOLDER / "mma.cuh").read_text().replace("#pragma once\n", "")
+    one_part = header.replace("multiply(sum[", "if (!cell_part(product)) multiply(sum[")
+    assert one_part.count("if (!cell_part(product))") == 2
+    without = kernels.changed(mma(name).name, ('#include "mma.cuh"\n', one_part))
+    with pytest.raises(checking.CheckError):
+        check_pooled(mma(name), x, filter, without)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 3e4])
+def test_small_and_large_weights_are_scaled(scale):
+    x, filter = real("layer 1")
+    filter = filter * np.float32(scale / np.abs(filter).max())
+    y, _ = pooled(mma("layer 1"), x, filter)
+    want = want_pooled(x, filter, 2)
+    assert np.abs(y - want).max() <= 1e-6 * want.max()
+
+
+@pytest.mark.parametrize(("name", "steps", "outputs"), [("layer 1", 4, 4), ("layer 2", 28, 2)])
+def test_every_weight_is_in_its_fragments(name, steps, outputs):
+    shape = conv2d.shape_of(name, 1)
+    numbers = np.arange(1, 1 + math.prod(shape.filter_shape), dtype=np.uint16).reshape(shape.filter_shape)
+    parts = np.stack([numbers, numbers + 10_000]).view(np.float16)  # bits that tell where each half comes from
+    found = np.ascontiguousarray(mma(name).fragments(parts)).view(np.uint16).reshape(steps, 2, 32, 8)
+    for part, first in enumerate((0, 10_000)):
+        counted = np.bincount(found[:, part][found[:, part] > 0] - first, minlength=1)
+        assert (counted[1:] == outputs).all() and len(counted) == 1 + numbers.size  # for each output of a quad, or a pair
+
+
+@pytest.mark.parametrize("kernel", ["lenet_mma_1", "lenet_mma_2", "lenet_conv_pool"])
+def test_a_fused_kernel_passes_nan_on(kernel):
+    number = int(kernel[-1]) if kernel[-1].isdigit() else 1
+    x, filter = real(pipeline.LAYERS[number - 1], 2)
+    x[1, 0, 20, 21] = np.nan
+    spec = pipeline.pooled_named(kernel, pipeline.POOLS[number - 1])
+    y, found = pooled(spec, x, filter)
+    want = want_pooled(x, filter, spec.pool)
+    assert np.isnan(y)[np.isnan(want)].all() and np.isnan(want).any() and not np.isnan(y[0]).any() and not found
+    with pytest.raises(checking.CheckError, match="NaN"):
+        checking.check(y, want_pooled(np.nan_to_num(x), filter, spec.pool), rtol=0, atol=1e30)
+
+
+def test_mma_pool_takes_its_layer_only():
+    with pytest.raises(LayerError, match="made for layer 1"):
+        mma("layer 1").require(conv2d.shape_of("layer 2", 1))
+    with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
+        pipeline.pooled_named("lenet_pool", 2)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The whole
+
+
+@pytest.fixture(scope="module")
+def checker():
+    with pipeline.Checker(WEIGHTS, pictures(3)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("pixels", [False, True], ids=["floats", "bytes"])
+@pytest.mark.parametrize("layers", FORMS.values(), ids=FORMS)
+def test_a_network_is_right(checker, layers, pixels):
+    with pipeline.Network(WEIGHTS, 3, layers, pixels=pixels) as net:
+        verdict = checker.check(checker.ready(net), "it")
+        assert verdict.count == 3
+        assert (net.read("classes") == network.predict(pictures(3), WEIGHTS)).all()
+        assert [stage.name for stage in net.stages][-1] == "dense"
+        assert ("resize" in [stage.name for stage in net.stages]) == pixels
+        assert {stage.kernel for stage in net.stages} <= set(kernels.names())
+
+
+def test_tensor_cores_make_the_same_classes(checker):
+    with pipeline.Network(WEIGHTS, 3, pipeline.TENSOR_CORES) as net:
+        checker.check(checker.ready(net), "tensor cores")
+
+
+def test_batches_that_do_not_divide_the_images():
+    images = pictures(5)
+    with pipeline.Network(WEIGHTS, 2, pixels=True) as net:
+        assert (net.classify(images) == network.predict(images, WEIGHTS)).all()
+
+
+def test_the_checker_sees_other_weights_and_what_is_left_out(checker):
+    other = dataclasses.replace(WEIGHTS, conv2=WEIGHTS.conv2[::-1].copy())
+    with pipeline.Network(other, 3) as net, pytest.raises(checking.CheckError, match="pool 2"):
+        checker.check(checker.ready(net), "other weights")
+    with pipeline.Network(WEIGHTS, 3) as net:
+        net.stages = net.stages[:-1]
+        with pytest.raises(checking.CheckError, match="logits"):
+            checker.check(checker.ready(net), "no dense layers")
+
+
+def test_the_checker_sees_an_image_that_no_oracle_looked_at():
+    images = pictures(12)
+    with pipeline.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 12) as net:
+        missing = next(i for i in range(12) if i not in checker.some)
+        spoilt = checker.cells.copy()
+        spoilt[missing] = 0
+        net.load(spoilt)
+        with pytest.raises(checking.CheckError, match="values of pool 1 differ from the plain network's"):
+            checker.check(net, "one image is missing")
+
+
+def test_what_a_network_refuses():
+    with pytest.raises(LayerError, match="give two kernels"):
+        pipeline.Network(WEIGHTS, 1, ("conv2d_basic",))
+    with pytest.raises(LayerError, match="no convolution layer kernel"):
+        pipeline.Network(WEIGHTS, 1, ("conv2d_fast", "conv2d_basic"))
+    with pytest.raises(LayerError, match="take a batch of"):
+        pipeline.Network(WEIGHTS, 100_000, FORMS["apart"])
+    with pipeline.Network(WEIGHTS, 1) as net:
+        with pytest.raises(LayerError, match="takes up to"):
+            net.load(np.zeros((2, 1, 86, 86), np.float32))
+        with pytest.raises(TypeError, match="uint8"):
+            net.classify(np.zeros((1, 28, 28), np.float32))
+
+
+@pytest.mark.parametrize(("chunk", "streams", "pixels"), [(4, 1, True), (2, 2, True), (1, 3, False)])
+def test_a_pipeline(chunk, streams, pixels):
+    images = pictures(4)
+    with pipeline.Pipeline(WEIGHTS, 4, chunk, streams, pixels=pixels) as line:
+        assert line.pixels == pixels
+        line.load(images if pixels else datasets.network_input(images))
+        line.copy_in()
+        assert (line.run() == network.predict(images, WEIGHTS)).all()
+    with pytest.raises(LayerError, match="divides the 4 images"):
+        pipeline.Pipeline(WEIGHTS, 4, 3)
+
+
+def test_simulate_gives_all_stages_and_no_finding():
+    images = pictures(1)
+    for layers in (*FORMS.values(), ("im2col_gemm", "conv2d_channels_atomics")):
+        made, found = pipeline.simulate(WEIGHTS, images, layers, pixels=True, entry=simulator.check)
+        assert (made["classes"] == network.predict(images, WEIGHTS)).all()
+        assert next(iter(found)) == "resize" and list(found)[-1] == "dense"
+        assert not any(any(one) if one and isinstance(one[0], tuple) else one for one in found.values())
+
+
+def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
+    images = datasets.fashion_mnist("test", 3)
+    counts = (1, 3, 10_000)  # the last is more than there are
+    rows = lenet_times.right_answers(WEIGHTS, images, "fused", pipeline.FUSED, counts, "22_lenet")
+    one, all_of_them, far = rows
+    assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
+    good = network.predict(images.pixels, WEIGHTS) == images.labels
+    assert (one["right"], all_of_them["right"], all_of_them["images"]) == (good[:1].sum(), good.sum(), 3)
+    if device.select().kind == "simulator":
+        with pytest.raises(timing.NoClockError):
+            next(lenet_times.stage_times(checker, "fused", pipeline.FUSED))
+
+
+def test_rows_of_a_record(monkeypatch):
+    monkeypatch.setattr(lenet_times, "PARTS", (1, 2))
+    monkeypatch.setattr(timing, "time_gpu", lambda launch, **how: launch(None))
+    monkeypatch.setattr(timing, "time_end_to_end", lambda call, **how: call() is not None)
+    forms = {name: FORMS[name] for name in ("apart", "mixed")}
+    rows = list(lenet_times.measure(WEIGHTS, datasets.fashion_mnist("test", 2), forms, (2,), host="mixed"))
+    stages = [(row["form"], row["stage"]) for row in rows if row["series"] == "stage" and row["form"] == "mixed"]
+    assert stages == [("mixed", stage) for stage in ("resize", "conv 1", "pool 1", "conv + pool 2", "dense")]
+    layers = [(row["form"], row["layer"], row["kernel"], row["batch"]) for row in rows if row["series"] == "layer"]
+    assert layers == [(form, name, kernel, 2) for form in forms for name, kernel in zip(pipeline.LAYERS, forms[form], strict=True)]
+    assert [row["series"] for row in rows if row["series"] in ("host", "copy")] == ["host", "copy"] * 4
+    assert {row["megabytes"] for row in rows if row["series"] == "host"} == {2 * 4 * 86**2 / 1e6, 2 * 28**2 / 1e6}
+
+
+def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
+    stages = {"resize": 9.0, "conv 1": 0.5, "pool 1": 0.25, "conv + pool 2": 1.5, "dense": 0.125}
+    told = {"form": "mixed", "batch": 100}
+    rows = [
+        {"series": "accuracy", "network": "N", "form": "mixed", "images": 100, "right": 93},
+        {"series": "accuracy", "network": "another", "form": "mixed", "images": 100, "right": 1},
+        *({"series": "stage", "stage": stage, "median_ms": t, **told} for stage, t in stages.items()),
+        {"series": "whole", "median_ms": 2.25, **told},
+        *({"series": "host", "median_ms": t, **told} for t in (8.0, 7.0)),
+    ]
+    layers = [
+        {"series": "layer", "layer": name, "median_ms": t, **told} for name, t in zip(pipeline.LAYERS, (24.0, 19.0), strict=True)
+    ]
+    reported = [r for r in results.reported("course_reports") if r["report"] == "C" and r["optimization"] != "streams"]
+    lines = lenet_times.table(rows + layers, "N", reported).splitlines()
+    assert lines[1].split() == ["ours,", "mixed", "100", "0.500", "1.500", "0.375", "2.250", "24.000", "19.000", "7.000", "0.9300"]
+    assert lenet_times.table(rows, "N", reported).splitlines()[1].split()[-4:] == ["-", "-", "7.000", "0.9300"]
+    assert len(lines) == 5 and all("its fastest: sweep (tile 20)" in line and line.count(" - ") == 4 for line in lines[2:])
+    assert len({len(line) for line in lines}) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.outside_data(datasets.FOLDER_VARIABLE)
+@pytest.mark.parametrize("layers", [pipeline.PLAIN, FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str)
+def test_counts_of_right_answers_are_the_references(layers):
+    images = datasets.fashion_mnist("test")
+    known = datasets.lenet_record()["test"]["right"]
+    with pipeline.Network(WEIGHTS, 2_500, layers, pixels=True) as net:
+        good = net.classify(images.pixels) == images.labels
+    assert {count: int(good[: int(count)].sum()) for count in known} == known
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layers", [FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str)
+def test_sanitize_networks(layers):
+    """For compute-sanitizer: every kernel of the network, with few images."""
+    images = datasets.fashion_mnist("test", 9)
+    with pipeline.Network(WEIGHTS, 9, layers, pixels=True) as net:
+        found = net.classify(images.pixels)
+    assert found.tolist() == network.classify(network.forward(datasets.network_input(images.pixels), WEIGHTS)).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mutants
+
+
+def run_mutant(mutant) -> tuple:
+    """Run a mutant where its original runs: (findings, what was got, what is wanted, by how much they may differ)."""
+    rng, source = np.random.default_rng(22), mutant.source
+    if mutant.original == "lenet_resize":
+        images = rng.integers(0, 256, (2, 28, 28)).astype(np.uint8)
+        x, found = resize(images, 86, instead=source)
+        return found, x, datasets.network_input(images), 0.0
+    if mutant.original == "lenet_pool":
+        x = rng.uniform(-1, 0.2, (2, 3, 34, 34)).astype(np.float32)
+        y, found = pool(x, 4, instead=source)
+        return found, y, network.max_pool(network.relu(x), 4), 0.0
+    if mutant.original == "lenet_dense":
+        cells = rng.uniform(0, 2, (40, 1296)).astype(np.float32)
+        _, logits, found = dense(cells, instead=source)
+        want, bound = pipeline.dense(cells, WEIGHTS)
+        return found, logits, want, bound.max()
+    if mutant.original == "lenet_conv_pool":
+        x, filter = problem(ConvShape(2, C=3, M=5, H=23, W=25, K=3))
+        filter, spec = filter - np.float32(0.3), conv_pool(4, (4, 2, 2), (6, 11), 3)
+    else:
+        name = pipeline.LAYERS[int(mutant.original[-1]) - 1]
+        (x, filter), spec = real(name, 2), mma(name, blocks=1)
+    y, found = pooled(spec, x, filter, instead=source)
+    return found, y, want_pooled(x, filter, spec.pool), conv2d.conv2d_atol(x, filter)
+
+
+MUTANTS = mutants("lenet")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant):
+    found, got, want, atol = run_mutant(mutant)
+    if mutant.judge == "simulator":
+        require_named(mutant, found)
+        assert {f.file for f in found} == {f"{mutant.name}.cu"}  # lines of mma.cuh count where the kernel calls them
+        return
+    others = [f for f in found if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
+    with pytest.raises(checking.CheckError) as error:
+        checking.check(got, want, rtol=0, atol=atol, name=mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+    assert mutant.detail in str(error.value)
+
+
+def test_each_kernel_has_two_mutants_and_they_are_all_here():
+    originals = [mutant.original for mutant in MUTANTS]
+    assert set(originals) == set(NAMES)
+    assert all(originals.count(name) >= 2 for name in NAMES)

@@ -1,0 +1,364 @@
+"""results: records round-trip, also out of a picture, and every broken file is refused for its own reason."""
+
+import hashlib
+import json
+import os
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from helpers import kernels, results
+from helpers.device import Device
+from helpers.results import RecordError
+from helpers.timing import Timing
+
+CPU = Device("simulator", "simulator", (9, 0), 132, 49152, 50 << 20, None, None, "no GPU here")
+GPU = replace(CPU, kind="gpu", name="NVIDIA H200", dram_bandwidth=4.8e12, fp32_peak=6.7e13, why="found a GPU")
+TIMING = Timing.of("conv1d_basic", [0.1 / 3, 0.2, 0.15] * 5, what="kernel", device="NVIDIA H200", cache="cold")
+HOST = Timing.of("numpy", [1.5, 1.25, 1.75] * 5, what="cpu", device="Some CPU")
+
+
+def rows():
+    return [
+        {"series": "conv1d_basic", "n": np.int64(1000), "width": 3, "timing": TIMING},
+        {"series": "numpy", "n": 1000, "note": "naïve", "ok": np.bool_(True), "share": np.float32(0.5), "timing": None},
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty results folder, kernels/ with one kernel, and an empty data/measured/."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "measured").mkdir()
+    (tmp_path / "kernels" / "conv1d_basic.cu").write_text("int one;\n")
+    monkeypatch.setattr(kernels, "FOLDER", tmp_path / "kernels")
+    monkeypatch.setattr(results, "MEASURED", tmp_path / "measured")
+    monkeypatch.setattr(results, "_software", lambda device: {"python": "3.12.0", "pycuda": None})
+    monkeypatch.setenv("LAB_RESULTS", str(tmp_path / "out"))
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def made(folder):
+    return results.record("conv1d", rows, device=GPU, lab="02_blocks")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Making one
+
+
+def test_a_record_holds_what_was_measured_and_where_it_came_from(made, folder):
+    assert made.caption() == f"Measured on NVIDIA H200, {made.created[:10]}"
+    assert made.measurements[0].parameters == {"n": 1000, "width": 3} and made.measurements[0].timing == TIMING
+    assert made.measurements[1].parameters == {"n": 1000, "note": "naïve", "ok": True, "share": 0.5}
+    assert made.sources == {"conv1d_basic": hashlib.sha256(b"int one;").hexdigest()}
+    assert not made.recalled and [f.name for f in folder.iterdir()] == ["conv1d.json"]
+    with pytest.raises(FrozenInstanceError):
+        made.lab = "other"
+
+
+def test_rows_are_flat(made):
+    first, second = made.rows()
+    assert first["series"] == "conv1d_basic" and first["n"] == 1000
+    assert (first["median_ms"], first["low_ms"], first["high_ms"]) == (TIMING.median, TIMING.low, TIMING.high)
+    assert first["samples"] == 15 and first["cache"] == "cold" and "median_ms" not in second
+    assert made.series("numpy")[0].parameters["note"] == "naïve"
+    with pytest.raises(KeyError, match=r"no series 'cupy'.*conv1d_basic, numpy"):
+        made.series("cupy")
+
+
+def test_a_changed_source_is_noticed(made):
+    assert made.changed_sources() == ()
+    kernels.path("conv1d_basic").write_text("// A comment is no change.\nint  one;\n")
+    assert made.changed_sources() == ()
+    kernels.path("conv1d_basic").write_text("int two;\n")
+    assert made.changed_sources() == ("conv1d_basic",)
+    kernels.path("conv1d_basic").unlink()
+    assert made.changed_sources() == ("conv1d_basic",)
+
+
+def test_a_changed_header_is_noticed(made, folder):
+    header = kernels.path("conv1d_basic").with_name("shared.cuh")
+    header.write_text("int one;\n")
+    kernels.path("conv1d_basic").write_text('#include "shared.cuh"   // what it shares\n')
+    made = results.record("conv1d", rows, device=GPU, lab="02_blocks")
+    assert made.changed_sources() == ()
+    header.write_text("int two;\n")
+    assert made.changed_sources() == ("conv1d_basic",)
+
+
+def test_an_entry_kernel_names_a_source_too(folder):
+    row = {"series": "8 outputs per thread", "kernel": "conv1d_basic", "timing": None}
+    assert set(results.record("r", lambda: [row], device=GPU, lab="x").sources) == {"conv1d_basic"}
+
+
+def test_tables_are_made_of_the_rows(made):
+    text, page = repr(made), made._repr_html_()
+    assert text.splitlines()[0] == f"conv1d. {made.caption()}"
+    assert "1,000" in text and "0.15" in text and "-" in text
+    assert page.count("<tr>") == 3 and "<td>naïve</td>" in page and "style" not in page
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "words"),
+    [
+        ({"n": 3}, ValueError, "series"),
+        ({"series": "a", "timing": 0.5}, TypeError, "timing is a float"),
+        ({"series": "a", "n": [1]}, TypeError, "n is a list"),
+        ({"series": "a", "n": np.zeros(2)}, TypeError, "ndarray"),
+        ({"series": "a", "n": float("nan")}, ValueError, "nan; use None"),
+        ({"series": "a", "samples": 3}, ValueError, "samples would hide"),
+    ],
+)
+def test_malformed_measurements_are_refused_and_nothing_is_written(folder, row, error, words):
+    with pytest.raises(error, match=words):
+        results.record("bad", lambda: [row], device=GPU, lab="x")
+    assert list(folder.iterdir()) == []
+
+
+def test_names_and_empty_measurements(folder):
+    for name in ("", "../up", "a b", "a.json"):
+        with pytest.raises(ValueError, match="cannot name a record"):
+            results.record(name, rows, device=GPU, lab="x")
+    with pytest.raises(ValueError, match="no measurements"):
+        results.record("none", list, device=GPU, lab="x")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading it again
+
+
+def test_a_record_round_trips(made, folder):
+    assert results.load(folder / "conv1d.json") == made
+    text = (folder / "conv1d.json").read_text()
+    assert text == made.to_json() == results.load(folder / "conv1d.json").to_json()
+    assert json.loads(text)["schema"] == 1
+    assert len([line for line in text.splitlines() if '"samples"' in line and "]" in line]) == 1
+
+
+def test_a_record_round_trips_through_a_picture(made, folder):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 1), facecolor="none")
+    figure.subplots().plot([0, 1])
+    path = results.save_figure(figure, "conv1d_times", made)
+    assert path == folder / "conv1d_times.png" and results.from_png(path) == made
+    from PIL import Image
+
+    with Image.open(path) as image:
+        assert image.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
+    bare = results.save_figure(figure, "bare")
+    with pytest.raises(RecordError, match="holds no record"):
+        results.from_png(bare)
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(RecordError, match="cannot be read as a picture"):
+        results.from_png(path)
+    with pytest.raises(RecordError, match="no figure"):
+        results.from_png(folder / "absent.png")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace('"schema": 1', '"schema": 0'), "older schema 0"),
+        (lambda text: text.replace('"schema": 1', '"schema": 2'), "newer schema 2"),
+        (lambda text: text.replace('"schema": 1', '"edition": 1'), "no schema version"),
+        (lambda text: "[1, 2]", "no schema version"),
+        (lambda text: text[: len(text) // 2], "cut off after"),
+        (lambda text: text[: text.rindex("}")], "cut off after"),
+        (lambda text: "", "cut off after 0"),
+        (lambda text: text.replace(":", "=", 1), "is not JSON"),
+        (lambda text: "hello", "is not JSON"),
+        (lambda text: text.replace('"sources"', '"source"'), "lacks or garbles.*sources"),
+        (lambda text: text.replace('"launches"', '"launched"'), "lacks or garbles"),
+        (lambda text: text.replace('"fp32_peak"', '"fp16_peak"'), "lacks or garbles"),
+    ],
+)
+def test_each_broken_file_has_its_own_reason(made, folder, change, words):
+    path = folder / "conv1d.json"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(RecordError, match=words) as caught:
+        results.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("share", np.linspace(0.0, 0.999, 40))
+def test_a_record_cut_off_anywhere_is_refused(made, folder, share):
+    path = folder / "conv1d.json"
+    path.write_text(path.read_text()[: int(share * len(path.read_text()))].rstrip())
+    with pytest.raises(RecordError, match="cut off"):
+        results.load(path)
+
+
+def test_missing_and_unreadable_files(folder, tmp_path):
+    with pytest.raises(RecordError, match="there is no record"):
+        results.load(tmp_path / "absent.json")
+    with pytest.raises(RecordError, match="cannot be read"):
+        results.load(tmp_path)
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RecordError, match="cannot be read"):
+        results.load(tmp_path / "binary.json")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Without a GPU
+
+
+def not_called():
+    raise AssertionError("measured on a simulator")
+
+
+def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):
+    (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
+    recalled = results.record("conv1d", not_called, device=CPU, lab="02_blocks")
+    assert recalled.recalled and recalled == made and recalled.device.name == "NVIDIA H200"
+    assert recalled.caption() == f"Recorded on NVIDIA H200, {made.created[:10]} (no GPU here)"
+    assert list(folder.iterdir()) == []
+
+
+def test_nothing_recorded_says_how_to_make_it(folder):
+    with pytest.raises(RecordError, match=r"measured/conv1d\.json.*NVIDIA GPU and copy results/conv1d\.json"):
+        results.record("conv1d", not_called, device=CPU, lab="02_blocks")
+
+
+def test_host_measurements_are_made_anywhere(folder):
+    row = {"series": "numpy", "n": 10, "timing": HOST}
+    made = results.record("cpu", lambda: [row], device=CPU, lab="01_cpu", needs_gpu=False)
+    assert not made.recalled and made.caption() == f"Measured on Some CPU, {made.created[:10]}"
+    assert results.load(folder / "cpu.json") == made
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_measuring(folder):
+    folder.write_text("a file where the folder should be")
+    with pytest.raises(RecordError, match="LAB_RESULTS") as caught:
+        results.record("conv1d", not_called, device=GPU, lab="02_blocks")
+    assert str(folder) in str(caught.value)
+
+
+def test_a_failed_write_leaves_the_old_record(made, folder, monkeypatch):
+    old = (folder / "conv1d.json").read_text()
+
+    def fail(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(RecordError, match=r"No space left.*LAB_RESULTS"):
+        results.record("conv1d", lambda: rows()[:1], device=GPU, lab="other")
+    assert (folder / "conv1d.json").read_text() == old and len(list(folder.iterdir())) == 1
+
+
+def test_the_folder_is_results_unless_told_otherwise(monkeypatch):
+    monkeypatch.delenv("LAB_RESULTS", raising=False)
+    assert results.folder() == results.ROOT / "results"
+
+
+def test_software_without_a_gpu():
+    versions = results._software(CPU)
+    assert versions["numpy"] == np.__version__
+    assert versions["pycuda"] is versions["cuda_driver"] is versions["cuda_runtime"] is None
+
+
+def test_reported_numbers_have_types(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "REPORTED", tmp_path)
+    (tmp_path / "a.csv").write_text('kernel,n,ms,note\n"x, y",1000,3,\nz,20,0.5,7\n')
+    assert results.reported("a") == [
+        {"kernel": "x, y", "n": 1000, "ms": 3.0, "note": None},
+        {"kernel": "z", "n": 20, "ms": 0.5, "note": 7},
+    ]
+    with pytest.raises(RecordError, match=r"no reported numbers 'b'; there are: a"):
+        results.reported("b")
+    (tmp_path / "ragged.csv").write_text("a,b\n1\n")
+    with pytest.raises(RecordError, match="line 2: 1 values for 2 columns"):
+        results.reported("ragged")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(RecordError, match="is empty"):
+        results.reported("empty")
+    (tmp_path / "heads.csv").write_text("a,b\n")
+    assert results.reported("heads") == []
+
+
+# What compute-sanitizer said has a form of its own; tests/simulator/test_corpus.py reads it.
+RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem != "sanitizer")
+
+
+def made_where_it_belongs(record) -> bool:
+    """On a GPU; a record that holds times of the host alone, one in each row, may be made without one."""
+    of_host = all(m.timing is not None and m.timing.what == "cpu" for m in record.measurements)
+    return record.device.kind == "gpu" or (record.device.kind == "simulator" and of_host)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_every_committed_record_can_be_read_and_was_made_where_it_belongs_from_these_sources(path):
+    record = results.load(path)
+    assert record.name == path.stem and made_where_it_belongs(record) and record.changed_sources() == ()
+
+
+FRONT = ("cuDNN, FP32", "FP32 units", "split halves", "halves", "FP16 in and out")  # columns of the front page's table
+
+
+def front_page_rows(record: results.Record) -> list[str]:
+    """The front page's table of the convolution layer, from the record of lab 21."""
+    ways = {"FP32": FRONT[0]} | {way: way for way in FRONT[1:]}
+    best: dict[tuple[str, str], float] = {}
+    for row in record.rows():
+        if row.get("way") in ways and row["batch"] == 10_000:
+            key = row["layer"], ways[row["way"]]
+            best[key] = min(best.get(key, 1e9), row["median_ms"])
+    return [f"| {name} | " + " | ".join(f"{best[name, way]:.2f} ms" for way in FRONT) + " |" for name in ("layer 1", "layer 2")]
+
+
+def test_the_front_page_shows_what_the_records_hold():
+    text = (results.ROOT / "README.md").read_text()
+    rows = front_page_rows(results.load(results.MEASURED / "21_fastest.json"))
+    assert len(rows) == 2 and all(row in text for row in rows), rows
+    whole = [row for row in results.load(results.MEASURED / "22_lenet.json").rows() if row["series"] == "whole"]
+    fastest = min(row["median_ms"] for row in whole if row["batch"] == 10_000)
+    assert f"10,000 images in {fastest:.2f} ms" in text
+
+
+def test_recorded_rows_can_join_another_record(made, folder):
+    assert results.MEASURED.joinpath("conv1d.json").write_text(made.to_json())
+    (row,) = results.recorded("conv1d", series="numpy", n=1000)
+    assert (row["series"], row["n"], row["ok"], row["timing"]) == ("numpy", 1000, True, None)
+    assert row["recorded_on"] == "NVIDIA H200"
+    assert results.recorded("conv1d", n=1) == results.recorded("conv1d", width=3, note="naïve") == []
+    assert len(results.recorded("conv1d")) == 2
+    joined = results.record("other", lambda: results.recorded("conv1d"), device=GPU, lab="x")
+    assert [m.timing for m in joined.measurements] == [TIMING, None]
+
+
+@pytest.mark.parametrize(
+    ("device", "timings", "right"),
+    [
+        (CPU, (HOST, HOST), True),
+        (GPU, (HOST, HOST), True),  # the CPU beside a GPU
+        (GPU, (HOST, None), True),
+        (CPU, (HOST, None), False),  # counters of a GPU that no GPU has counted
+        (CPU, (None,), False),
+    ],
+)
+def test_a_record_made_elsewhere_would_be_seen(folder, device, timings, right):
+    rows = [{"series": f"row {k}", "timing": timing} for k, timing in enumerate(timings)]
+    record = results.record("elsewhere", lambda: rows, device=device, lab="x", needs_gpu=False)
+    assert made_where_it_belongs(record) == right
+
+
+@pytest.mark.parametrize("path", sorted(results.REPORTED.glob("*.csv")), ids=lambda path: path.stem)
+def test_every_reported_table_can_be_read(path):
+    assert results.reported(path.stem)
+
+
+@pytest.mark.gpu
+def test_software_on_a_gpu():
+    from helpers import device
+
+    versions = results._software(device.select())
+    assert all(versions[key] for key in ("pycuda", "cuda_driver", "cuda_runtime"))

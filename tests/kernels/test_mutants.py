@@ -1,0 +1,146 @@
+"""Wrong kernels must be rejected, and for the right reason: a checker that passes one of them is the bug.
+
+Each patch in tests/kernels/mutants/ says in its header what is wrong, and on its line "Message" what
+must name it: "check: KIND" for a diagnosis of checking.check, "simulator: KIND, array NAME" for a
+finding of the simulator.
+"""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import whatthepatch
+
+from helpers import checking, limits, reference, simulator
+from helpers.problems import conv2d
+from helpers.problems.conv1d import conv1d_atol, conv1d_named
+from tests.support import MUTANTS, ROOT, Mutant, mutants, require_named
+
+BLOCK = 64
+N_CELLS = 3 * BLOCK + 5  # four blocks, the last one partial, and no multiple of 4
+WIDTH = 5
+# (outputs of a block, threads, options) of the kernels whose block is set by -D.
+BLOCKS = {
+    "conv1d_tiled_steps": (BLOCK, BLOCK, (f"-DTILE_WIDTH={BLOCK}",)),
+    "conv1d_outputs": (96, 32, ("-DTILE_WIDTH=96", "-DOUTPUTS=3")),
+    "conv1d_vector": (BLOCK, BLOCK // 4, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=4")),
+}
+
+ALL = mutants("")
+CONV1D = mutants("conv1d")
+LAYER = [
+    mutant
+    for mutant in mutants("conv2d", "im2col", "gemm", "to_half")
+    if not mutant.name.startswith("conv2d_mma_")  # test_fastest_layer.py runs these
+]
+AXPY = mutants("axpy")
+ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet")  # test_fastest_layer.py, test_fft.py, test_lenet.py
+
+
+def problem() -> tuple[np.ndarray, np.ndarray]:
+    """Random N and filter, float32; the filter is not symmetric."""
+    rng = np.random.default_rng(7)
+    return rng.uniform(-1, 1, N_CELLS).astype(np.float32), rng.uniform(0.2, 1, WIDTH).astype(np.float32)
+
+
+def run_conv1d(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
+    N, filter = problem()
+    P = np.full_like(N, np.nan)
+    constant = conv1d_named(mutant.original).filter_in == "constant"
+    words = re.search(r"__constant__ float filter\[(.*?)\]", mutant.source)
+    narrow = words is not None and "- 1" in words[1]
+    tile, threads, sizes = BLOCKS.get(mutant.original, (BLOCK, BLOCK, ()))
+    findings = simulator.check(
+        mutant.source,
+        mutant.name,
+        *((P, N, np.int32(N.size)) if constant else (P, N, filter, np.int32(N.size))),
+        grid=(-(-N.size // tile), 1),
+        block=(threads, 1, 1),
+        options=[f"-DFILTER_WIDTH={WIDTH}", *sizes],
+        constants={"filter": filter[:-1] if narrow else filter} if constant else {},
+    )
+    return P, findings
+
+
+@pytest.mark.parametrize("mutant", CONV1D, ids=lambda mutant: mutant.name)
+def test_conv1d_mutants_are_rejected(mutant):
+    N, filter = problem()
+    P, findings = run_conv1d(mutant)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    others = [f for f in findings if f.kind != "unwritten"]  # an output that is left out shows as a wrong result, too
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
+    suspects = {"the filter is flipped": reference.conv1d(N, filter[::-1])}
+    with pytest.raises(checking.CheckError) as error:
+        checking.check(P, reference.conv1d(N, filter), rtol=0.0, atol=conv1d_atol(N, filter), suspects=suspects)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+    assert mutant.detail in str(error.value)
+
+
+LAYER_SHAPE = limits.ConvShape(B=2, C=3, M=5, H=21, W=26, K=3)  # 19 x 24 outputs: both rows and columns end in part of a tile
+
+
+def layer_problem() -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter, float32: no two images, channels, output maps, rows or columns are alike."""
+    rng = np.random.default_rng(7)
+    x, filter = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in (LAYER_SHAPE.x_shape, LAYER_SHAPE.filter_shape))
+    return x, filter + np.float32(1.5)
+
+
+def original_of(mutant: Mutant) -> conv2d.Conv2d:
+    return next(spec for spec in (*conv2d.CONV2D, *conv2d.REDUCED) if mutant.original in spec.sources)
+
+
+def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
+    """Run a mutant with the launch of its original; the other kernel of a pair is the right one."""
+    x, filter = layer_problem()
+    spec = original_of(mutant)
+    more, instead = {}, {mutant.original: (mutant.name, mutant.source)}
+    if re.search(r"__constant__ float filter\[.*- 1\]", mutant.source):
+        more = {"constants": {"filter": filter.ravel()[:-1]}}
+    y, launches = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=instead, **more)
+    return y, tuple(finding for findings in launches for finding in findings)
+
+
+@pytest.mark.parametrize("mutant", LAYER, ids=lambda mutant: mutant.name)
+def test_layer_mutants_are_rejected(mutant):
+    y, findings = run_layer(mutant)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
+    with pytest.raises(checking.CheckError) as error:
+        conv2d.check(y, *layer_problem(), mutant.name, precision=original_of(mutant).precision)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+    assert mutant.detail in str(error.value)
+
+
+@pytest.mark.parametrize("mutant", AXPY, ids=lambda mutant: mutant.name)
+def test_axpy_mutants_are_rejected(mutant):
+    x = np.arange(N_CELLS, dtype=np.float32)
+    launch = {"grid": (4, 1), "block": (BLOCK, 1, 1)}
+    findings = simulator.check(mutant.source, mutant.name, x.copy(), x, np.int32(x.size), np.float32(2), **launch)
+    require_named(mutant, findings)
+
+
+def test_there_are_mutants_for_each_lab_with_kernels():
+    listed = (ROOT / "kernels/README.md").read_text(encoding="utf-8")
+    labs = set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
+    assert {mutant.lab for mutant in ALL} == labs
+    assert len(ALL) == len(AXPY) + len(CONV1D) + len(LAYER) + len(ELSEWHERE)
+
+
+def test_each_lab_of_the_layer_has_two_mutants():
+    labs = Counter(mutant.lab for mutant in LAYER)
+    assert labs and min(labs.values()) >= 2, labs
+
+
+def test_a_patch_that_no_longer_fits_its_kernel_fails(tmp_path):
+    patch = (MUTANTS / "axpy_unguarded.patch").read_text(encoding="utf-8")
+    stale = tmp_path / "axpy_unguarded.patch"
+    stale.write_text(patch.replace("i < n", "index < count"), encoding="utf-8")
+    with pytest.raises(whatthepatch.exceptions.HunkApplyException):
+        Mutant.read(stale)

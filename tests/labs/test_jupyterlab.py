@@ -1,0 +1,310 @@
+"""JupyterLab as a newcomer meets it: the settings that it gets, and the labs in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from helpers import jupyterlab
+from helpers.jupyterlab import __main__ as launcher
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = sorted((ROOT / "labs").glob("*.ipynb"))
+WRITTEN = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+    },
+}  # what JupyterLab writes, without the version of one Python
+
+# ---------------------------------------------------------------------------------------- metadata
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+def test_labs_have_the_metadata_that_jupyterlab_writes(lab):
+    assert nbformat.read(lab, as_version=4).metadata == WRITTEN
+
+
+def saved(folder: Path, file: Path, metadata: dict) -> dict:
+    """The metadata of a notebook in `file` after JupyterLab has sent `metadata` to be saved."""
+    model = {"type": "notebook", "content": {"metadata": metadata, "cells": []}}
+    path = str(file.relative_to(folder))
+    hook = jupyterlab.keep_metadata(folder / "project")
+    hook(model=model, path=path, contents_manager=SimpleNamespace(root_dir=str(folder)))
+    return model["content"]["metadata"]
+
+
+def opened(name: str = "python3") -> dict:
+    return {
+        "kernelspec": {"name": name, "display_name": "Another name"},
+        "language_info": {"name": "python", "version": "3.99.9"},
+        "title": "mine",
+    }
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    file = tmp_path / "project/labs/lab.ipynb"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"metadata": WRITTEN}))
+    return file
+
+
+def test_a_saved_lab_keeps_its_metadata(tmp_path, notebook):
+    assert saved(tmp_path, notebook, opened()) == {**WRITTEN, "title": "mine"}
+
+
+def test_another_kernel_is_the_students_choice(tmp_path, notebook):
+    assert saved(tmp_path, notebook, opened("conda-env")) == opened("conda-env")
+
+
+def test_new_notebooks_and_those_of_others_are_left_alone(tmp_path, notebook):
+    assert saved(tmp_path, notebook.with_name("new.ipynb"), opened()) == opened()
+    other = tmp_path / "other.ipynb"
+    shutil.copy(notebook, other)
+    assert saved(tmp_path, other, opened()) == opened()
+
+
+def test_text_is_no_notebook(tmp_path, notebook):
+    model = {"type": "file", "content": "text"}
+    manager = SimpleNamespace(root_dir=str(tmp_path))
+    hook = jupyterlab.keep_metadata(tmp_path)
+    hook(model=model, path="project/labs/lab.ipynb", contents_manager=manager)
+    assert model["content"] == "text"
+
+
+# ---------------------------------------------------------------------------------------- settings
+
+
+def test_an_environment_is_linked_twice_without_harm(tmp_path):
+    for _ in range(2):
+        links = launcher.link(tmp_path)
+    assert all(link.exists() for link in links)
+    package = tmp_path / "share/jupyter/labextensions/halo-labs/package.json"
+    entry = json.loads(package.read_text())["jupyterlab"]["_build"]["load"]
+    assert (package.parent / entry).exists()
+
+
+def test_what_pip_installed_is_not_replaced(tmp_path):
+    installed = tmp_path / "share/jupyter/labextensions/halo-labs"
+    installed.mkdir(parents=True)
+    launcher.link(tmp_path)
+    assert not installed.is_symlink()
+
+
+def test_folders_of_the_user_stay_on_the_paths():
+    found = launcher.environment({"JUPYTER_PATH": "/theirs", "PYTHONPATH": ""})
+    assert found["JUPYTER_PATH"].split(os.pathsep)[1:] == ["/theirs"]
+    assert found["PYTHONPATH"] == str(ROOT)
+
+
+# ------------------------------------------------------------------------------------- the browser
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+WAIT_MS = 60_000
+LONG = "word " * 60
+
+CELLS = [
+    "import numpy as np\nfrom helpers import device, kernels\ndevice.select()\n%load_ext helpers\n"
+    "import pycuda.driver as cuda\nfrom pycuda.compiler import SourceModule",
+    "%%kernel spin\n__global__ void spin(float* out)\n{\n    while (true) out[0] += 1.0f;\n}",
+    'kernels.show("conv2d_mma_pairs")',
+    f"print({LONG!r})",
+    'raise cuda.CompileError("does not compile", None, stderr="kernel.cu(1): error: mine")',
+    "spin(cuda.InOut(np.zeros(1, np.float32)), block=(32, 1, 1))",
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The address of a JupyterLab that serves the project, its own settings in another folder."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the PATH")
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    # A first use compiles the simulator's machine, which may take longer than a page waits for a cell.
+    subprocess.run([sys.executable, "-c", "from helpers.simulator.library import machine; machine()"], cwd=ROOT, check=True)
+    home = tmp_path_factory.mktemp("jupyter")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folders = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+    }
+    variables = {name: str(home / folder) for name, folder in folders.items()}
+    options = ["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--allow-root"]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "helpers.jupyterlab", *options, "--IdentityProvider.token=key"],
+            cwd=ROOT,
+            env={**os.environ, **variables, "LAB_DEVICE": "simulator"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api/status?token=key", process, home / "log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGTERM)  # the server ends its kernels, too
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except OSError:  # urllib.error.URLError is one
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="module")
+def page(server):
+    from playwright.sync_api import sync_playwright
+
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+    quiet += ["--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=quiet)
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page.set_default_timeout(WAIT_MS)
+        yield page
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def lab(server, page):
+    """A page with a notebook of CELLS, all of them run; the last one never ends and was stopped."""
+    file = ROOT / "results" / f"browser_test_{os.getpid()}.ipynb"
+    file.parent.mkdir(exist_ok=True)
+    content = new_notebook(cells=[new_code_cell(source) for source in CELLS], metadata=WRITTEN)
+    nbformat.write(content, file)
+    try:
+        _open(page, server, f"results/{file.name}")
+        page.locator(".jp-Notebook .jp-CodeCell").first.click()
+        page.keyboard.press("Escape")
+        for n in range(1, len(CELLS)):
+            page.keyboard.press("Shift+Enter")
+            _prompt(page, n)
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]')
+        time.sleep(1)  # until the kernel spins
+        page.locator('[data-command="notebook:interrupt-kernel"]').first.click()
+        _prompt(page, len(CELLS))
+        yield page
+    finally:
+        file.unlink()
+
+
+def _open(page, server: str, path: str) -> None:
+    page.goto(f"{server}/lab/tree/{path}?reset&token=key")
+    # The notebook's own indicator says "idle" before the kernel is there; the status bar does not.
+    page.locator(".jp-StatusBar-TextItem", has_text="| Idle").wait_for()
+
+
+def _prompt(page, number: int) -> None:
+    page.wait_for_selector(f'.jp-InputPrompt:has-text("[{number}]:")')
+
+
+def _cell(page, number: int):
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(number)
+
+
+def test_the_start_page_is_rendered_and_its_links_open(server, page):
+    page.goto(f"{server}/?token=key")
+    links = page.locator(".jp-MarkdownViewer td a")
+    links.first.wait_for()
+    targets = {link.text_content() for link in links.all()}
+    assert {"README", "All labs", "kernels/", "results/"} <= targets
+    links.get_by_text("results/").click()
+    page.locator('.jp-BreadCrumbs [title="results"]').wait_for()
+    links.get_by_text("kernels/").click()
+    page.locator(".jp-MarkdownViewer h1", has_text="Kernels").wait_for()
+
+
+def test_a_kernel_cell_is_cpp_and_follows_its_first_line(lab):
+    content = _cell(lab, 1).locator(".cm-content")
+    assert content.get_attribute("data-language") == "cpp"
+    assert _cell(lab, 0).locator(".cm-content").get_attribute("data-language") == "python"
+
+
+def test_a_listing_keeps_its_lines_and_stays_on_the_page(lab):
+    found = lab.evaluate(
+        """element => {
+            const pre = element.querySelector('.highlight pre'), style = getComputedStyle(pre);
+            const box = element.querySelector('.highlight').getBoundingClientRect();
+            return [style.whiteSpace, style.wordBreak, box.right <= window.innerWidth];
+        }""",
+        _cell(lab, 2).element_handle(),
+    )
+    assert found == ["pre", "normal", True]
+
+
+def test_printed_text_breaks_between_words(lab):
+    style = "element => getComputedStyle(element.querySelector('pre')).wordBreak"
+    output = _cell(lab, 3).locator(".jp-OutputArea-output").element_handle()
+    assert lab.evaluate(style, output) == "normal"
+
+
+def test_errors_are_a_few_lines(lab):
+    compile_error, interrupt = (
+        _cell(lab, n).locator(".jp-OutputArea-output").inner_text().strip().splitlines()
+        for n in (4, 5)
+    )
+    assert compile_error[0].startswith("CompileError: ") and len(compile_error) < 5
+    assert len(interrupt) == 1 and interrupt[0].startswith("KeyboardInterrupt: ")
+
+
+def _is_save(response) -> bool:
+    return response.request.method == "PUT" and "/contents/" in response.url
+
+
+def test_a_lab_that_is_opened_and_saved_is_the_same_file(server, page):
+    original = LABS[2]
+    copy = original.with_name(f"browser_test_{os.getpid()}.ipynb")
+    shutil.copy(original, copy)
+    try:
+        _open(page, server, f"labs/{copy.name}")
+        editor = page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
+        editor.click()
+        page.keyboard.type("x")  # without a change JupyterLab does not save
+        page.keyboard.press("Backspace")
+        with page.expect_response(_is_save) as response:
+            page.keyboard.press("Control+s")
+        assert response.value.ok
+        assert copy.read_bytes() == original.read_bytes()
+    finally:
+        copy.unlink()

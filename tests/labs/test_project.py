@@ -1,0 +1,498 @@
+"""The repository as a whole: its lists agree with its files, its commands exist, its notebooks keep to the form."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from helpers import results
+from tests.labs.nbval_count import has_text
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = tuple(sorted((ROOT / "labs").glob("*.ipynb")))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+# ------------------------------------------------------------------------------------------------------- requirements
+
+NOT_FROM_PIP = {"python", "pip", "make", "cxx-compiler", "cuda-nvcc"}
+
+
+def requirement(text: str) -> tuple[str, str]:
+    """ "jupyter_client>=8.6" -> ("jupyter-client", ">=8.6")."""
+    name, version = re.fullmatch(r"([A-Za-z0-9_.-]+)\s*(\S*)", text.partition(";")[0].strip()).groups()
+    return re.sub(r"[-_.]+", "-", name).lower(), version
+
+
+def disagreements(pip: list[str], conda: list) -> list[str]:
+    """What one list has and the other has not, or has otherwise."""
+    ours = dict(map(requirement, pip))
+    theirs = dict(requirement(item) for item in conda if isinstance(item, str))
+    named = {name: version for name, version in theirs.items() if name not in NOT_FROM_PIP}
+    return [
+        f"{name}: pyproject.toml {ours.get(name, 'nothing')!r}, environment.yml {named.get(name, 'nothing')!r}"
+        for name in sorted(ours.keys() | named.keys())
+        if ours.get(name) != named.get(name)
+    ]
+
+
+def pip_requirements() -> list[str]:
+    extras = PROJECT["optional-dependencies"]
+    return [*PROJECT["dependencies"], *extras["gpu"], *extras["test"]]
+
+
+def test_a_disagreement_is_found():
+    assert disagreements(["numpy>=1.26", "a-b>=1"], ["python=3.12", "pip", "numpy>=1.26", "a_b>=1", {"pip": ["x"]}]) == []
+    assert disagreements(["numpy>=1.26"], ["numpy>=2.0"]) == [
+        "numpy: pyproject.toml '>=1.26', environment.yml '>=2.0'"
+    ]  # fmt: skip
+    assert disagreements(["numpy>=1.26", "tqdm>=4"], ["numpy>=1.26"]) == ["tqdm: pyproject.toml '>=4', environment.yml 'nothing'"]
+    assert disagreements([], ["rich>=13"]) == ["rich: pyproject.toml 'nothing', environment.yml '>=13'"]
+
+
+def test_environment_and_pyproject_agree():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    by_pip = environment["dependencies"][-1]["pip"]
+    assert by_pip[-1] == "-e ."
+    assert disagreements(pip_requirements(), [*environment["dependencies"], *by_pip[:-1]]) == []
+    assert environment["channels"] == ["conda-forge"]
+    assert "python=3.12" in environment["dependencies"]
+
+
+def test_every_requirement_has_a_lower_bound():
+    bounded = re.compile(r"[A-Za-z0-9-]+>=[0-9.]+(,<[0-9.]+)?(; sys_platform == 'linux')?")
+    assert [text for text in pip_requirements() if not bounded.fullmatch(text)] == []
+    assert PROJECT["requires-python"] == ">=3.11"
+
+
+# Used where the machine has them: yardsticks of a benchmark, and what trained the network.
+OPTIONAL = {"cupy", "numba", "torch"}
+
+
+def imported(source: str) -> set[str]:
+    """Top-level names of the modules that a source imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def undeclared(sources: dict[str, str], declared: set[str]) -> list[str]:
+    distributions = importlib.metadata.packages_distributions()
+    missing = []
+    for file, source in sources.items():
+        for name in sorted(imported(source) - set(sys.stdlib_module_names) - {"helpers"} - OPTIONAL):
+            if not {requirement(d)[0] for d in distributions.get(name, [name])} & declared:
+                missing.append(f"{file} imports {name}")
+    return missing
+
+
+def test_an_undeclared_import_is_found():
+    source = "import os\nimport yaml\ndef f():\n    from numpy.random import default_rng\nfrom . import x"
+    assert undeclared({"a.py": source}, {"numpy"}) == ["a.py imports yaml"]
+    assert undeclared({"a.py": source}, {"numpy", "pyyaml"}) == []
+
+
+def test_helpers_import_what_is_declared():
+    declared = {requirement(text)[0] for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["gpu"]]}
+    sources = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "helpers").rglob("*.py")}
+    assert len(sources) > 10
+    assert undeclared(sources, declared) == []
+
+
+def test_importing_helpers_imports_no_cuda():
+    code = "import sys, pkgutil, importlib, helpers\n"
+    code += "for m in pkgutil.iter_modules(helpers.__path__): importlib.import_module('helpers.' + m.name)\n"
+    code += "print([m for m in sys.modules if m.split('.')[0] in ('pycuda', 'cupy', 'torch')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_helpers_without_the_repository_say_to_clone_it(tmp_path):
+    """A wheel installs helpers/ alone."""
+    shutil.copytree(ROOT / "helpers", tmp_path / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import helpers"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "ImportError" in done.stderr
+    assert "Clone the repository, and type in its folder: python -m pip install -e ." in done.stderr
+
+
+# -------------------------------------------------------------------------------------------------- documents and files
+
+
+def rows(document: str) -> set[str]:
+    """What stands first in the rows of a Markdown file's tables, without markup."""
+    first = re.findall(r"^\| *(.*?) *\|", (ROOT / document).read_text(), flags=re.MULTILINE)
+    return {re.sub(r"^\[(.*)\]\(.*\)$|^`(.*)`$", r"\1\2", cell) for cell in first}
+
+
+def test_every_kernel_and_lab_is_listed():
+    kernels = {path.name for path in (ROOT / "kernels").glob("*.cu")}
+    labs = {path.stem for path in LABS}
+    assert kernels == {name for name in rows("kernels/README.md") if name.endswith(".cu")}
+    for document in ("README.md", "labs/README.md"):
+        assert labs == {name for name in rows(document) if re.match(r"\d\d_", name)}, document
+
+
+def test_minutes_in_the_index_are_those_of_the_labs():
+    index = dict(re.findall(r"^\| \[(\w+)\].*\| (\d+) \|$", (ROOT / "labs/README.md").read_text(), re.MULTILINE))
+    told = {lab.stem: re.search(r"About (\d+) minutes", nbformat.read(lab, as_version=4).cells[0].source) for lab in LABS}
+    assert index == {name: found and found[1] for name, found in told.items()}
+    assert all(int(minutes) <= 50 for minutes in index.values())
+
+
+def test_every_kernel_is_used_by_the_lab_it_is_listed_for():
+    listed = re.findall(r"^\| `(\w+)\.cu` .*\((\.\./labs/.*?)\) \|$", (ROOT / "kernels/README.md").read_text(), re.MULTILINE)
+    assert len(listed) == len(list((ROOT / "kernels").glob("*.cu")))
+    unused = [name for name, lab in listed if name not in (ROOT / "kernels" / lab).read_text()]
+    assert unused == []
+
+
+def broken_links(document: Path, text: str) -> list[str]:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
+    return [target for target in targets if "://" not in target and not (document.parent / target).exists()]
+
+
+def test_a_broken_link_is_found():
+    assert broken_links(ROOT / "README.md", "[a](LICENSE) [b](no.md) ![c](x/no.png) [d](https://x.org)") == [
+        "no.md",
+        "x/no.png",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "labs/README.md", "kernels/README.md", "data/README.md"]
+)
+def test_links_of_a_document_lead_somewhere(name):
+    assert broken_links(ROOT / name, (ROOT / name).read_text()) == []
+
+
+def test_reported_data_is_what_its_readme_says():
+    text = (ROOT / "data/README.md").read_text()
+    shapes = dict(re.findall(r"^\| `(\w+\.csv)` \| (\d+ x \d+) \|", text, re.MULTILINE))
+    columns = dict(re.findall(r"^\| `(\w+\.csv)` \| \d+ x \d+ \| (.*) \|$", text, re.MULTILINE))
+    sums = dict(re.findall(r"^\| `(\w+\.csv)` \| `([0-9a-f]{64})` \|$", text, re.MULTILINE))
+    files = {path.name: path for path in (ROOT / "data/reported").iterdir()}
+    assert shapes.keys() == sums.keys() == files.keys()
+    for name, path in files.items():
+        table = results.reported(path.stem)
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[name]
+        assert f"{len(table)} x {len(table[0])}" == shapes[name]
+        for column, kind in (pair.split() for pair in columns[name].split(", ")):
+            found = {type(row[column]).__name__ for row in table if row[column] not in (None, "")}
+            assert found <= {kind}, f"{name}: {column} is {found}"
+
+
+# ------------------------------------------------------------------------------------------------------------ commands
+
+KNOWN = {"conda", "python3", ".", "pre-commit"}  # of the shell, or installed by the reader
+
+
+def unknown_commands(text: str, targets: set[str]) -> list[str]:
+    """Lines of the `sh` blocks of a document that call a make target or a Python module that does not exist."""
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return [line for line in lines if not _exists(line.split("#")[0].split(), targets)]
+
+
+def _exists(words: list[str], targets: set[str]) -> bool:
+    if words[0] == "make":
+        return words[1] in targets
+    if words[:2] == ["python", "-m"]:
+        return importlib.util.find_spec(words[2]) is not None
+    return words[0] in KNOWN
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_an_unknown_command_is_found():
+    text = "```sh\nmake labs\nmake coffee\npython -m helpers.tools.run_labs 02 # run\npython -m helpers.nothing\nnpm test\n```"
+    assert unknown_commands(text, {"labs"}) == ["make coffee", "python -m helpers.nothing", "npm test"]
+
+
+def test_commands_of_the_readme_exist():
+    text = (ROOT / "README.md").read_text()
+    assert unknown_commands(text, make_targets()) == []
+    assert "```sh\nmake labs\nmake test\n```" in text
+    assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
+    assert make_targets() - {"help"} == set(re.findall(r"\bmake ([a-z]+)", text)) & make_targets()
+
+
+def test_commands_of_the_contributors_guide_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert unknown_commands(text, make_targets()) == []
+    assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
+    modules = re.findall(r"`python -m ([\w.]+)", text)
+    assert modules and [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_the_workflow_runs_the_two_commands_of_the_readme():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert job["runs-on"].startswith("ubuntu")
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make labs", "make test"]
+
+
+def test_hooks_run_what_make_test_runs():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    modules = {hook["entry"].split()[2] for hook in local["hooks"]}
+    assert modules == {"ruff", "mypy", "helpers.tools.notebook_metadata"}
+    recipe = make("--dry-run", "test", f"PY={sys.executable}").stdout
+    assert all(f"-m {module}" in recipe for module in ("ruff", "mypy"))
+
+
+def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # `make test` runs this
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments],
+        cwd=ROOT,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def tool(folder: Path, name: str, script: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@needs_make
+@pytest.mark.parametrize("target", sorted(make_targets()))
+def test_every_target_uses_the_python_it_is_given(target):
+    done = make("--dry-run", target, "PY=/opt/its/python")
+    assert done.returncode == 0, done.stderr
+    assert ".venv/bin" not in done.stdout
+    assert ("/opt/its/python" in done.stdout) == (target not in ("help", "clean"))
+
+
+@needs_make
+def test_help_is_the_default_and_lists_every_target():
+    listed = {line.split()[0] for line in make().stdout.splitlines()}
+    assert make_targets() <= listed
+
+
+@needs_make
+def test_an_old_python_is_named(tmp_path):
+    old = tool(tmp_path, "python3.9", 'test "$1" = -V && echo "Python 3.9.18" || exit 1')
+    done = make("env", f"PY={old}")
+    assert done.returncode != 0
+    assert f"{old} is Python 3.9.18: Halo Labs needs Python 3.11 or newer." in done.stdout
+
+
+@needs_make
+def test_a_missing_python_is_named():
+    done = make("env", "PY=/no/such/python")
+    assert done.returncode != 0
+    assert "There is no /no/such/python here." in done.stdout
+
+
+@needs_make
+def test_make_gpu_says_when_there_is_no_gpu(tmp_path):
+    tool(tmp_path, "nvidia-smi", 'echo "No devices were found"')
+    done = make("gpu", f"PY={sys.executable}", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode != 0
+    assert "make gpu: no NVIDIA GPU here (nvidia-smi lists none), so nothing was run." in done.stdout
+
+
+@needs_make
+def test_pycuda_is_installed_only_with_gpu_and_nvcc(tmp_path):
+    tool(tmp_path, "nvidia-smi", 'echo "GPU 0: Test (UUID: x)"')
+    tool(tmp_path, "nvcc", "exit 0")
+    with_gpu = f"{tmp_path}:{os.environ['PATH']}"
+    assert ".[gpu]" in make("--dry-run", "--always-make", "env", PATH=with_gpu).stdout
+    assert ".[gpu]" not in make("--dry-run", "--always-make", "env", "GPU=no", PATH=with_gpu).stdout
+    (tmp_path / "nvidia-smi").unlink()
+    tool(tmp_path, "nvidia-smi", "exit 9")
+    assert ".[gpu]" not in make("--dry-run", "--always-make", "env", PATH=with_gpu).stdout
+
+
+def test_continuous_integration_runs_the_test_command():
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    assert "make test" in script.read_text()
+    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+
+
+# ----------------------------------------------------------------------------------------------------------- notebooks
+
+TAGS = {"nbval-check-output", "raises-exception", "headline", "solution"}
+FOREIGN_PATH = re.compile(r"(?<![\w.:/])(?:~|/(?:home|root|tmp|work|Users|mnt|private))/\w")
+
+
+def compared(cell) -> bool:
+    return "nbval-check-output" in cell.metadata.get("tags", []) and has_text(cell.outputs)
+
+
+def form_errors(notebook) -> list[str]:
+    """In what a notebook departs from the form of a lab; empty when it keeps to it."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
+    told = [
+        (sum(map(compared, code)) < 3, f"{sum(map(compared, code))} cells whose output nbval compares, fewer than 3"),
+        (tags.count("headline") != 1, f"{tags.count('headline')} cells tagged headline, not 1"),
+        (not set(tags) <= TAGS, f"unknown tags {sorted(set(tags) - TAGS)}"),
+    ]
+    errors = [text for wrong, text in told if wrong]
+    return errors + [f"cell {n}: {text}" for n, cell in enumerate(notebook.cells, 1) for text in cell_errors(cell)]
+
+
+def cell_errors(cell) -> list[str]:
+    if cell.cell_type != "code":
+        return ["a path of one machine"] if FOREIGN_PATH.search(cell.source) else []
+    tags = cell.metadata.get("tags", [])
+    raised = any(output.output_type == "error" for output in cell.outputs)
+    told = [
+        (cell.execution_count is None, "was not run"),
+        (any(output.get("name") == "stderr" for output in cell.outputs), "has written to stderr"),
+        (raised and "raises-exception" not in tags, "has failed"),
+        (not raised and "raises-exception" in tags, "should have failed and has not"),
+        ("nbval-check-output" in tags and not has_text(cell.outputs), "has no output to compare"),
+        (FOREIGN_PATH.search(cell.source + text_of(cell.outputs)) is not None, "a path of one machine"),
+        (
+            "headline" in tags and not re.search(r"^Result: \S", text_of(cell.outputs), re.MULTILINE),
+            "prints no line that starts with 'Result: '",
+        ),
+    ]
+    return [text for wrong, text in told if wrong]
+
+
+def text_of(outputs) -> str:
+    return "\n".join(
+        output.get("text", "") + "\n".join(output.get("traceback", [])) + output.get("data", {}).get("text/plain", "")
+        for output in outputs
+    )
+
+
+def run_cell(source: str, output: str = "", tags: str = "", **more):
+    outputs = [new_output("stream", name="stdout", text=output)] if output else []
+    return new_code_cell(source, outputs=outputs, execution_count=1, metadata={"tags": tags.split()}, **more)
+
+
+def good_cells() -> list:
+    checked = [run_cell("check()", "PASS it\n", "nbval-check-output") for _ in range(3)]
+    headline = run_cell("print(best)", "Result: 3x over NumPy\n", "headline")
+    return [*checked, headline, *(new_markdown_cell("a few words") for _ in range(16))]
+
+
+def test_a_good_notebook_has_no_errors():
+    assert form_errors(new_notebook(cells=good_cells())) == []
+
+
+FAILED = new_output("error", ename="E", evalue="e", traceback=["File /home/me/x.py:3"])
+PNG = new_output("display_data", data={"image/png": "iVBO"})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c[0].metadata.clear(), "2 cells whose output nbval compares, fewer than 3"),
+        (lambda c: c[0].outputs.clear(), "cell 1: has no output to compare"),
+        (lambda c: c[0].__setitem__("outputs", [PNG]), "2 cells whose output nbval compares, fewer than 3"),
+        (lambda c: c[3].metadata.clear(), "0 cells tagged headline, not 1"),
+        (lambda c: c.append(run_cell("1", "Speedup: 3\n", "headline")), "cell 21: prints no line that starts with"),
+        (lambda c: c.append(run_cell("1", tags="nbval-check-ouput")), "unknown tags ['nbval-check-ouput']"),
+        (lambda c: c.append(new_code_cell("x")), "cell 21: was not run"),
+        (lambda c: c[1].outputs.append(new_output("stream", name="stderr", text="w")), "cell 2: has written to stderr"),
+        (lambda c: c[1].outputs.append(FAILED), "cell 2: has failed"),
+        (lambda c: c.append(run_cell("1", "x", "raises-exception")), "cell 21: should have failed and has not"),
+        (lambda c: c[1].outputs.append(FAILED), "cell 2: a path of one machine"),
+        (lambda c: c.append(new_markdown_cell("see ~/data")), "cell 21: a path of one machine"),
+        (lambda c: c.append(run_cell("open('/tmp/x')")), "cell 21: a path of one machine"),
+    ],
+)
+def test_a_departure_from_the_form_is_found(change, message):
+    cells = good_cells()
+    change(cells)
+    assert any(error.startswith(message) for error in form_errors(new_notebook(cells=cells)))
+
+
+def misnumbered(names: list[str]) -> list[str]:
+    """Labs whose number does not follow the one before: names as "NN_words", in order; the first is 00."""
+    return [name for number, name in enumerate(names) if not name.startswith(f"{number:02}_")]
+
+
+def test_a_gap_in_the_numbers_is_found():
+    assert misnumbered(["00_start", "01_next", "02_last"]) == []
+    assert misnumbered(["00_start", "02_last"]) == ["02_last"]
+    assert misnumbered(["01_start"]) == ["01_start"]
+    assert misnumbered(["00_start", "01_next", "01_other"]) == ["01_other"]
+    assert misnumbered(["00_start", "1_next", "notes"]) == ["1_next", "notes"]
+
+
+def test_labs_are_numbered_without_gaps():
+    assert LABS and misnumbered([path.stem for path in LABS]) == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+def test_lab_keeps_to_the_form(lab):
+    assert form_errors(nbformat.read(lab, as_version=4)) == []
+
+
+# --------------------------------------------------------------------------------------------------- nbval's own count
+
+
+def nbval(folder: Path, *cells, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+    nbformat.write(new_notebook(cells=list(cells)), folder / "lab.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.labs.nbval_count"]
+    return subprocess.run(
+        [*command, *options, "--nbval-lax", "--nbval-current-env", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+IN_PROCESSES = pytest.mark.parametrize("options", [(), ("-n", "2", "--dist", "loadfile")], ids=["in one process", "in several"])
+
+
+@IN_PROCESSES
+def test_compared_cells_are_counted(tmp_path, options):
+    done = nbval(
+        tmp_path,
+        run_cell("print(1 + 1)", "2\n", "nbval-check-output"),
+        run_cell("print(1 + 1)", "3\n"),
+        run_cell("x = 1", "", "nbval-check-output"),
+        options=options,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "lab.ipynb: 1 of 3 cells that passed" in done.stdout
+
+
+def test_a_wrong_stored_output_fails(tmp_path):
+    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n", "nbval-check-output"))
+    assert done.returncode == 1
+
+
+@IN_PROCESSES
+def test_nothing_compared_fails(tmp_path, options):
+    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n"), options=options)
+    assert "lab.ipynb: 0 of 1 cells that passed" in done.stdout
+    assert "nothing was compared" in done.stdout
+    assert done.returncode == 1

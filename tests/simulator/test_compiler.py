@@ -1,0 +1,772 @@
+"""CUDA source to PTX: names, types and lines; options; includes; what is refused; the cache.
+
+No GPU and no launch: only what the compiler says of a source.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.simulator import assembly, compiler, compiler_cache, front_ends, includes, toolkit
+from helpers.simulator.compiler import CompileFailed, compile_source
+
+NVCC = toolkit.program("nvcc") is not None and toolkit.host_compiler() is not None
+PTXAS, NVDISASM = (toolkit.program(name) is not None for name in ("ptxas", "nvdisasm"))
+needs_nvcc = pytest.mark.skipif(not NVCC, reason="nvcc's wheel or a C++ compiler is missing")
+needs_ptxas = pytest.mark.skipif(not PTXAS, reason="the wheel with ptxas is missing")
+needs_nvdisasm = pytest.mark.skipif(not NVDISASM, reason="the wheel with nvdisasm is missing")
+
+PLAIN = """extern "C" __global__ void k(float* y, const float* x, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """A cache folder of the test's own, and nothing kept in memory from the tests before."""
+    monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
+    compiler._compiled.cache_clear()
+    yield
+    compiler._compiled.cache_clear()
+
+
+def kernel_of(source: str, **given) -> compiler.KernelInfo:
+    (kernel,) = compile_source(source, **given).kernels
+    return kernel
+
+
+def variables(source: str, **given) -> dict[str, compiler.Variable]:
+    return {v.name: v for v in compile_source(source, **given).debug.variables}
+
+
+def shape(variable: compiler.Variable) -> tuple:
+    return variable.element, variable.element_bytes, variable.extents, variable.space
+
+
+def value(expression: str, options=(), before: str = "", **given) -> str:
+    """The PTX of a kernel that stores one number."""
+    source = f"{before}\n__global__ void k(double* y) {{ y[0] = {expression}; }}"
+    return compile_source(source, options, **given).ptx
+
+
+def lines_of(ptx: str, file: int = 1) -> set[int]:
+    return {int(line) for line in re.findall(rf"^\s*\.loc\s+{file}\s+(\d+)", ptx, re.MULTILINE)}
+
+
+# ---- kernels and parameters ----
+
+
+def test_a_kernel_has_its_name_its_line_and_its_parameters_in_the_words_of_the_source():
+    k = kernel_of("\n\n" + PLAIN)
+    assert (k.name, k.mangled, k.line, k.file) == ("k", "k", 3, "kernel.cu")
+    assert [(p.name, p.type_text, p.size, p.offset) for p in k.parameters] == [
+        ("y", "float *", 8, 0),
+        ("x", "const float *", 8, 8),
+        ("n", "int", 4, 16),
+    ]
+    assert [p.is_pointer for p in k.parameters] == [True, True, False]
+    assert [p.is_const for p in k.parameters] == [False, True, False]
+    assert [p.element_bytes for p in k.parameters] == [4, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "type_text", "size", "is_pointer", "is_floating", "element_bytes"),
+    [
+        ("double p", "double", 8, False, True, 0),
+        ("const int p", "int", 4, False, False, 0),
+        ("bool p", "bool", 1, False, False, 0),
+        ("unsigned char p", "unsigned char", 1, False, False, 0),
+        ("float2 p", "float2", 8, False, False, 0),
+        ("Pair p", "Pair", 12, False, False, 0),
+        ("Pair* p", "Pair *", 8, True, False, 12),
+        ("const Pair* __restrict__ p", "const Pair *", 8, True, False, 12),
+        ("real p", "real", 4, False, True, 0),
+        ("real* p", "real *", 8, True, False, 4),
+        ("void* p", "void *", 8, True, False, 0),
+        ("float** p", "float **", 8, True, False, 8),
+        ("unsigned long long* p", "unsigned long long *", 8, True, False, 8),
+        ("Colour p", "Colour", 4, False, False, 0),
+        ("float p[]", "float *", 8, True, False, 4),
+        ("const float (*p)[5]", "const float *", 8, True, False, 20),
+        ("half p", "__half", 2, False, True, 0),
+        ("const half2* p", "const __half2 *", 8, True, False, 4),
+    ],
+)
+def test_types_of_parameters(declared, type_text, size, is_pointer, is_floating, element_bytes):
+    used = "if (p->b) __syncthreads();" if "Pair*" in declared else "if (p) __syncthreads();"
+    used = used if is_pointer else ""
+    p = kernel_of(f"""#include <cuda_fp16.h>
+struct Pair {{ float a; int b; char c; }};
+typedef float real;
+enum Colour {{ RED }};
+__global__ void k(int first, {declared}) {{ {used} }}""").parameters[1]
+    assert (p.name, p.size, p.is_pointer, p.is_floating) == ("p", size, is_pointer, is_floating)
+    assert p.type_text.replace("half2 *", "__half2 *").replace("____", "__") in (type_text, "half")
+    assert p.element_bytes == element_bytes
+
+
+def test_parameters_lie_at_the_offsets_that_the_ptx_gives_them():
+    k = kernel_of("""struct S { double d; char c; };
+__global__ void k(char a, short b, char c, S s, char d, float* e) {}""")
+    places = [(p.offset, p.size) for p in k.parameters]
+    assert places == [(0, 1), (2, 2), (4, 1), (8, 16), (24, 1), (32, 8)]
+
+
+def test_parameters_without_a_name_keep_their_places():
+    k = kernel_of("__global__ void k(float*, int, float* last) { *last = 1; }")
+    assert [p.size for p in k.parameters] == [8, 4, 8]
+    assert k.parameters[2].name == "last"
+
+
+def test_names_have_namespaces_and_template_arguments():
+    kernels = compile_source("""
+template <int N, typename T> __global__ void scale(T* y) { y[threadIdx.x] *= N; }
+template __global__ void scale<4, float>(float*);
+namespace a { namespace b { __global__ void k(int* y) { *y = 1; }
+template <bool B> __global__ void t(int* y) { *y = B; }
+template __global__ void t<true>(int*); } }
+""").kernels
+    assert {k.name for k in kernels} == {"scale<4, float>", "a::b::k", "a::b::t<true>"}
+    (inner,) = [k for k in kernels if k.name == "a::b::k"]
+    assert (inner.mangled, inner.line) == ("_ZN1a1b1kEPi", 4)
+
+
+def test_overloaded_kernels_have_one_name_and_two_mangled_ones():
+    kernels = compile_source("""__global__ void k(float* y) { *y = 1; }
+__global__ void k(double* y) { *y = 2; }""").kernels
+    assert [k.name for k in kernels] == ["k", "k"]
+    assert {k.mangled: k.line for k in kernels} == {"_Z1kPf": 1, "_Z1kPd": 2}
+
+
+def test_templates_that_nobody_asked_an_instance_of_are_told():
+    source = f"""template <int N> __global__ void t(int* y) {{ *y = N; }}
+template <typename T> __device__ T twice(T x) {{ return 2 * x; }}
+{PLAIN}"""
+    assert compile_source(source).templates == ("t",)
+    assert compile_source(source + "template __global__ void t<2>(int*);").templates == ()
+
+
+# ---- variables ----
+
+
+def test_shared_arrays_have_the_names_types_and_extents_of_the_source():
+    found = variables("""#define WIDTH 8
+struct Pair { float a; int b; };
+__device__ float twice(float v)
+{
+    __shared__ Pair pairs[3];
+    pairs[threadIdx.x].a = v;
+    __syncthreads();
+    return pairs[1].a;
+}
+template <int N> __global__ void t(float* y)
+{
+    __shared__ float tile[N + 2][WIDTH];
+    __shared__ int flag;
+    static __shared__ double sums[4];
+    if (threadIdx.x == 0) flag = (int)y[5];
+    tile[threadIdx.x][1] = y[0];
+    sums[threadIdx.x] = y[1];
+    __syncthreads();
+    y[0] = tile[flag][1] + twice(y[2]) + sums[2];
+}
+template __global__ void t<4>(float*);
+""")
+    assert {name: shape(v) for name, v in found.items()} == {
+        "tile": ("float", 4, (6, 8), "shared"),
+        "flag": ("int", 4, (), "shared"),
+        "sums": ("double", 8, (4,), "shared"),
+        "pairs": ("Pair", 8, (3,), "shared"),
+    }
+    assert found["tile"].function == "_Z1tILi4EEvPf"
+    assert found["tile"].symbol == "_ZZ1tILi4EEvPfE4tile"
+    assert found["tile"].nbytes == 6 * 8 * 4
+
+
+def test_constants_and_device_variables():
+    found = variables("""namespace n { __constant__ float weights[2][3]; }
+__device__ unsigned counter;
+static __device__ float4 hidden[2];
+extern "C" __global__ void k(float* y)
+{
+    y[0] = n::weights[1][threadIdx.x] + atomicAdd(&counter, 1) + hidden[1].x;
+}""")
+    assert {name: shape(v) for name, v in found.items()} == {
+        "weights": ("float", 4, (2, 3), "constant"),
+        "counter": ("unsigned int", 4, (), "device"),
+        "hidden": ("float4", 16, (2,), "device"),
+    }
+
+
+def test_dynamic_shared_memory_has_a_name_and_an_element_type():
+    source = """__global__ void k(float* y)
+{
+    extern __shared__ double cells[];
+    cells[threadIdx.x] = 1;
+    __syncthreads();
+    y[0] = cells[1];
+}"""
+    assert compile_source(source).dynamic_shared == (("cells", "double"),)
+    assert variables(source)["cells"].extents == (0,)
+
+
+def test_a_local_array_is_known_by_its_function():
+    found = variables("""__global__ void k(float* y, int n)
+{
+    float window[9];
+    for (int i = 0; i < n; ++i) window[i] = y[i];
+    y[n] = window[n % 9];
+}""")["window"]
+    assert shape(found) == ("float", 4, (9,), "local")
+    assert found.function == "_Z1kPfi"
+
+
+def test_two_arrays_of_one_name_in_one_function():
+    source = """__global__ void k(float* y)
+{
+    { __shared__ float s[3]; s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[1]; }
+    { __shared__ double s[5]; s[threadIdx.x] = y[2]; __syncthreads(); y[3] = s[1]; }
+}"""
+    found = {(v.element, v.extents) for v in compile_source(source).debug.variables}
+    assert found == {("float", (3,)), ("double", (5,))}
+
+
+# ---- lines ----
+
+
+def test_instructions_have_lines_of_the_source_by_its_name():
+    compiled = compile_source(PLAIN, file="copy.cu")
+    assert '"copy.cu"' in compiled.ptx
+    assert 3 in lines_of(compiled.ptx)
+
+
+def test_extern_c_moves_no_line_and_takes_the_mangling_away():
+    compiled = compile_source("\n__global__ void k(int* y)\n{\n    *y = 7;\n}\n", extern_c=True)
+    assert (compiled.kernels[0].mangled, compiled.kernels[0].line) == ("k", 2)
+    assert 4 in lines_of(compiled.ptx)
+    with pytest.raises(CompileFailed, match=r'kernel\.cu\(2\): error: identifier "b" is undefined'):
+        compile_source("__global__ void k(int* y) {\n *y = b; }", extern_c=True)
+
+
+SQUARE = "\n__device__ float square(float x)\n{\n    return x * x;\n}\n"
+SQUARES = "__global__ void k(float* y)\n{\n    y[0] = square(y[1]);\n}\n"
+
+
+def test_functions_that_were_inlined_know_the_line_of_the_call():
+    ptx = compile_source(SQUARE + SQUARES).ptx
+    assert re.search(r"\.loc\s+1 4 \d+, function_name \S+, inlined_at 1 8 \d+", ptx)
+
+
+def test_a_header_keeps_its_name_and_its_lines(tmp_path):
+    (tmp_path / "square.cuh").write_text(SQUARE)
+    ptx = compile_source('#include "square.cuh"\n' + SQUARES, [f"-I{tmp_path}"]).ptx
+    number = re.search(r'\.file\s+(\d+)\s+"square.cuh"', ptx)
+    assert number is not None
+    assert 4 in lines_of(ptx, int(number[1]))
+
+
+# ---- errors ----
+
+
+def test_an_error_is_told_in_the_compilers_words_with_the_line_of_the_source():
+    with pytest.raises(CompileFailed) as refused:
+        compile_source("__global__ void k(float* y)\n{\n    y[0] = b;\n}\n")
+    begin = 'kernel.cu(3): error: identifier "b" is undefined\n      y[0] = b;'
+    assert refused.value.message.startswith(begin)
+    assert "/" not in refused.value.message
+
+
+def test_an_error_in_a_header_names_the_header_without_its_folder(tmp_path):
+    (tmp_path / "wrong.cuh").write_text("\n__device__ int f() { return b; }\n")
+    with pytest.raises(CompileFailed, match=r"^wrong\.cuh\(2\): error"):
+        compile_source('#include "wrong.cuh"\n' + PLAIN, [f"-I{tmp_path}"])
+
+
+def test_a_missing_header_is_named():
+    with pytest.raises(CompileFailed, match=r"(?s)kernel\.cu.*nowhere\.h"):
+        compile_source('#include "nowhere.h"\n' + PLAIN)
+
+
+@pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc), ""])
+def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypatch):
+    monkeypatch.setitem(front_ends._WHEELS_OF_HEADERS, "of_a_wheel.h", "nvidia-of-a-wheel")
+    with pytest.raises(CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"):
+        compile_source('#include "of_a_wheel.h"\n' + PLAIN, compiler=which)
+    with pytest.raises(CompileFailed) as refused:
+        compile_source('#include "nowhere.h"\n' + PLAIN, compiler=which)
+    assert "pip install" not in refused.value.message
+
+
+@pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc)])
+def test_a_byte_order_mark_is_passed_over_at_the_beginning_only(which):
+    compiled = compile_source("\ufeff" + PLAIN, compiler=which)
+    assert [(kernel.name, kernel.line) for kernel in compiled.kernels] == [("k", 1)]
+    for source, extern_c in (("int a;\n\ufeff" + PLAIN, False), ("\ufeff" + PLAIN, True)):
+        with pytest.raises(CompileFailed, match="error: "):
+            compile_source(source, extern_c=extern_c, compiler=which)
+
+
+def test_warnings_are_kept():
+    source = "__global__ void k() { int unused; }"
+    assert "never referenced" in compile_source(source).warnings
+    assert compile_source(source, ["-w"]).warnings == ""
+
+
+def test_a_source_that_crashes_the_compiler_is_refused_and_the_next_one_compiled():
+    deep = 5_000_000
+    source = f"__global__ void k(int* y) {{ *y = {'(' * deep}1{')' * deep}; }}"
+    with pytest.raises(CompileFailed, match=r"kernel\.cu: NVIDIA's compiler ended .* signal"):
+        compile_source(source, compiler="nvrtc")
+    assert compile_source(PLAIN).kernels
+
+
+# ---- what nvcc takes and the run-time compiler does not ----
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stdio.h",
+        "cstdio",
+        "stdint.h",
+        "cstdint",
+        "float.h",
+        "cfloat",
+        "climits",
+        "cmath",
+        "math.h",
+        "cassert",
+        "cstring",
+        "cuda_runtime.h",
+        "cuda.h",
+        "device_launch_parameters.h",
+        "math_constants.h",
+    ],
+)
+def test_headers_of_the_language_need_no_host_compiler(name):
+    assert compile_source(f"#include <{name}>\n{PLAIN}", compiler="nvrtc").compiler == "nvrtc"
+
+
+@pytest.mark.parametrize(
+    ("header", "expression"),
+    [
+        ("", "INFINITY"),
+        ("", "NAN"),
+        ("", "M_PI"),
+        ("", "INT_MAX"),
+        ("", "sizeof(int64_t) + sizeof(uint)"),
+        ("", "std::sqrt(y[1])"),
+        ("cfloat", "FLT_MAX + FLT_EPSILON"),
+        ("cstdint", "(uint32_t)3 + (std::uint64_t)4 + sizeof(uintptr_t)"),
+        ("cassert", "(assert(y[0] > 0), 1)"),
+        ("cstdio", 'printf("%d", 3)'),
+        ("cuda.h", "CUDA_VERSION"),
+    ],
+)
+def test_what_nvcc_gives_to_every_source(header, expression):
+    value(expression, before=f"#include <{header}>" if header else "", compiler="nvrtc")
+
+
+@pytest.mark.parametrize("name", ["FLT_MAX", "(uint32_t)1", "CUDA_VERSION"])
+def test_what_nvcc_does_not_give_without_a_header_is_refused(name):
+    with pytest.raises(CompileFailed, match="undefined"):
+        value(name)
+
+
+@needs_nvcc
+def test_host_code_in_the_file_goes_to_nvcc():
+    compiled = compile_source("""#include <iostream>
+#include <vector>
+__global__ void k(float* y, int n)
+{
+    __shared__ float s[2][4];
+    s[1][threadIdx.x] = n;
+    __syncthreads();
+    y[0] = s[1][2];
+}
+int main() { std::vector<float> v(4); k<<<1, 4>>>(nullptr, 4); std::cout << v[0]; }
+""")
+    (k,) = compiled.kernels
+    assert compiled.compiler == "nvcc"
+    assert ([(p.name, p.type_text) for p in k.parameters], k.line) == (
+        [("y", "float *"), ("n", "int")],
+        3,
+    )
+    assert [shape(v) for v in compiled.debug.variables] == [("float", 4, (2, 4), "shared")]
+    assert 6 in lines_of(compiled.ptx)
+
+
+@needs_nvcc
+def test_both_compilers_say_the_same_of_a_source():
+    first, second = (compile_source(PLAIN, compiler=name) for name in ("nvrtc", "nvcc"))
+    assert first.kernels == second.kernels
+    assert first.debug == second.debug
+
+
+def test_without_a_host_compiler_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(toolkit, "host_compiler", lambda: None)
+    with pytest.raises(CompileFailed, match=r"(?s)iostream.*g\+\+"):
+        compile_source("#include <iostream>\n" + PLAIN)
+
+
+def test_constexpr_helpers_of_the_host_may_size_arrays():
+    source = """constexpr int widest(int a) { return 2 * a; }
+__global__ void k(float* y)
+{
+    __shared__ float s[widest(3)];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    y[0] = s[2];
+}"""
+    assert compile_source(source, compiler="nvrtc").debug.variables[0].extents == (6,)
+
+
+def test_a_source_of_host_functions_alone_has_no_kernel():
+    compiled = compile_source("int twice(int x) { return 2 * x; }", compiler="nvrtc")
+    assert compiled.kernels == ()
+
+
+def test_host_functions_that_no_kernel_calls_are_no_harm():
+    source = f"""int add(int a, int b) {{ return a + b; }}
+int twice(int a) {{ return add(a, a); }}
+{PLAIN}"""
+    assert compile_source(source).compiler == "nvrtc"
+
+
+@pytest.mark.parametrize("which", [pytest.param("", marks=needs_nvcc), "nvrtc"])
+@pytest.mark.parametrize("word", ["", "constexpr ", "#include <cuda.h>\n"])
+def test_a_host_function_that_a_kernel_calls_is_refused(word, which):
+    with pytest.raises(CompileFailed, match=r'__host__ function\("add'):
+        value("add(y[0])", before=f"{word}int add(int a) {{ return a + 1; }}", compiler=which)
+
+
+# ---- options ----
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-DWIDTH=11", "-DN=3"],
+        ["-D", "WIDTH=11", "-D", "N=3"],
+        ["-DWIDTH=33", "-DN"],
+        ["-DWIDTH=33", "-DN=2", "-UN", "-DN=1"],
+        ["--define-macro", "WIDTH=11", "-DN=(1 + 2)"],
+    ],
+    ids=" ".join,
+)
+def test_macros_count_and_may_be_two_words(options):
+    source = "__global__ void k(int* y) { y[0] = WIDTH * N; }"
+    assert re.search(r"\b33\b", compile_source(source, options).ptx)
+
+
+@pytest.mark.parametrize("options", [["-DT=16"], ["-D", "x=3"], ["-DU"], ["-DT =1"]], ids=" ".join)
+def test_a_macro_that_breaks_cudas_headers_is_refused(options):
+    with pytest.raises(CompileFailed, match="in CUDA's own headers"):
+        compile_source(PLAIN, options)
+
+
+@pytest.mark.parametrize("name", ["A", "I", "K", "N", "R", "i", "m"])
+def test_a_macro_with_a_short_name_reaches_the_kernel(name):
+    source = f"__global__ void k(int* y) {{ y[0] = {name}; }}"
+    assert re.search(r"\b77\b", compile_source(source, [f"-D{name}=77"]).ptx)
+
+
+@pytest.mark.parametrize(
+    "words",
+    """-O3|-O 3|-G|-g|-lineinfo|-Xptxas -v|-Xptxas=-dlcm=ca|--ptxas-options=-v|-arch=sm_70
+    -arch sm_90|-gencode arch=compute_80,code=sm_80|-gencode=arch=compute_80,code=sm_80
+    -Xcompiler -fPIC|-ccbin g++|-rdc=true|-m64|-Wno-deprecated-gpu-targets|-std=c++14
+    --expt-relaxed-constexpr|--std c++17|-keep|--resource-usage|-use_fast_math|--restrict
+    --use_fast_math|-w|-code=sm_90|--maxrregcount=32|-maxrregcount 32|-t 4|-lcudadevrt
+    --diag-suppress=177|-ftz=true|-prec-div=false""".replace("\n", "|").split("|"),
+)
+def test_options_of_nvcc_that_are_taken(words):
+    assert compile_source(PLAIN, words.split()).kernels[0].name == "k"
+
+
+@pytest.mark.parametrize("option", ["--magic", "-Fast", "kernel.cu", "--pre-include=x.h"])
+def test_an_option_that_nobody_knows_is_refused_by_name(option):
+    name = option.partition("=")[0]
+    with pytest.raises(CompileFailed, match=f"does not know the compiler option '{name}"):
+        compile_source(PLAIN, [option])
+
+
+def test_an_option_without_its_value_is_refused_by_name():
+    with pytest.raises(CompileFailed, match="-arch"):
+        compile_source(PLAIN, ["-arch"])
+
+
+def test_options_that_change_the_meaning_are_passed_on():
+    assert "sin.approx" in value("sinf(y[1])", ["-use_fast_math"])
+    assert "sin.approx" not in value("sinf(y[1])")
+    assert "fma.rn" in value("y[1] + y[3] * y[4]")
+    assert "fma.rn" not in value("y[1] + y[3] * y[4]", ["-fmad=false"])
+    source = """template <int N> __global__ void k(int* y) { if constexpr (N == 3) y[0] = N; }
+template __global__ void k<3>(int*);"""
+    assert compile_source(source).warnings == ""
+    assert "constexpr" in compile_source(source, ["-std=c++14"]).warnings
+
+
+def test_the_target_is_an_h200_unless_its_own_instructions_are_asked_for():
+    assert ".target sm_90\n" in compile_source(PLAIN, ["-arch=sm_70"]).ptx
+    assert ".target sm_90a" in compile_source(PLAIN, ["-arch=sm_90a"]).ptx
+    compile_source(f"""#if __CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13
+#error "another compiler"
+#endif
+{PLAIN}""")
+
+
+# ---- includes ----
+
+OUTSIDE = """#include "/etc/hostname"
+#include </etc/hostname>
+# include "../secret.h"
+#include <../../../etc/hostname>
+#include "folder/../../secret.h"
+/* a */ #include /* b */ "/etc/hostname"
+%:include "/etc/hostname"
+#inc\\~lude "/etc/hostname"
+#define NAME "/etc/hostname"~#include NAME
+#define NAME(x) x~#include NAME(</etc/hostname>)
+#define A /etc~#define NAME <A/hostname>~#include NAME
+#if __has_include("/etc/hostname")~#endif
+#import "/etc/hostname"
+#include_next "/etc/hostname"
+const char c[] = {~#embed "/etc/hostname"~};
+#if 0~don't /*~#endif~#include "/etc/hostname"~#if 0~*/~#endif
+const char* s = R"(/*)";~#include "/etc/hostname"~const char* t = R"(*/)";
+const char* s = u8"/*";~#include "/etc/hostname"~// */
+// ??/~#include "/etc/hostname"
+""".splitlines()
+
+
+@pytest.mark.parametrize("text", OUTSIDE)
+def test_files_outside_are_refused(text):
+    with pytest.raises(CompileFailed) as refused:
+        compile_source(text.replace("~", "\n") + "\n" + PLAIN)
+    assert re.search(r"kernel\.cu\(\d+\): error: #include .* -- ", refused.value.message)
+    assert "no storage class" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '// #include "/etc/hostname"',
+        '/*\n#include "../x.h"\n*/',
+        '__device__ const char* s = "#include \\"/etc/hostname\\"";',
+        "__device__ int n = 1'000'000;",
+        "#include <cuda_fp16.h>",
+        "#include <cooperative_groups.h>",
+        "#define HEADER <cuda_fp16.h>\n#include HEADER",
+        "#if __has_include(<cuda_fp16.h>)\n#endif",
+    ],
+)
+def test_what_looks_like_a_file_outside_is_not_refused(text):
+    assert compile_source(f"{text}\n{PLAIN}").kernels[-1].name == "k"
+
+
+def test_files_of_the_working_folder_are_not_a_texts_own(tmp_path, monkeypatch):
+    (tmp_path / "here.h").write_text("#define VALUE 1\n")
+    monkeypatch.chdir(tmp_path)
+    source, file = '#include "here.h"\n' + PLAIN, tmp_path / "code.cu"
+    with pytest.raises(CompileFailed, match=r"here\.h"):
+        compile_source(source)
+    file.write_text(source)
+    assert compile_source(source, file=str(file)).kernels
+
+
+def test_headers_of_headers_come_from_the_same_folders_and_count_for_the_cache(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "outer.h").write_text('#include "sub/inner.h"\n')
+    (tmp_path / "sub" / "inner.h").write_text('#include "../value.h"\n')
+    source = '#include "outer.h"\n__global__ void k(int* y) { y[0] = VALUE; }'
+    for number in (4711, 4712):
+        (tmp_path / "value.h").write_text(f"#define VALUE {number}\n")
+        assert str(number) in compile_source(source, [f"-I{tmp_path}"]).ptx
+
+
+def test_blanked_text_keeps_its_places():
+    text = 'int a; // b "c\n/* d\n e */ "f/*g" \'"\' 1\'000 R"(x"y)" h'
+    blank = includes.without_comments(text)
+    assert (len(blank), blank.count("\n")) == (len(text), text.count("\n"))
+    assert blank.split() == ["int", "a;", '"', '"', "'", "'", "1'000", "h"]
+
+
+# ---- the cache ----
+
+
+def records() -> list[Path]:
+    return sorted(Path(os.environ["HALO_CACHE"]).glob("ptx-*.json"))
+
+
+def from_disk(source: str = PLAIN) -> compiler.Compiled:
+    compiler._compiled.cache_clear()
+    return compile_source(source)
+
+
+def test_a_source_is_compiled_once(monkeypatch):
+    first = from_disk()
+    assert len(records()) == 1
+    monkeypatch.setattr(compiler, "_compile", lambda *given: pytest.fail("compiled again"))
+    assert from_disk() == first
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b"digest\n{}"])
+def test_a_damaged_record_is_made_anew(damage):
+    first = from_disk()
+    (path,) = records()
+    whole = path.read_bytes()
+    for content in (damage, whole[: len(whole) // 2], whole.replace(b"mov", b"xor")):
+        path.write_bytes(content)
+        assert from_disk() == first
+        assert path.read_bytes() == whole
+
+
+def test_a_record_of_another_version_is_made_anew():
+    first = from_disk()
+    key = records()[0].stem.removeprefix("ptx-")
+    compiler_cache.store("ptx", key, {"kernels": [], "nothing": 1})
+    assert from_disk() == first
+
+
+def test_a_cache_that_cannot_be_written_to_is_done_without(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HALO_CACHE", str(tmp_path / "file"))
+    assert from_disk().kernels[0].name == "k"
+
+    def full(**given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compiler_cache.tempfile, "mkstemp", full)
+    monkeypatch.setenv("HALO_CACHE", str(tmp_path / "full"))
+    assert from_disk().kernels[0].name == "k"
+
+
+def test_two_processes_may_compile_at_once():
+    program = (
+        "import sys; from helpers.simulator.compiler import compile_source\n"
+        "print(len(compile_source(sys.argv[1]).ptx))"
+    )
+    arguments = {
+        "cwd": Path(__file__).resolve().parents[2],
+        "stdout": subprocess.PIPE,
+        "text": True,
+    }
+    started = [subprocess.Popen([sys.executable, "-c", program, PLAIN], **arguments) for _ in "ab"]
+    said = {process.communicate(timeout=120)[0] for process in started}
+    assert said == {f"{len(compile_source(PLAIN).ptx)}\n"}
+    assert len(records()) == 1
+    assert not list(Path(os.environ["HALO_CACHE"]).glob("*.part"))
+
+
+def test_a_record_is_plain_json():
+    compiled = from_disk()
+    body = records()[0].read_text().partition("\n")[2]
+    assert compiler.Compiled.from_dict(json.loads(body)) == compiled
+
+
+# ---- the assembler ----
+
+
+@needs_ptxas
+def test_resources():
+    found = assembly.resources(
+        compile_source("""__constant__ float c[33];
+__global__ void __launch_bounds__(128) k(float* y, int n)
+{
+    __shared__ float s[64];
+    float window[20];
+    s[threadIdx.x] = y[1] * c[3];
+    for (int i = 0; i < n; i++) window[i] = y[i];
+    __syncthreads();
+    y[0] = s[2] + window[n];
+}
+extern "C" __global__ void plain(float* y) { *y = 1; }""")
+    )
+    k, plain = found["_Z1kPfi"], found["plain"]
+    assert (k.local_bytes, k.shared_bytes, k.constant_bytes, k.max_threads) == (80, 256, 132, 128)
+    assert (plain.local_bytes, plain.shared_bytes, plain.max_threads) == (0, 0, 0)
+    assert 4 <= plain.registers < k.registers <= 255
+
+
+@needs_ptxas
+def test_a_limit_of_registers_counts():
+    source = """__global__ void k(float* y)
+{
+    float v[64];
+    for (int i = 0; i < 64; ++i) v[i] = y[i];
+    __syncthreads();
+    for (int i = 0; i < 64; ++i) y[i + 1] = v[i];
+}"""
+    free, limited = (
+        assembly.resources(compile_source(source, options))["_Z1kPf"]
+        for options in ([], ["-maxrregcount=32"])
+    )
+    assert limited.registers <= 32 < free.registers
+    assert limited.spill_store_bytes > 0 == free.spill_store_bytes
+
+
+@needs_ptxas
+def test_what_only_the_assembler_refuses_is_told_in_its_words():
+    source = """__global__ void k(float* y)
+{
+    __shared__ float s[20000];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    y[0] = s[31];
+}"""
+    with pytest.raises(CompileFailed, match="uses too much shared data"):
+        assembly.resources(compile_source(source))
+
+
+@needs_ptxas
+@needs_nvdisasm
+def test_machine_code_names_lines():
+    code = assembly.sass(compile_source(PLAIN))
+    assert code is not None
+    assert re.search(r'File "kernel\.cu", line 3', code)
+    assert "LDG" in code
+
+
+# ---- the wheels ----
+
+
+def test_the_version_is_that_of_the_release():
+    assert toolkit.version().startswith("13.0")
+
+
+def test_a_missing_wheel_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(toolkit.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolkit.ToolkitMissingError, match=r"pip install .*nvrtc>=13.0,<13.1"):
+        toolkit.root.__wrapped__()
+    monkeypatch.setattr(toolkit.sys, "platform", "darwin")
+    with pytest.raises(toolkit.ToolkitMissingError, match="Linux only"):
+        toolkit.root.__wrapped__()
+
+
+def test_a_cuda_installation_is_taken_only_where_it_is_asked_for(monkeypatch, tmp_path):
+    wheels = toolkit.root()
+    (tmp_path / "lib64").mkdir()
+    for name in toolkit.nvrtc_libraries():
+        (tmp_path / "lib64" / name.name).symlink_to(name)
+    monkeypatch.setenv("HALO_CUDA", str(tmp_path))
+    toolkit.root.cache_clear()
+    try:
+        with pytest.raises(toolkit.ToolkitMissingError, match="expected a CUDA 13 installation"):
+            toolkit.root()
+        (tmp_path / "include").symlink_to(wheels / "include")
+        assert toolkit.root() == tmp_path
+        assert toolkit.nvrtc_libraries()[0].parent == tmp_path / "lib64"
+    finally:
+        monkeypatch.undo()
+        toolkit.root.cache_clear()
+    assert toolkit.root() == wheels

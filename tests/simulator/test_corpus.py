@@ -1,0 +1,404 @@
+"""Every fault of the corpus is found, with its kind and line; no right kernel is blamed; right kernels compute what they should.
+
+The corpus is tests/corpus; helpers.tools.corpus says what its headers mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.tools import corpus, sanitizer
+from helpers.tools.corpus import Case, CaseError, Said
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+FAULTY = corpus.cases(CORPUS / "faulty")
+CORRECT = corpus.cases(CORPUS / "correct")
+RUNAWAY_S = 0.3
+
+
+def by_name(case: Case) -> str:
+    return case.name
+
+
+ORDER = re.compile(r"^\s*(__syncthreads\(\)|__syncwarp\(.*\)|__threadfence\(\)|\w+\.sync\(\));", re.MULTILINE)
+
+
+def without_one_order(case: Case) -> dict[str, Case]:
+    """The kernel with each of its barriers and fences left out in turn, by "name-number"; the lines keep their numbers."""
+    found = list(ORDER.finditer(case.source))
+    sources = [case.source[: m.start(1)] + case.source[m.end(1) :] for m in found]
+    return {f"{case.name}-{k}": dataclasses.replace(case, source=source) for k, source in enumerate(sources)}
+
+
+UNORDERED = {name: mutant for case in CORRECT for name, mutant in without_one_order(case).items()}
+# What may be left out: the reader's fence, for which an atomic of the simulator does as well, and barriers that order nothing.
+NOT_NEEDED = {
+    "last_block_sums-4": "the reader's fence",
+    "flag_published_with_fence-1": "the reader's fence",
+    "lock-0": "the reader's fence",
+    "shared_carved_in_three-1": "every thread reads the cell that it wrote itself",
+    "tile_loaded_and_not_used-0": "nobody reads the tile",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Compiles the whole corpus on all cores; what is in the cache already costs nothing."""
+    corpus.compile_all([*FAULTY, *CORRECT, *UNORDERED.values()])
+
+
+@cache
+def run(case: Case) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
+    return corpus.run_in_simulator(case, time_limit=RUNAWAY_S if case.fault == "runaway" else None)
+
+
+# ---- what a kernel should compute: slow and obvious, in float64 ----
+
+
+def conv1d(x, w):
+    radius = len(w) // 2
+    padded = np.pad(x, radius)
+    return np.array([sum(padded[i + j] * w[j] for j in range(len(w))) for i in range(len(x))])
+
+
+def conv2d(x, w):
+    rows, cols = x.shape[0] - w.shape[0] + 1, x.shape[1] - w.shape[1] + 1
+    return np.array([[np.sum(x[i : i + w.shape[0], j : j + w.shape[1]] * w) for j in range(cols)] for i in range(rows)])
+
+
+def maxpool(x, width):
+    rows, cols = (range(0, extent, width) for extent in x.shape)
+    return np.array([[x[r : r + width, c : c + width].max() for c in cols] for r in rows])
+
+
+def im2col(x, k):
+    rows, cols = x.shape[0] - k + 1, x.shape[1] - k + 1
+    return np.array([x[p : p + rows, q : q + cols].ravel() for p in range(k) for q in range(k)])
+
+
+def collatz(value):
+    steps = 0
+    while value != 1:
+        value, steps = (value // 2 if value % 2 == 0 else 3 * value + 1), steps + 1
+    return steps
+
+
+def votes(x):
+    warps = np.asarray(x).reshape(-1, 32)
+    ballots = [sum(1 << lane for lane in range(32) if warp[lane] > 4) for warp in warps]
+    per_warp = [[int((w == 9).any()), int((w < 9).all()), ballot] for w, ballot in zip(warps, ballots, strict=True)]
+    return np.repeat(np.array(per_warp), 32, axis=0)
+
+
+def block_votes(x):
+    count, all_below, any_is = np.count_nonzero(x > 4), int((x < 10).all()), int((x == 99).any())
+    return np.array([[count, all_below + 2 * any_is, x[t] + 1] for t in range(len(x))])
+
+
+def bits(x):
+    return np.array([bin(int(v)).count("1") for v in x])
+
+
+def relax(x, rounds):
+    for _ in range(rounds):
+        x = np.concatenate([x[:1], 0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:], x[-1:]])
+    return x
+
+
+ORACLES = {f.__name__: f for f in (conv1d, conv2d, maxpool, im2col, collatz, votes, block_votes, bits, relax)}
+
+
+def wide(argument: corpus.Argument):
+    """An argument as the oracle takes it: floats in float64, whole numbers in int64."""
+    value = argument.initial() if argument.role != "value" else argument.value
+    dtype = np.float64 if argument.dtype.kind == "f" else np.int64
+    return value.astype(dtype) if argument.role != "value" else dtype(value).item()
+
+
+def require_result(case: Case, outputs: dict[str, np.ndarray]) -> None:
+    """The outputs are what the header's `result` lines say."""
+    names = {"np": np, **ORACLES, **{a.name: wide(a) for a in case.arguments if a.role != "null"}}
+    for left, right in case.results:
+        got, want = eval(left, {"np": np, **outputs}), np.asarray(eval(right, names))
+        what = f"{case.name}: {left}"
+        if got.dtype.kind == "f":
+            tolerance = case.tolerance or (1e-3 if got.dtype == np.float16 else 1e-6)
+            largest = max(np.abs(want).max(), 1)
+            np.testing.assert_allclose(got, want.reshape(got.shape), rtol=0, atol=tolerance * largest, err_msg=what)
+        else:
+            np.testing.assert_array_equal(got, want.reshape(got.shape), err_msg=what)
+
+
+def require_found(case: Case, said: tuple[Said, ...]) -> None:
+    """The fault of the header is among what was said, in its line and array, and nothing stranger than what follows from it."""
+    text = "\n".join(f"{s.kind} {s.lines} {s.array}: {s.text}" for s in said) or "nothing"
+    fitting = [s for s in said if s.kind == case.fault]
+    assert fitting, f"{case.name}: {case.fault} must be found, not:\n{text}"
+    if case.fault != "resources":
+        assert all(s.lines for s in fitting), f"{case.name}: no line is named:\n{text}"
+        assert all(set(s.lines) <= case.lines for s in fitting), f"{case.name}: the lines are {sorted(case.lines)}, not:\n{text}"
+    if case.array:
+        assert case.array in {s.array for s in fitting}, f"{case.name}: the array is {case.array}, not:\n{text}"
+    strange = [s for s in said if s.kind not in (case.fault, *case.also)]
+    assert not strange, f"{case.name}: only {case.fault} {case.also} is wrong with it, not:\n{text}"
+
+
+# ---- the corpus ----
+
+
+@pytest.mark.parametrize("case", FAULTY, ids=by_name)
+def test_a_fault_is_found(case):
+    said, _ = run(case)
+    require_found(case, said)
+
+
+@pytest.mark.parametrize("case", CORRECT, ids=by_name)
+def test_a_right_kernel_is_not_blamed_and_computes_the_right_thing(case):
+    said, outputs = run(case)
+    assert not said, f"{case.name} is right, and was blamed:\n" + "\n".join(f"{s.kind} {s.lines}: {s.text}" for s in said)
+    require_result(case, outputs)
+
+
+@pytest.mark.parametrize("name", UNORDERED)
+def test_a_kernel_without_one_of_its_barriers_is_blamed(name):
+    said, _ = run(UNORDERED[name])
+    if name in NOT_NEEDED:
+        assert not said, NOT_NEEDED[name]
+    else:
+        assert {s.kind for s in said} & {"race", "uninitialised", "barrier"}, said
+
+
+def test_the_corpus_is_as_large_as_it_should_be():
+    kinds = [case.fault for case in FAULTY]
+    assert len(FAULTY) >= 60
+    assert len(CORRECT) >= len(FAULTY)
+    floor = "out-of-bounds misaligned race uninitialised barrier runaway shuffle mask unwritten resources"
+    for kind in floor.split():
+        assert kinds.count(kind) >= 4, kind
+
+
+def test_every_twin_is_there():
+    assert {case.twin for case in CORRECT if case.twin} == {case.name for case in FAULTY}
+
+
+# ---- the judges judged: each is fed a wrong answer ----
+
+
+def example(name: str) -> Case:
+    return next(case for case in FAULTY + CORRECT if case.name == name)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ((), "must be found, not"),
+        ((Said("race", (12,), "", "x"),), "must be found, not"),
+        ((Said("out-of-bounds", (), "", "x"),), "no line"),
+        ((Said("out-of-bounds", (3,), "", "x"),), "the lines are"),
+        ((Said("out-of-bounds", (12, 3), "", "x"),), "the lines are"),
+        ((Said("out-of-bounds", (12,), "", "y"),), "the array is x"),
+        ((Said("out-of-bounds", (12,), "", "x"), Said("race", (12,), "", "x")), "only out-of-bounds"),
+    ],
+)
+def test_a_wrong_finding_is_refused(said, message):
+    case = example("guard_off_by_one")
+    (line,) = case.lines
+    said = tuple(Said(s.kind, tuple(line if n == 12 else n for n in s.lines), s.text, s.array) for s in said)
+    with pytest.raises(AssertionError, match=message):
+        require_found(case, said)
+
+
+@pytest.mark.parametrize("name", ["guard", "histogram_atomic", "half_pairs_with_tail"])
+def test_a_wrong_result_is_refused(name):
+    case = example(name)
+    _, outputs = run(case)
+    require_result(case, outputs)
+    wrong = {key: values.copy() for key, values in outputs.items()}
+    next(iter(wrong.values())).reshape(-1)[-1] += 1
+    with pytest.raises(AssertionError, match=name):
+        require_result(case, wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("guard.cu --", "gard.cu --"), "the first line"),
+        (("// launch:", "// lunch:"), "unknown field 'lunch'"),
+        (("// launch:", "//"), "0 lines '// launch"),
+        (("in float x 1000 uniform", "in float x 1000"), "does not say what fills it"),
+        (("in float x 1000 uniform", "in floot x 1000 uniform"), "unknown type 'floot'"),
+        (("in float x 1000 uniform", "in float x uniform"), "cannot read the argument"),
+        (("; int n=1000", ""), "the kernel takes y, x, n, the header gives y, x"),
+        (("void guard(", "void other("), "no kernel guard"),
+        (("// result:", "//"), "'// result:'"),
+    ],
+)
+def test_a_wrong_header_is_named(tmp_path, change, message):
+    (tmp_path / "correct").mkdir()
+    path = tmp_path / "correct" / "guard.cu"
+    source = example("guard").source
+    assert change[0] in source
+    path.write_text(source.replace(*change))
+    with pytest.raises(CaseError, match=message):
+        corpus.read(path)
+
+
+def test_the_digest_follows_the_code_and_not_its_comments(tmp_path):
+    (tmp_path / "correct").mkdir()
+    case, path = example("guard"), tmp_path / "correct" / "guard.cu"
+    path.write_text(case.source.replace(" -- ", " -- still: "))
+    assert corpus.read(path).digest == case.digest
+    path.write_text(case.source.replace("2.0f", "3.0f"))
+    assert corpus.read(path).digest != case.digest
+
+
+# ---- compute-sanitizer's words, and its record ----
+
+FILE = "kernel.cu"
+MEMCHECK = """========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at kernel(float *, int)+0x70 in /tmp/kernel.cu:12
+=========     by thread (5,0,0) in block (0,0,0)
+=========     Access at 0x7f0000000 is out of bounds
+=========
+========= Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) due to "unspecified launch failure" on CUDA API call to cuCtxSynchronize.
+========= ERROR SUMMARY: 2 errors
+"""
+MISALIGNED = """========= Invalid __global__ read of size 16 bytes
+=========     at kernel(float *)+0x70 in kernel.cu:9
+=========     Access at 0x7f0000004 is misaligned
+"""
+RACECHECK = """========= Error: Race reported between Write access at kernel(float *)+0x90 in kernel.cu:7
+=========     and Read access at kernel(float *)+0xf0 in kernel.cu:9 [124 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+SYNCCHECK = """========= Barrier error detected. Divergent thread(s) in block
+=========     at kernel(float *)+0x170 in kernel.cu:14
+=========     by thread (0,0,0) in block (0,0,0)
+========= ERROR SUMMARY: 1 error
+"""
+INITCHECK = """========= Host API uninitialized memory access
+=========     at 0x7f00000 of size 1000 bytes on CUDA API call to cuMemcpyDtoH
+========= Uninitialized __global__ memory read of size 4 bytes
+=========     at kernel(float *)+0x70 in kernel.cu:5
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "want"),
+    [
+        (MEMCHECK, [("out-of-bounds", (12,))]),
+        (MISALIGNED, [("misaligned", (9,))]),
+        (RACECHECK, [("race", (7, 9))]),
+        (SYNCCHECK, [("barrier|mask|shuffle", (14,))]),
+        (INITCHECK, [("unwritten", ()), ("uninitialised", (5,))]),
+        ("kernel.cu:12: void kernel(float*): block: [0,0,0], thread: [1,0,0] Assertion `v >= 0` failed.", [("assert", (12,))]),
+        ("pycuda._driver.LogicError: cuLaunchKernel failed: invalid argument", [("resources", ())]),
+        ("ptxas error   : Entry function 'kernel' uses too much shared data (0xe000 bytes, 0xc000 max)", [("resources", ())]),
+        ("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", []),
+    ],
+)
+def test_what_a_tool_said_is_understood(output, want):
+    assert [(s.kind, s.lines) for s in sanitizer.said_by(output, FILE)] == want
+
+
+def test_verdicts():
+    case, right = example("guard_off_by_one"), example("guard")
+    (line,) = case.lines
+    assert sanitizer.verdict(case, ()) == "nothing"
+    assert sanitizer.verdict(case, [Said("race", (line,), "")]) == "another kind"
+    assert sanitizer.verdict(case, [Said("out-of-bounds", (), "")]) == "kind only"
+    assert sanitizer.verdict(case, [Said("out-of-bounds|race", (line, 99), "")]) == "kind and line"
+    assert sanitizer.verdict(right, ()) == "silent"
+    assert sanitizer.verdict(right, [Said("race", (), "")]) == "false alarm"
+
+
+def test_a_record_reads_as_it_was_written(tmp_path):
+    case = example("softmax_rows")
+    record = made_up_record(case, run(case)[1])
+    (tmp_path / "r.json").write_text(sanitizer.as_text(record))
+    assert sanitizer.load(tmp_path / "r.json") == record
+
+
+def made_up_record(case: Case, outputs: dict[str, np.ndarray]) -> dict:
+    entry = {"digest": case.digest, "tools": {"memcheck": {"status": "ended", "said": []}}}
+    entry["outputs"] = {name: sanitizer.pack(case, values) for name, values in outputs.items()}
+    return {"schema": 1, "device": "a GPU", "software": {}, "kernels": {f"{case.path.parent.name}/{case.name}": entry}}
+
+
+@pytest.mark.parametrize("name", ["guard", "softmax_rows", "warp_aggregated_atomic"])
+def test_results_are_compared_with_those_of_a_gpu(name):
+    case = example(name)
+    _, outputs = run(case)
+    record = made_up_record(case, outputs)
+    entry = sanitizer.recorded(record, case)
+    assert all(agrees for agrees, _ in sanitizer.compare_results(case, outputs, entry).values())
+    first, *_ = outputs
+    near = {**outputs, first: outputs[first].copy()}
+    near[first].reshape(-1)[0] *= 1 + 1e-6
+    wrong = {**outputs, first: outputs[first] + 1}
+    assert not sanitizer.compare_results(case, wrong, entry)[first][0]
+    if outputs[first].dtype.kind == "f":
+        assert sanitizer.compare_results(case, near, entry)[first][0] == (case.tolerance is not None)
+    assert "DIFFERENT" in sanitizer.results_table(record, {case: wrong})
+    assert "1 of 1" in sanitizer.results_table(record, {case: outputs}) or len(outputs) > 1
+
+
+def test_the_findings_stand_side_by_side():
+    case = example("guard_off_by_one")
+    table = sanitizer.findings_table(made_up_record(case, {}), {case: run(case)[0]})
+    assert "out-of-bounds  kind and line  nothing" in table
+    assert "faulty   compute-sanitizer  1 nothing" in table
+
+
+def test_a_record_of_another_schema_is_refused(tmp_path):
+    (tmp_path / "r.json").write_text('{"schema": 0}')
+    with pytest.raises(ValueError, match="schema 0"):
+        sanitizer.load(tmp_path / "r.json")
+
+
+# ---- the record of a GPU, replayed ----
+
+
+@pytest.fixture(scope="module")
+def record():
+    if not sanitizer.RECORD.exists():
+        pytest.skip("no record yet: python -m helpers.tools.sanitizer run tests/corpus on a GPU host makes it")
+    return sanitizer.load()
+
+
+def entry_of(record: dict, case: Case):
+    entry = sanitizer.recorded(record, case)
+    if entry is None:
+        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer run tests/corpus on a GPU host renews it")
+    return entry
+
+
+@pytest.mark.parametrize("case", CORRECT, ids=by_name)
+def test_a_gpu_computed_the_same(case, record):
+    compared = sanitizer.compare_results(case, run(case)[1], entry_of(record, case))
+    assert {a.name for a in case.outputs} == set(compared)
+    assert all(agrees for agrees, _ in compared.values()), compared
+
+
+def test_the_simulator_is_never_behind_compute_sanitizer(record):
+    ranks = ("nothing", "another kind", "kind only", "kind and line")
+    behind = [
+        case.name
+        for case in FAULTY
+        if (entry := sanitizer.recorded(record, case))
+        and ranks.index(sanitizer.verdict(case, run(case)[0])) < ranks.index(sanitizer.best(case, entry)[0])
+    ]
+    assert behind == []
+
+
+def test_the_record_holds_most_of_the_corpus(record):
+    fresh = [case for case in FAULTY + CORRECT if sanitizer.recorded(record, case)]
+    assert len(fresh) > 0.9 * len(FAULTY + CORRECT)

@@ -1,0 +1,417 @@
+"""Which accesses ptxas makes of those of PTX: by rules, and by a listing of the machine code."""
+
+import numpy as np
+import pytest
+
+from helpers.simulator import assembly, compiler, library, toolkit
+from helpers.simulator.ptx import sass
+from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
+from helpers.simulator.ptx.encode import encode
+from helpers.simulator.ptx.opcodes import NO_COUNT
+from helpers.simulator.ptx.parse import Module
+
+HEAD = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u32 n)
+{
+.reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<99>; .reg .f32 %f<99>; .reg .b64 %rd<9>;
+.reg .f64 %d<9>;
+.shared .align 16 .b8 s[4096];
+ld.param.u64 %rd1, [x];
+ld.param.u32 %r9, [n];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, s;
+shl.b32 %r3, %r1, 4;
+add.s32 %r4, %r2, %r3;
+shl.b32 %r6, %r9, 2;
+add.s32 %r5, %r2, %r6;
+"""
+FIRST = HEAD.count("\n") + 1  # the line of a body's first statement
+
+
+def counted(body, machine_code=None):
+    """The pieces of each ld and st of `body`, by its lines: [(line, ((shift, bytes), ...))].
+
+    %r4 is aligned to 16 bytes, %r5 to 4, both in shared memory; %rd1 is a pointer.
+    """
+    module = Module(f"{HEAD}{body.strip()}\nret;\n}}\n")
+    lines = None
+    if machine_code is not None:
+        lines = {
+            FIRST + line: tuple(sass.Access(f"{one[:3]}.X", int(one[3:])) for one in found.split())
+            for line, found in machine_code.items()
+        }
+    program = encode(module, "k", library.operation_ids(), lines)
+    rows = [
+        row
+        for row in program.instructions
+        if row["operation"] in memory() and row["space"] in (0, 1, 2)
+    ]
+    return [pieces_of(row) for row in rows]
+
+
+def memory():
+    ids = library.operation_ids()
+    return ids["ld"], ids["st"]
+
+
+def pieces_of(row):
+    """(shift, bytes) of what is counted, as the machine reads an instruction."""
+    if row["flags"] & NO_COUNT:
+        return ()
+    join, shift = int(row["join"]), int(row["target"])
+    if join <= 0:
+        return ((0, int(row["bytes"]) * int(row["elements"])),)
+    first = (shift, join & 255)
+    return (first, (shift + (join >> 16), join >> 8 & 255)) if join >> 8 else (first,)
+
+
+def loads(offsets, base="%r4", type="f32", space="shared", width=4):
+    name = {"f32": "%f", "u16": "%h", "f64": "%d"}[type]
+    return "".join(
+        f"ld.{space}.{type} {name}{k + 1}, [{base}+{o * width}];\n" for k, o in enumerate(offsets)
+    )
+
+
+def used(registers):
+    return "".join(
+        f"st.volatile.global.b32 [%rd1+{64 + 4 * k}], {one};\n" for k, one in enumerate(registers)
+    )
+
+
+def joined(offsets, base="%r4"):
+    """What loads of words at these offsets become: {word: bytes} of those that are counted."""
+    found = counted(loads(offsets, base) + used([f"%f{k + 1}" for k in range(len(offsets))]))
+    pieces = [
+        (offset * 4 + shift, size)
+        for offset, several in zip(offsets, found, strict=False)
+        for shift, size in several
+    ]
+    return {shift // 4: size for shift, size in pieces}
+
+
+# What ptxas 13.0 makes of scalar loads, by the words of a window of 16 bytes.
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ((0, 1), {0: 8}), ((2, 3), {2: 8}), ((0, 2), {0: 4, 2: 4}), ((0, 3), {0: 4, 3: 4}), ((1, 2), {1: 4, 2: 4}),
+        ((1, 3), {1: 4, 3: 4}), ((0, 1, 2), {0: 16}), ((0, 1, 3), {0: 16}), ((0, 2, 3), {0: 16}), ((1, 2, 3), {0: 16}),
+        ((0, 1, 2, 3), {0: 16}), ((3, 2, 1, 0), {0: 16}), ((3, 4), {3: 4, 4: 4}), ((2, 3, 4), {2: 8, 4: 4}),
+        ((2, 3, 4, 5), {2: 8, 4: 8}), ((1, 2, 3, 4, 5, 6), {0: 16, 4: 16}),
+    ],
+)  # fmt: skip
+def test_words_of_a_window_are_loaded_together(words, wanted):
+    assert joined(words) == wanted
+
+
+def test_alignment_decides():
+    assert joined((0, 1, 2, 3), "%r5") == {0: 4, 1: 4, 2: 4, 3: 4}
+    body = (
+        "shl.b32 %r7, %r9, 3;\nadd.s32 %r8, %r2, %r7;\n"
+        + loads((0, 1, 2, 3), "%r8")
+        + used(["%f1", "%f2", "%f3", "%f4"])
+    )
+    assert counted(body)[:4] == [((0, 8),), (), ((0, 8),), ()]
+
+
+def test_a_vector_access_tells_the_alignment():
+    vector = "ld.shared.v4.f32 {%f5, %f6, %f7, %f8}, [%r5+320];\n"
+    assert counted(vector + loads(range(4), "%r5") + used([f"%f{k}" for k in range(1, 9)]))[:5] == [
+        ((0, 16),),
+        ((0, 16),),
+        (),
+        (),
+        (),
+    ]
+    # Elsewhere than on all ways to the loads it tells nothing.
+    beside = (
+        f"setp.eq.s32 %p1, %r9, 3;\n@%p1 bra L;\n{vector}{used(['%f5', '%f6', '%f7', '%f8'])}L:\n"
+    )
+    assert (
+        counted(beside + loads(range(4), "%r5") + used([f"%f{k}" for k in range(1, 5)]))[5:9]
+        == [((0, 4),)] * 4
+    )
+
+
+def test_addresses_of_one_root_are_joined():
+    body = (
+        "add.s32 %r7, %r4, 8;\n"
+        + loads((0, 1))
+        + "ld.shared.f32 %f3, [%r7];\nld.shared.f32 %f4, [%r7+4];\n"
+    )
+    assert counted(body + used(["%f1", "%f2", "%f3", "%f4"]))[:4] == [((0, 16),), (), (), ()]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "st.shared.u32 [%r4+64], %r9;",
+        "bar.sync 0;",
+        "bar.warp.sync -1;",
+        "st.u32 [%rd1], %r9;",
+        "membar.cta;",
+    ],
+)
+def test_what_orders_memory_keeps_loads_apart(between):
+    body = f"{loads((0, 1))}{between}\nld.shared.f32 %f3, [%r4+8];\nld.shared.f32 %f4, [%r4+12];\n"
+    found = [one for one in counted(body + used(["%f1", "%f2", "%f3", "%f4"])) if one != ((0, 4),)]
+    assert found[:4] == [((0, 8),), (), ((0, 8),), ()]
+
+
+def test_a_store_to_global_memory_does_not():
+    body = f"{loads((0, 1))}st.global.u32 [%rd1], %r9;\nld.shared.f32 %f3, [%r4+8];\nld.shared.f32 %f4, [%r4+12];\n"
+    assert counted(body + used(["%f1", "%f2", "%f3", "%f4"]))[:5] == [
+        ((0, 16),),
+        (),
+        ((0, 4),),
+        (),
+        (),
+    ]
+
+
+def test_volatile_and_predicated_accesses_stay_as_they_are():
+    assert counted(loads(range(4), space="volatile.shared") + used(["%f1"]))[:4] == [((0, 4),)] * 4
+    body = "setp.eq.s32 %p1, %r9, 3;\n" + "".join(
+        f"@%p1 {one}\n" for one in loads(range(4)).splitlines()
+    )
+    assert counted(body + used(["%f1", "%f2", "%f3", "%f4"]))[:4] == [((0, 4),)] * 4
+
+
+def test_halves_and_doubles():
+    body = loads(range(4), type="u16", width=2) + "".join(
+        f"st.volatile.global.u16 [%rd1], %h{k + 1};\n" for k in range(4)
+    )
+    assert counted(body)[:4] == [((0, 8),), (), (), ()]
+    body = loads(range(2), type="f64", width=8) + "".join(
+        f"st.volatile.global.f64 [%rd1], %d{k + 1};\n" for k in range(2)
+    )
+    assert counted(body)[:2] == [((0, 16),), ()]
+
+
+# Elements of ld.v4 that somebody reads, and what is loaded.
+@pytest.mark.parametrize(
+    ("read", "wanted"),
+    [
+        ((1,), ((4, 4),)), ((0, 1), ((0, 8),)), ((2, 3), ((8, 8),)), ((0, 3), ((0, 4), (12, 4))), ((1, 2), ((4, 4), (8, 4))),
+        ((0, 1, 3), ((0, 16),)), ((), ()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "where",
+    [
+        "shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r4+32]",
+        "global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+32]",
+    ],
+)
+def test_only_what_is_read_is_loaded(read, wanted, where):
+    assert counted(f"ld.{where};\n{used([f'%f{k + 1}' for k in read])}")[0] == wanted
+
+
+def test_stores():
+    def stores(*offsets):
+        return counted("".join(f"st.shared.u32 [%r4+{4 * k}], %r9;\n" for k in offsets))
+
+    assert stores(0, 1, 2, 3) == [(), (), (), ((-12, 16),)]
+    assert stores(3, 2, 1, 0) == [(), (), (), ((0, 16),)]
+    assert stores(0, 1, 2) == [(), ((-4, 8),), ((0, 4),)]
+    assert stores(0, 32, 1) == [((0, 4),)] * 3
+    assert (
+        counted(
+            "st.shared.u32 [%r4], %r9;\nld.shared.u32 %r7, [%r4+64];\nst.shared.u32 [%r4+4], %r7;\n"
+        )
+        == [((0, 4),)] * 3
+    )
+
+
+def test_what_is_loaded_twice():
+    twice = "ld.shared.f32 %f1, [%r4];\nld.shared.f32 %f2, [%r4];\n"
+    assert counted(twice + used(["%f1", "%f2"]))[:2] == [((0, 4),), ()]
+    again = (
+        "ld.global.nc.f32 %f1, [%rd1];\n{}bar.sync 0;\n@%p1 bra L;\nld.global.nc.f32 %f2, [%rd1];\nL:\n"
+        + used(["%f1", "%f2"])
+    )
+    assert counted(again.format(""))[:2] == [((0, 4),), ()]
+    assert counted(again.replace(".nc", "").format(""))[:2] == [((0, 4),), ((0, 4),)]
+    beside = (
+        "@%p1 bra M;\nld.global.nc.f32 %f1, [%rd1];\nM:\nld.global.nc.f32 %f2, [%rd1];\n"
+        + used(["%f1", "%f2"])
+    )
+    assert counted(beside)[:2] == [((0, 4),), ((0, 4),)]
+
+
+# ---- by the machine code ----
+
+FOUR = loads(range(4), "%r5") + used(["%f1", "%f2", "%f3", "%f4"])
+
+
+def test_the_machine_code_decides_about_widths():
+    assert counted(FOUR)[:4] == [((0, 4),)] * 4
+    assert counted(FOUR, {0: "LDS16"})[:4] == [((0, 16),), (), (), ()]
+    assert counted(FOUR, {0: "LDS8", 2: "LDS8"})[:4] == [((0, 8),), (), ((0, 8),), ()]
+    assert (
+        counted(
+            loads(range(4)) + used(["%f1", "%f2", "%f3", "%f4"]), {k: "LDS4" for k in range(4)}
+        )[:4]
+        == [((0, 4),)] * 4
+    )
+
+
+def test_copies_of_a_loop_are_one_access():
+    assert counted(FOUR, {k: "LDS4 LDS4 LDS4" for k in range(4)})[:4] == [((0, 4),)] * 4
+
+
+def test_what_is_not_sure_stays_with_the_rules():
+    assert counted(FOUR, {0: "LDS16 LDS4", 1: "LDS4", 2: "LDS4", 3: "LDS4"})[:4] == [((0, 4),)] * 4
+    # Nothing explains that this load is not there.
+    assert counted("ld.shared.f32 %f1, [%r4];\n" + used(["%f1"]), {})[0] == ((0, 4),)
+
+
+def test_a_load_of_what_a_dominating_block_has_loaded():
+    again = "ld.global.f32 %f1, [%rd1];\n@%p1 bra L;\n{}ld.global.f32 %f2, [%rd1];\nL:\n" + used(
+        ["%f1", "%f2"]
+    )
+    assert counted(again.format(""), {0: "LDG4"})[:2] == [((0, 4),), ()]
+    stored = counted(again.format("st.global.u32 [%rd1+4], %r9;\n"), {0: "LDG4", 2: "STG4"})
+    assert stored[:3] == [((0, 4),), ((0, 4),), ((0, 4),)]
+
+
+# ---- atomics ----
+
+
+def form(atomic, machine_code=""):
+    """What becomes of an atomic: %rd1, %rd2 and %r9 are the same for all lanes, %rd4 and %r1 are
+    not; s and %r4 lie in shared memory. machine_code: opcodes of its line."""
+    body = f"""mul.wide.u32 %rd3, %r1, 4;
+        add.s64 %rd4, %rd1, %rd3;
+        mov.u32 %r20, %ctaid.x;
+        mul.wide.u32 %rd5, %r20, 8;
+        add.s64 %rd2, %rd1, %rd5;
+        {atomic}
+        {used(["%r8"]) if "%r8" in atomic else ""}"""
+    lines = (
+        {FIRST + 5: tuple(sass.Access(one, 4) for one in machine_code.split())}
+        if machine_code
+        else None
+    )
+    program = encode(
+        Module(f"{HEAD}{body.strip()}\nret;\n}}\n"), "k", library.operation_ids(), lines
+    )
+    atomics = {
+        number for name, number in library.operation_ids().items() if name.startswith("atom.")
+    }
+    (row,) = [row for row in program.instructions if row["operation"] in atomics]
+    return int(row["join"])
+
+
+@pytest.mark.parametrize(
+    ("atomic", "wanted"),
+    [
+        ("red.global.add.u32 [%rd4], %r9;", 0),
+        ("red.global.add.f32 [%rd1], %f1;", 0),
+        ("red.global.add.u32 [%rd1], %r1;", ONE_LANE),
+        ("red.global.max.s32 [%rd2], %r1;", ONE_LANE),
+        ("atom.global.add.u32 %r8, [%rd1], %r9;", ONE_LANE),
+        ("atom.global.add.u32 %r8, [%rd1], %r1;", WHOLE_WARP),
+        ("atom.global.max.s32 %r8, [%rd1], %r1;", 0),
+        ("atom.global.exch.b32 %r8, [%rd1], %r1;", 0),
+        ("red.global.inc.u32 [%rd1], %r9;", 0),
+        ("red.global.add.u64 [%rd1], 1;", ONE_LANE),
+        ("red.global.add.u64 [%rd1], %rd4;", 0),
+        ("red.shared.add.u32 [%r4], 1;", JOINED),
+        ("red.shared.inc.u32 [%r4], -1;", JOINED),
+        ("red.shared.add.u32 [%r4], 2;", 0),
+        ("atom.shared.add.u32 %r8, [%r4], 1;", 0),
+        ("red.shared.max.u32 [s], %r1;", ONE_LANE),
+        ("red.shared.add.f32 [%r4], %f1;", SPIN),
+        ("red.add.f32 [%rd4], %f1;", SPIN),
+        ("red.shared.add.f64 [%r4], %d1;", SPIN),
+        ("red.shared.min.u64 [%r4], %rd4;", SPIN),
+        ("red.shared.add.u64 [s], 1;", SPIN | ONE_LANE),
+        ("atom.shared.exch.b64 %rd6, [%r4], %rd4;", 0),
+        ("atom.global.cas.b16 %h1, [%rd4], %h2, %h3;", WORD),
+        ("atom.global.add.noftz.f16 %h1, [%rd4], %h2;", WORD),
+        ("red.global.add.noftz.f16x2 [%rd4], %r9;", 0),
+    ],
+)
+def test_what_becomes_of_an_atomic(atomic, wanted):
+    assert form(atomic) == wanted
+
+
+def test_the_machine_code_tells_who_updates():
+    assert (
+        form("red.global.add.u32 [%rd4], %r9;", "VOTEU.ANY REDUX.SUM REDG.E.ADD.STRONG.GPU")
+        == ONE_LANE
+    )
+    # Several atomics may share a vote, which then stands at one of them.
+    for shared in ("REDUX.SUM REDG.E.ADD.STRONG.GPU", "POPC REDG.E.ADD.STRONG.GPU"):
+        assert form("red.global.add.u32 [%rd1], %r9;", shared) == ONE_LANE
+    assert form("red.global.add.u32 [%rd1], %r9;", "REDG.E.ADD.STRONG.GPU") == 0
+    lanes = "VOTE.ANY ATOMG.E.ADD.STRONG.GPU SHFL.UP SHFL.UP SHFL.UP ATOMG.E.ADD.STRONG.GPU"
+    assert form("atom.global.add.u32 %r8, [%rd1], %r1;", lanes) == WHOLE_WARP
+    assert form("red.shared.add.u32 [%r4], %r9;", "ATOMS.POPC.INC.32") == JOINED
+
+
+LISTING = """
+\t.section\t.text.k,"ax",@progbits
+k:
+.text.k:
+\t//## File ".nv_debug_ptx_txt", line 23
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+\t//## File ".nv_debug_ptx_txt", line 30
+        /*0010*/              @!P0 LDG.E.128.CONSTANT R4, desc[UR4][R6.64+0x10] ;
+        /*0020*/                   LDS.U16 R4, [R2+UR4] ;
+\t//## File ".nv_debug_ptx_txt", line 31
+.L_x_0:
+        /*0030*/                   ATOMS.CAST.SPIN.64 R2, [R0], R2, R4 ;
+        /*0040*/                   STG.E desc[UR4][R6.64], R4 ;
+\t.section\t.text.other,"ax",@progbits
+        /*0000*/                   LDS R4, [R2] ;
+\t//## File ".nv_debug_ptx_txt", line 31
+        /*0010*/                   ST.E.64 desc[UR4][R6.64], R4 ;
+"""
+
+
+def test_a_listing_is_read():
+    sections = sass.accesses(LISTING)
+    assert sections == {
+        "k": {
+            30: (sass.Access("LDG.E.128.CONSTANT", 16), sass.Access("LDS.U16", 2)),
+            31: (sass.Access("ATOMS.CAST.SPIN.64", 8), sass.Access("STG.E", 4)),
+        },
+        "other": {31: (sass.Access("ST.E.64", 8),)},
+    }
+    assert sass.from_record(sass.to_record(sections)) == sections
+    assert sass.of_kernel(sections, "k", ["k", "other"]) == sections["k"]
+    assert sass.of_kernel(sections, "k", ["k"])[31] == sections["k"][31]
+
+
+SOURCE = """
+extern "C" __global__ void k(float* y, const float* x, int n)
+{
+    __shared__ float4 tile[64];
+    tile[threadIdx.x] = ((const float4*)x)[threadIdx.x];
+    __syncthreads();
+    const float4 four = tile[(threadIdx.x + n) % 64];
+    const float* words = (const float*)&tile[threadIdx.x];
+    y[threadIdx.x] = four.x + four.y + words[n & 3];
+}
+"""
+
+
+@pytest.mark.skipif(
+    not (toolkit.program("ptxas") and toolkit.program("nvdisasm")),
+    reason="needs ptxas and nvdisasm",
+)
+def test_rules_agree_with_the_machine_code():
+    compiled = compiler.compile_source(SOURCE)
+    lines = assembly.accesses(compiled, "k")
+    by_rule, by_code = (
+        encode(Module(compiled.ptx), "k", library.operation_ids(), one) for one in (None, lines)
+    )
+    assert not by_rule.by_machine_code.any()
+    assert by_code.by_machine_code.sum() == 5
+    for column in by_rule.instructions.dtype.names:
+        np.testing.assert_array_equal(
+            by_rule.instructions[column], by_code.instructions[column], column
+        )

@@ -1,0 +1,260 @@
+"""The simulator's command line: what it runs, what it prints, its exit status, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.simulator import __main__ as cli
+
+ROOT = Path(__file__).resolve().parents[2]
+AXPY = [
+    "--grid",
+    "4",
+    "--block",
+    "256",
+    "--arg",
+    "in:float:1000",
+    "--arg",
+    "in:float:1000",
+    "--arg",
+    "int:1000",
+    "--arg",
+    "float:2",
+]
+
+SCALE = """
+__constant__ float factor[2];
+extern "C" __global__ void scale(float* out, const float* in, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = factor[0] * in[i] + SHIFT;
+}
+"""
+NO_BARRIER = """
+extern "C" __global__ void reverse(float* out, const float* in)
+{
+    __shared__ float tile[64];
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(text: str, name: str = "some.cu") -> str:
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return file
+
+
+@pytest.fixture
+def axpy() -> str:
+    return str(ROOT / "kernels" / "axpy_basic.cu")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+# ---------------------------------------------------------------------------------------------------------- a launch
+
+
+def test_a_good_launch_is_clean(axpy, capsys):
+    assert cli.main(["check", axpy, *AXPY]) == cli.CLEAN
+    assert capsys.readouterr().out == "axpy_basic: 4 blocks of 256 threads, no findings\n"
+
+
+def test_a_wrong_size_is_found_with_file_and_line(axpy, capsys):
+    too_long = [word.replace("int:1000", "int:1003") for word in AXPY]
+    assert cli.main(["check", axpy, *too_long]) == cli.FOUND
+    said = capsys.readouterr().out
+    assert "1 finding" in said and "out-of-bounds" in said and "axpy_basic.cu:" in said
+
+
+def test_the_file_is_called_by_its_own_name(write, capsys):
+    file = write(NO_BARRIER, "mine.cu")
+    arguments = ["--grid", "1", "--block", "64", "--arg", "out:float:64", "--arg", "in:float:64"]
+    assert cli.main(["check", file, *arguments, "--kernel", "reverse"]) == cli.FOUND
+    said = capsys.readouterr().out
+    assert "mine.cu:6:" in said and "reverse.cu" not in said
+
+
+def test_profile_as_text_has_the_lines(axpy, capsys):
+    assert cli.main(["profile", axpy, *AXPY]) == cli.CLEAN
+    said = capsys.readouterr().out
+    assert "requests" in said and "y[i] = a * x[i] + y[i];" in said and "no findings" in said
+
+
+def test_profile_as_json_has_counters_and_lines(axpy, capsys):
+    assert cli.main(["profile", axpy, *AXPY, "--json"]) == cli.CLEAN
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kernel"], told["completed"], told["blocks"], told["grid"]) == ("axpy_basic", True, 4, [4, 1, 1])
+    assert told["counters"]["global_load_sectors"] == 250
+    assert {row["array"] for row in told["lines"]} == {"x", "y"}
+    assert told["findings"] == []
+
+
+def test_findings_as_json(write, capsys):
+    file = write(NO_BARRIER)
+    done = cli.main(["check", file, "--grid", "1", "--block", "64", "--arg", "out:float:64", "--arg", "in:float:64", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert done == cli.FOUND
+    race = next(finding for finding in told["findings"] if finding["kind"] == "race")
+    assert (race["array"], race["file"], sorted((race["line"], race["other_line"]))) == ("tile", "some.cu", [5, 6])
+
+
+def test_a_sample_is_said(axpy, capsys):
+    assert cli.main(["profile", axpy, *AXPY, "--sample", "2"]) == cli.CLEAN
+    assert "2 of 4 blocks" in capsys.readouterr().out
+
+
+def test_macros_and_constants_reach_the_kernel(write, capsys):
+    file = write(SCALE)
+    launch = ["--grid", "2", "--block", "32", "--arg", "out:float:64", "--arg", "in:float:8x8:arange", "--arg", "int:64"]
+    assert cli.main(["check", file, *launch, "-DSHIFT=1.0f", "--constant", "factor=in:float:2:3"]) == cli.CLEAN
+    assert cli.main(["check", file, *launch, "--constant", "factor=in:float:2"]) == cli.MISTAKE
+    assert "SHIFT" in capsys.readouterr().err
+
+
+def test_a_runaway_kernel_is_stopped(write, capsys):
+    file = write('extern "C" __global__ void spin(volatile int* p) { while (p[0] == 0) { } }')
+    launch = ["--grid", "1", "--block", "1", "--arg", "in:int:1:zeros", "--time-limit", "0.5"]
+    assert cli.main(["check", file, *launch]) == cli.FOUND
+    assert "runaway" in capsys.readouterr().out
+
+
+def test_as_a_command_of_a_shell(axpy):
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.simulator", "check", axpy, *AXPY], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "axpy_basic: 4 blocks of 256 threads, no findings\n")
+    assert done.stderr == ""
+
+
+# --------------------------------------------------------------------------------------------------------- arguments
+
+
+def test_scalars(rng):
+    for spec, dtype, value in (("int:-3", np.int32, -3), ("uint:0x10", np.uint32, 16), ("half:0.5", np.float16, 0.5)):
+        got = cli.parse_argument(spec, rng)
+        assert (got.dtype, got) == (np.dtype(dtype), value)
+    assert cli.parse_argument("null", rng) == 0
+
+
+def test_arrays(rng):
+    assert cli.parse_argument("in:float:3x4:ones", rng).shape == (3, 4)
+    assert cli.parse_argument("in:int:5:arange", rng).tolist() == [0, 1, 2, 3, 4]
+    assert cli.parse_argument("in:float4:6:2.5", rng).shape == (6, 4)
+    uniform = cli.parse_argument("in:float:1000", rng)
+    assert uniform.dtype == np.float32 and 0 <= uniform.min() < 0.1 and 0.9 < uniform.max() < 1
+    assert set(np.unique(cli.parse_argument("in:uchar:2000", rng))) == set(range(100))
+
+
+def test_a_file_of_numpy(rng, tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
+    assert cli.parse_argument(str(tmp_path / "a.npy"), rng).tolist() == [[0, 1, 2], [3, 4, 5]]
+    (tmp_path / "b.npy").write_text("no array")
+    with pytest.raises(cli.Mistake, match=r"cannot read it as a \.npy file"):
+        cli.parse_argument(str(tmp_path / "b.npy"), rng)
+
+
+def test_out_is_memory_that_nothing_has_written(rng):
+    fresh = cli.parse_argument("out:float:16x2", rng)
+    try:
+        assert (fresh.nbytes, cli.memory.written(int(fresh), 128)) == (128, 0)
+    finally:
+        fresh.close()
+
+
+def test_memory_is_freed_after_a_run_and_after_a_mistake(axpy, write):
+    before = cli.memory.used()
+    launch = ["--grid", "1", "--block", "32", "--arg", "out:float:1000"]
+    assert cli.main(["check", axpy, *launch, "--arg", "in:nothing:3"]) == cli.MISTAKE
+    cli.main(["check", write(NO_BARRIER), *launch, "--arg", "in:float:64"])
+    assert cli.memory.used() == before
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("float", "'float': give TYPE:VALUE, out:TYPE:SHAPE"),
+        ("flaot:3", "'flaot' is no type: char, uchar"),
+        ("int:3.5", "'3.5' is not a number of type int32"),
+        ("uchar:300", r"300 does not fit a uint8 \(0 to 255\)"),
+        ("in:float", r"give in:TYPE:SHAPE\[:FILL\]"),
+        ("in:float:0", "'0' is no shape; give a count such as 1000, or 480x640"),
+        ("in:float:8:random", "'random' is not uniform, zeros, ones, arange or a number"),
+        ("in:float5:8", "'float5' is no type"),
+        ("out:float:8:zeros", "give out:TYPE:SHAPE"),
+        ("missing.npy", "cannot read it"),
+    ],
+)
+def test_a_mistake_in_an_argument_is_explained(rng, spec, message):
+    with pytest.raises(cli.Mistake, match=message):
+        cli.parse_argument(spec, rng)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--arg", "int:1"], r"axpy_basic\(float\* y, const float\* x, int n, float a\) takes 4 arguments, 5 given"),
+        (["--kernel", "axpi"], "no kernel 'axpi' in this source: it has axpy_basic"),
+        (["--constant", "filter"], "give NAME=SPEC"),
+        (["--constant", "filter=float:3"], "no constant 'filter'"),
+        (["--constant", "filter=out:float:3"], "a constant needs values"),
+        (["--shared", "-1"], "at least 0"),
+    ],
+)
+def test_a_mistake_in_the_command_is_explained(axpy, capsys, change, message):
+    assert cli.main(["check", axpy, *AXPY, *change]) == cli.MISTAKE
+    said = capsys.readouterr().err
+    assert said.startswith("python -m helpers.simulator: ") and "Traceback" not in said
+    assert re.search(message, said), said
+
+
+@pytest.mark.parametrize("text", ["0", "4x4x4x4", "a", "16 x 16", "-1"])
+def test_an_extent_that_is_none(axpy, capsys, text):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["check", axpy, f"--grid={text}", "--block", "32"])
+    assert stop.value.code == cli.MISTAKE
+    assert "is no extent" in capsys.readouterr().err
+
+
+def test_extents():
+    assert [cli.parse_extent(text) for text in ("4", "32x8", "2,3,4")] == [(4,), (32, 8), (2, 3, 4)]
+
+
+def test_a_file_that_is_not_there(capsys):
+    assert cli.main(["check", "no.cu", *AXPY]) == cli.MISTAKE
+    assert "cannot read no.cu: No such file or directory" in capsys.readouterr().err
+
+
+def test_what_does_not_compile_is_told_with_the_files_name(write, capsys):
+    file = write('extern "C" __global__ void f(float* p) { p[0] = undeclared; }', "broken.cu")
+    assert cli.main(["check", file, "--kernel", "f", "--grid", "1", "--block", "1", "--arg", "in:float:1"]) == cli.MISTAKE
+    said = capsys.readouterr().err
+    assert "broken.cu(1)" in said and "undeclared" in said
+
+
+def test_several_kernels_need_a_choice(write, capsys):
+    file = write('extern "C" __global__ void f() { }\nextern "C" __global__ void g() { }')
+    assert cli.main(["check", file, "--grid", "1", "--block", "1"]) == cli.MISTAKE
+    assert "has 2 kernels (f, g): choose one by --kernel" in capsys.readouterr().err
+    assert cli.main(["check", file, "--grid", "1", "--block", "1", "--kernel", "g"]) == cli.CLEAN
+
+
+def test_help_has_the_grammar(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["check", "--help"])
+    said = capsys.readouterr().out
+    assert "in:TYPE:SHAPE[:FILL]" in said and "Exit status: 0 nothing found, 1 findings, 2 a mistake" in said
