@@ -140,7 +140,8 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab, "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
-        "grader": grades.grader_version(), "text": answer.text[:65_536], "cell": answer.by, "notebook": answer.notebook, "figures": [],
+        "grader": grades.grader_version(), "text": answer.text[:65_536],
+        "cell": answer.by, "notebook": answer.notebook, "figures": [],
     }  # fmt: skip
     return {**found, **own}
 
