@@ -233,7 +233,7 @@ class Bench:
             command, fds, place = self._command()
             self._process = subprocess.Popen(
                 command,
-                stdin=there,
+                stdin=there.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={

@@ -104,7 +104,8 @@ def distribution(
 
     rungs = _merged([(place(cost), f"{what}: {cost:.3g}") for cost, what in sorted(ladder)])
     top = 14 * len(rungs) + 8
-    parts, stacks = [], {}
+    parts: list[str] = []
+    stacks: dict[int, int] = {}
     for row, (x, words) in enumerate(rungs):
         y = 12 + 14 * row
         parts.append(

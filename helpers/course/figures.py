@@ -117,7 +117,9 @@ def _row(
     timing = one.get("timing") if isinstance(one.get("timing"), dict) else None
     row: dict[str, Any] = {
         "series": series,
-        "parameters": {str(k)[:60]: v for k, v in list(parameters.items())[:30] if _plain(v)},
+        "parameters": {
+            str(k)[:60]: v for k, v in list((parameters or {}).items())[:30] if _plain(v)
+        },
     }
     row["claimed_ms"] = _timing(series, timing, problems) if timing else None
     again = totals.get(series)

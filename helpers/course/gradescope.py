@@ -98,7 +98,7 @@ def requirements() -> list[str]:
     return [
         one
         for one in every
-        if re.match(r"[\w-]+", one)[0] in _PACKAGES or one.startswith("nvidia-")
+        if re.split(r"[^\w-]", one)[0] in _PACKAGES or one.startswith("nvidia-")
     ]
 
 

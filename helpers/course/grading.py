@@ -199,10 +199,10 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
                 {"schema": grades.SCHEMA, "exercise": task.exercise, **found},
             )
     for (name, what), task in tasks.items():
-        found = grades.load(store / f"{task.key}.json")
-        if found is not None and found.get("cost") is not None:
+        own = grades.load(store / f"{task.key}.json")
+        if own is not None and own.get("cost") is not None:
             ladders.setdefault(name, []).append(
-                {"what": what, "cost": found["cost"], "status": found["status"]}
+                {"what": what, "cost": own["cost"], "status": own["status"]}
             )
     return ladders
 

@@ -117,16 +117,10 @@ def _literal(cell: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise gate.Refused(f"the cell is no Python: {type(error).__name__}: {error}") from None
     for node in reversed(tree.body):
-        names = (
-            [t.id for t in node.targets if isinstance(t, ast.Name)]
-            if isinstance(node, ast.Assign)
-            else []
-        )
-        if (
-            "mine" in names
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
-        ):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+            continue
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        if "mine" in names and isinstance(node.value.value, str):
             gate.check_includes(node.value.value)
             return node.value.value
     raise gate.Refused('the cell sets no text: write your C++ as mine = r""" ... """')

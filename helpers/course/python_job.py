@@ -33,7 +33,7 @@ def run(message: bytes, answer: int) -> None:
         exec(compile(job["text"], "your cell", "exec"), space)
         function = space.get(job["function"])
         if not callable(function):
-            made = {
+            made: dict[str, Any] = {
                 "kind": "compile",
                 "said": f"NameError: the cell must define {job['function']!r}",
             }
@@ -150,7 +150,8 @@ class _Pipe:
     MOST = 10_000
 
     def __init__(self, pieces: int, buffers: int):
-        self.pieces, self.buffers, self.log, self._events = pieces, buffers, [], 0
+        self.pieces, self.buffers, self._events = pieces, buffers, 0
+        self.log: list[list[Any]] = []
         self._streams: list[Any] = []
 
     def _add(self, entry: list[Any]) -> None:
