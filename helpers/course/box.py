@@ -21,6 +21,7 @@ import os
 import resource
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -388,9 +389,9 @@ class Bench:
 
     def close(self) -> None:
         """End the box, with all that runs in it."""
-        if self._channel is not None:
-            self._channel.close()
         if self._process is not None:
+            if self.level != "bubblewrap":
+                _end_below(self._process.pid)
             members = _descendants(self._process.pid)
             for pid in (self._process.pid, *members):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -398,6 +399,9 @@ class Bench:
             self._process.wait()
             if self.level == "landlock" and os.geteuid() == 0:
                 _end_all_of(self._uid)
+        if self._channel is not None:
+            # Not before: the server would end, and what it has adopted would be nobody's.
+            self._channel.close()
         if self._scratch is not None:
             self._scratch.cleanup()
         self._process = self._channel = self._scratch = None
@@ -493,6 +497,31 @@ def _descendants(pid: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def _end_below(pid: int) -> None:
+    """End all processes below one that adopts orphans.
+
+    It is stopped meanwhile, so that those that have ended still count towards the limit of
+    processes: a fork bomb then comes to its end.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGSTOP)
+    for _ in range(500):
+        alive = [one for one in _descendants(pid) if _is_alive(one)]
+        if not alive:
+            return
+        for one in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (OSError, IndexError):
+        return False
 
 
 def _resident(pid: int) -> int:
