@@ -57,7 +57,7 @@ test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the s
 	$(PYTHON) -m pytest -n 2 --dist loadfile tests
 	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
-jupyter: $(ENVIRONMENT) ## open JupyterLab at its start page, which links the labs
+jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":

@@ -7,7 +7,8 @@ the student's business. `install(shell)` shortens these errors:
 - an AssertionError with a message, or one that an assert of the notebook raised;
 - every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for
   a wrong argument;
-- a NameError for a name that stays unbound because its %%kernel cell failed;
+- a NameError: its %%kernel cell failed, or the cell above that defines the name was not run, as
+  after a restart;
 - KeyboardInterrupt, which is one line.
 
 All others look as IPython shows them. `%tb` shows the whole traceback of a shortened error, and
@@ -24,6 +25,7 @@ from types import TracebackType
 
 LINE = 100  # characters in a line
 PLACES = 3  # lines of the notebook
+NOT_RUN = "If a cell above defines it, run that one first: menu Run > Run All Above Selected Cell."
 COMPILER_LINES = 20  # lines of a compiler's message
 
 # nvcc and the host's compilers name the file in a temporary folder.
@@ -64,6 +66,9 @@ def short(
         return [_cut(f"{name}: stopped{f' at {places[-1]}' if places else ''}")]
     if isinstance(error, NameError) and error.name is not None and error.name in unbound:
         return _folded(f"{name}: {error.name} is not defined: {unbound[error.name]}")
+    if type(error) is NameError and error.name and _module_of_last_frame(tb) == "__main__":
+        said = traceback.TracebackException(type(error), error, tb).format_exception_only()
+        return [*_folded("".join(said).strip()), NOT_RUN, *(_cut(f"  {p}") for p in places[-1:])]
     if not _is_plain(error, tb, bool(places)):
         return None
     text = _compile_error(error) if name == "CompileError" else str(error)

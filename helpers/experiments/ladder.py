@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, limits, plotting, results, tables
-from helpers.experiments import layer_benchmark
+from helpers.experiments import cost, layer_benchmark
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn
 from helpers.results import Record
@@ -88,7 +88,7 @@ class Counters:
 
     passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory takes one for each 128 bytes of
     its sectors, one of shared memory its wavefronts. Constant memory has a cache of its own, and is left out there. threads:
-    those launched, whole warps, per output.
+    those launched, whole warps, per output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
     """
 
     load_sectors: float
@@ -101,6 +101,7 @@ class Counters:
     idle_lanes: float
     passes: float
     threads: float = 1.0
+    cost: float = 0.0
 
     @property
     def events(self) -> dict[str, float]:
@@ -108,7 +109,7 @@ class Counters:
         return {name.replace("_", " "): getattr(self, name) for name in _EVENTS}
 
 
-_EVENTS = tuple(f.name for f in dataclasses.fields(Counters) if f.name not in ("idle_lanes", "passes", "threads"))
+_EVENTS = tuple(f.name for f in dataclasses.fields(Counters) if f.name not in ("idle_lanes", "passes", "threads", "cost"))
 
 
 def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
@@ -130,6 +131,7 @@ def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
         idle_lanes=100 * (1 - lanes / (WARP * requests)) if requests else 0.0,
         passes=WARP * sum(map(_passes, launches)) / (shape.outputs * shape.terms),
         threads=WARP * sum(launch.blocks * -(-math.prod(launch.block) // WARP) for launch in launches) / shape.outputs,
+        cost=WARP * sum(cost.cycles(launch.lines, launch.instructions) for launch in launches) / (shape.outputs * shape.terms),
     )
 
 

@@ -1,4 +1,4 @@
-"""A leaderboard of kernels for the convolution layer: checked on shapes that their author does not see, counted, timed, ranked.
+"""A leaderboard of kernels for the convolution layer: checked on drawn shapes, counted, timed, ranked.
 
     board = leaderboard.Board(record)          # with the kernels that the record has times of
     print(board.enter(my_kernel))              # a %%kernel function; raises EntryError where it is wrong, and says what is
@@ -7,6 +7,8 @@
 An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x TILE_WIDTH threads that make TILE_WIDTH
 rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps; grid = (tiles of a map, groups of maps, images). -D options of these
 names say so; without them 16, 1 and 1. There is no dynamic shared memory.
+
+On a GPU the rank is by time. Elsewhere it is by an estimate of cost that every kind of traffic enters (helpers.experiments.cost).
 
 Two kernels whose totals are within TIE of each other share a place: two timings of one kernel differ by as much.
 """
@@ -54,11 +56,11 @@ class EntryError(AssertionError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One kernel on the board. passes: of L1 and shared memory per 32 multiply-adds, by layer, as `ladder.Counters` counts them;
+    """One kernel on the board. cost: estimated cycles per 32 multiply-adds, by layer, as `ladder.Counters` has them;
     ms: op times by layer of BATCH images, empty where it was not timed; mine: whether it was entered."""
 
     name: str
-    passes: Mapping[str, float]
+    cost: Mapping[str, float]
     ms: Mapping[str, float] = field(default_factory=dict)
     mine: bool = False
 
@@ -68,17 +70,17 @@ class Entry:
         return sum(self.ms.values()) if len(self.ms) == len(LAYERS) else None
 
     @property
-    def total_passes(self) -> float:
-        """Passes per 32 multiply-adds of both layers together."""
+    def total_cost(self) -> float:
+        """Estimated cycles per 32 multiply-adds of both layers together."""
         weight = {name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms for name in LAYERS}
-        return sum(self.passes[name] * weight[name] for name in LAYERS) / sum(weight.values())
+        return sum(self.cost[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
     def total(self, by: str) -> float:
-        """`total_ms` by "ms", `total_passes` by "passes". Raises ValueError for the former where it was not timed."""
+        """`total_ms` by "ms", `total_cost` by "cost". Raises ValueError for the former where it was not timed."""
         if by != "ms":
-            return self.total_passes
+            return self.total_cost
         if self.total_ms is None:
-            raise ValueError(f"{self.name} was not timed: rank it by passes")
+            raise ValueError(f"{self.name} was not timed: rank it by estimated cost")
         return self.total_ms
 
 
@@ -151,8 +153,8 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
     return ladder.counters_of(launches, shape)
 
 
-def hidden_shapes(seed: int) -> list[ConvShape]:
-    """Shapes for an entry to be right on: one for each of WIDTHS, images down to the size of the filter."""
+def hidden_shapes(seed: int | None) -> list[ConvShape]:
+    """Shapes for an entry to be right on, drawn: one for each of WIDTHS, images down to the size of the filter."""
     rng = np.random.default_rng(seed)
     shapes = []
     for K in WIDTHS:
@@ -161,7 +163,7 @@ def hidden_shapes(seed: int) -> list[ConvShape]:
     return shapes
 
 
-def require_right(kernel: Any, seed: int = 22) -> int:
+def require_right(kernel: Any, seed: int | None = None) -> int:
     """Return how many hidden shapes there are, if an entry that is right on both layers is right on these. Raises as `run`."""
     rng, shapes = np.random.default_rng(seed), hidden_shapes(seed)
     for shape in shapes:
@@ -170,8 +172,8 @@ def require_right(kernel: Any, seed: int = 22) -> int:
 
 
 def counted(kernel: Any) -> dict[str, float]:
-    """Return the passes of an entry by layer, for one image of each, which it must be right on."""
-    return {name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).passes for name in LAYERS}
+    """Return the estimated cost of an entry by layer, for one image of each, which it must be right on."""
+    return {name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).cost for name in LAYERS}
 
 
 @functools.cache
@@ -232,17 +234,18 @@ def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
 class Board:
     """The kernels of a record (as `times_of` makes its rows), counted in the simulator, and what is entered beside them.
 
-    The counters of the simulator rank everywhere. Times rank where all have one: those of an entry are measured on a GPU, and
-    only stand beside the record's where the record is of the same device and has not been recalled. seed: of the hidden shapes.
+    Times rank where all have one: those of an entry are measured on a GPU, and only stand beside the record's where the record is
+    of the same device and has not been recalled. Elsewhere the estimate of cost ranks. seed: of the drawn shapes; a new one each
+    time where it is None.
     """
 
-    def __init__(self, record: Record, seed: int = 22):
+    def __init__(self, record: Record, seed: int | None = None):
         self.record, self.seed = record, seed
         times: dict[str, dict[str, float]] = {}
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
         self.entries = [
-            Entry(name, {which: ladder.counted(name, which).passes for which in LAYERS}, ms) for name, ms in times.items()
+            Entry(name, {which: ladder.counted(name, which).cost for which in LAYERS}, ms) for name, ms in times.items()
         ]
 
     def enter(self, kernel: Any) -> str:
@@ -253,17 +256,17 @@ class Board:
         """
         if any(one.name == kernel.name and not one.mine for one in self.entries):
             raise EntryError(f"{kernel.name} is the name of a kernel that the board came with: give yours another")
-        passes, right = counted(kernel), require_right(kernel, self.seed)
+        cost, right = counted(kernel), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
-        self.entries = [one for one in self.entries if one.name != kernel.name] + [Entry(kernel.name, passes, ms, mine=True)]
-        return f"{kernel.name}: right on both layers and {right} hidden shapes; {self.place(kernel.name)}"
+        self.entries = [one for one in self.entries if one.name != kernel.name] + [Entry(kernel.name, cost, ms, mine=True)]
+        return f"{kernel.name}: right on both layers and {right} drawn shapes; {self.place(kernel.name)}"
 
-    def ranked(self, by: str = "passes") -> list[Entry]:
-        """Return the entries, the best first, by "passes" or by "ms"; those without a time are left out of the latter."""
+    def ranked(self, by: str = "cost") -> list[Entry]:
+        """Return the entries, the best first, by "cost" or by "ms"; those without a time are left out of the latter."""
         ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
         return sorted(ranked, key=lambda one: one.total(by))
 
-    def places(self, by: str = "passes") -> dict[str, int]:
+    def places(self, by: str = "cost") -> dict[str, int]:
         """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
         found: dict[str, int] = {}
         place, first = 0, -math.inf
@@ -276,7 +279,7 @@ class Board:
     def place(self, name: str) -> str:
         """Return in words where a kernel stands, by each ranking that it is in. Raises KeyError for one that is not there."""
         told = []
-        for by, words in (("passes", "passes"), ("ms", "time")):
+        for by, words in (("ms", "time"), ("cost", "estimated cost")):
             places = self.places(by)
             if name in places:
                 told.append(f"place {_place(places, name)} of {len(places)} by {words}")
@@ -284,24 +287,29 @@ class Board:
             raise KeyError(f"{name} is not on the board")
         return ", ".join(told)
 
+    @property
+    def rank(self) -> str:
+        """What decides: "ms" where all kernels have a time, else "cost"."""
+        return "ms" if all(one.total_ms is not None for one in self.entries) else "cost"
+
     def table(self) -> str:
-        """Return the board as text, ranked by time where all kernels have one, else by passes. 2= is a shared second place."""
-        by = "ms" if all(one.total_ms is not None for one in self.entries) else "passes"
-        passes, times = self.places("passes"), self.places("ms")
+        """Return the board as text, in the order of `rank`. 2= is a shared second place."""
+        by = self.rank
+        costs, times = self.places("cost"), self.places("ms")
         columns = (*LAYERS, "both")
-        head = ["place by\npasses", "\ntime", "\nkernel", *(f"passes\n{name}" for name in columns)]
+        head = ["place by\ncost", "\ntime", "\nkernel", *(f"cost\n{name}" for name in columns)]
         head += [*(f"ms\n{name}" for name in columns), ""]
         rows = []
         for one in self.ranked(by):
-            counts = [f"{value:.3f}" for value in (*(one.passes[which] for which in LAYERS), one.total_passes)]
+            counts = [f"{value:.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost)]
             values = (*map(one.ms.get, LAYERS), one.total_ms)
             ms = ["-" if value is None else f"{value:.3f}" for value in values]
-            places = [_place(passes, one.name), _place(times, one.name)]
+            places = [_place(costs, one.name), _place(times, one.name)]
             rows.append([*places, one.name, *counts, *ms, "<- entered" * one.mine])
-        units = f"passes: per 32 multiply-adds; ms: op time of {BATCH:,} images"
+        units = f"cost: cycles per 32 multiply-adds, estimated; ms: op time of {BATCH:,} images"
         return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
-    def draw(self, ax: Axes, by: str = "passes", title: str = "") -> Axes:
+    def draw(self, ax: Axes, by: str = "cost", title: str = "") -> Axes:
         """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
@@ -312,7 +320,8 @@ class Board:
         ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
-        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else "passes per 32 multiply-adds, both layers"
+        estimate = "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
+        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else estimate
         ax.set_xlabel(f"{wide}; shorter is better")
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)

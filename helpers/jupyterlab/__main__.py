@@ -1,7 +1,7 @@
-"""Start JupyterLab at the project's start page, or give a plain `jupyter lab` our extensions.
+"""Make the students' copies and start JupyterLab at their start page, or give a plain `jupyter lab` our extensions.
 
-    python -m helpers.jupyterlab [options of jupyter lab]
-    python -m helpers.jupyterlab --link
+python -m helpers.jupyterlab [options of jupyter lab]
+python -m helpers.jupyterlab --link
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from helpers.course import copies
+
 from . import ROOT
 
 HERE = Path(__file__).resolve().parent
-START_PAGE = "START.md"
+START_PAGE = f"{copies.FOLDER}/{copies.START_PAGE}"
 
 
 def environment(outer: Mapping[str, str]) -> dict[str, str]:
     """The variables that JupyterLab and its kernels need: where our settings and `helpers` are."""
     ours = {"JUPYTER_PATH": HERE / "share", "JUPYTER_CONFIG_PATH": HERE / "etc", "PYTHONPATH": ROOT}
-    return {
+    paths = {
         name: os.pathsep.join([str(folder), *filter(None, [outer.get(name)])])
         for name, folder in ours.items()
     }
+    return {"PYTHONSTARTUP": str(HERE / "startup.py"), **_kept(outer), **paths}
+
+
+def _kept(outer: Mapping[str, str]) -> dict[str, str]:
+    """A startup file of the user's own goes before ours."""
+    return {name: outer[name] for name in ("PYTHONSTARTUP",) if outer.get(name)}
 
 
 def link(prefix: Path) -> list[Path]:
@@ -53,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     os.environ.update(environment(os.environ))
     (ROOT / "results").mkdir(exist_ok=True)  # the start page links it, and no lab may have run yet
+    print(copies.update())
     from jupyterlab.labapp import main as serve
 
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from . import memory
+from . import instructions, memory
 from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .faults import LaunchFault, LaunchRefused
@@ -28,7 +28,7 @@ from .toolchain import CompileFailed
 
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request", "activate", "check", "compare", "leaks",
-    "profile",
+    "profile", "turns",
 ]  # fmt: skip
 
 
@@ -83,11 +83,33 @@ def profile(
 
     Raises CompileFailed, TypeError or ValueError for arguments that do not fit, faults.LaunchRefused.
     """
-    observe = (*CHECKS, "traffic")
+    observe = (*CHECKS, "traffic", "instructions")
     constants = constants or {}
     return profile_of(
         *_launch(source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs)
     )
+
+
+def turns(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    time_limit: float | None = None,
+) -> int:
+    """How often the loops of a kernel turn in one launch, by warp, as its source has them: before the compiler unrolls any.
+
+    Arguments as for `profile`; the arrays stay as they are. Raises instructions.NoSourceForm where no translation keeps the loops.
+    """
+    args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+    observe, constants, watch = ("instructions",), constants or {}, ((0, 0, 0), 0)
+    report, kernel, *_ = _launch(
+        source, name, args, grid, block, 0, options, constants, observe, watch, 1, time_limit, (), as_written=True
+    )
+    return instructions.backward_branches(kernel.counted, report.executed)
 
 
 def check(
@@ -119,13 +141,17 @@ def check(
 
 
 def _launch(
-    source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs
+    source, name, args, grid, block, shared, options, constants, observe, watch, sample_every, time_limit, outputs, as_written=False
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     module = load(source, tuple(options), file=f"{plain}.cu")
     try:
         try:
             kernel = module.kernels[name]
+            if as_written:
+                if kernel.rehearsal is None:
+                    raise instructions.NoSourceForm(f"there is no translation of {name} that keeps the loops of its source")
+                kernel = kernel.rehearsal
         except UnknownKernel as error:
             raise ValueError(str(error)) from None
         grid, block = extents(grid), extents(block)

@@ -40,7 +40,7 @@ from .library import Program as RawProgram
 from .module import Kernel
 
 TIME_LIMIT_S = 120.0
-OBSERVERS = {"bounds": 0, "barriers": 1, "races": 2, "initialisation": 4, "traffic": 8}
+OBSERVERS = {"bounds": 0, "barriers": 1, "races": 2, "initialisation": 4, "traffic": 8, "instructions": 16}
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 _RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
@@ -60,7 +60,8 @@ class LaunchReport:
     """What one launch left behind: findings, and with the traffic observer the sites and the watched warp's lanes (raw).
 
     fatal: the finding that ended the launch before its time, None when it ran to its end; printed: what its printf calls wrote;
-    watched: of WatchedLane, shape (lanes,); workers: processor cores that ran its blocks.
+    watched: of WatchedLane, shape (lanes,); workers: processor cores that ran its blocks; executed: by instruction of the
+    program, how many warps executed it, uint64; empty without the observer of instructions.
     """
 
     findings: tuple[Finding, ...]
@@ -74,6 +75,7 @@ class LaunchReport:
     fatal: Finding | None = None
     printed: str = ""
     workers: int = 1
+    executed: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), compare=False)
 
 
 def launch(
@@ -193,9 +195,13 @@ def _workers(kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[st
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     blocks = grid[0] * grid[1] * grid[2]
     too_small = blocks < 2 * cores or blocks * block[0] * block[1] * block[2] < _WORTH_SEVERAL_WORKERS
-    if too_small or blocks > 2**30 or sample_every != 1 or not {"races", "initialisation"} <= set(observe) or "traffic" in observe:
+    if too_small or blocks > 2**30 or sample_every != 1 or not {"races", "initialisation"} <= set(observe) or _counts(observe):
         return 1
     return 1 if encoded.sees_the_order_of_blocks(kernel.program) else cores
+
+
+def _counts(observe: Sequence[str]) -> bool:
+    return "traffic" in observe or "instructions" in observe
 
 
 class _Launch:
@@ -249,7 +255,7 @@ class _Launch:
                 machine().halo_shadow(variable.address, variable.element_bytes, True)
 
     def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
-        program = self.kernel.counted if "traffic" in observe else self.program
+        program = self.kernel.counted if _counts(observe) else self.program
         static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
         fields: dict[str, Any] = {
             "program": _raw_program(program, self.kernel.place_groups),
@@ -292,10 +298,12 @@ class _Launch:
             engine.halo_site(k, site)
         lanes = engine.halo_watched(ctypes.byref(count))
         seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
+        counts = engine.halo_executed(ctypes.byref(count))
+        executed = np.ctypeslib.as_array(counts, (count.value,)).copy() if count.value else np.zeros(0, np.uint64)
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
             findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named), self.blocks, run, seconds, fatal, printed,
-            engine.halo_workers_used(),
+            engine.halo_workers_used(), executed,
         )  # fmt: skip
 
 
@@ -337,7 +345,7 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
         return None
     blocks = _rehearsed_blocks(one.grid, one.block)
     report = one.of(careful).run(
-        [name for name in observe if name != "traffic"],
+        [name for name in observe if name in CHECKS],
         deadline,
         (),
         rehearsal=1,

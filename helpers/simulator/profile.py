@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from helpers import tables
 
+from . import instructions
 from .findings import Finding
 from .launch import LaunchReport
 from .library import Site
@@ -152,7 +153,8 @@ class Profile:
     Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the
     banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
 
-    lines: by source line and array; control: barriers and divergent branches by line; requests: those of the watched warp one by
+    lines: by source line and array; control: barriers and divergent branches by line; instructions: warps that executed each
+    operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas; requests: those of the watched warp one by
     one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
     What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
     rules are known; where they are not, `python -m helpers.tools.counters` says the effect.
@@ -169,6 +171,7 @@ class Profile:
     requests: tuple[Request, ...] = field(repr=False)
     seconds: float = field(default=0.0, compare=False)
     control: tuple[LineControl, ...] = ()
+    instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
@@ -513,7 +516,7 @@ def profile_of(report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int],
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
     return Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run, report.blocks, lines,
-        _requests(report.watched, reader), report.seconds, control,
+        _requests(report.watched, reader), report.seconds, control, instructions.by_name(kernel.counted, report.executed),
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def test_hidden_shapes_are_many_and_differ_by_seed():
 
 def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
     assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
-    assert leaderboard.counted(entry()) == {which: ladder.counted("conv2d_restrict", which).passes for which in leaderboard.LAYERS}
+    assert leaderboard.counted(entry()) == {which: ladder.counted("conv2d_restrict", which).cost for which in leaderboard.LAYERS}
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_a_block_that_no_gpu_takes_is_refused(board):
 
 def test_a_board_ranks_and_replaces(board):
     told = board.enter(entry())
-    assert re.fullmatch(r"slow: right on both layers and 6 hidden shapes; place [23]=? of 3 by passes", told)
+    assert re.fullmatch(r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by estimated cost", told)
     board.enter(entry())
     assert [one.name for one in board.entries].count("slow") == 1
     assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]  # slow has no time here
     assert board.ranked()[0].name == "conv2d_register_tiled"
-    assert board.place("conv2d_basic").endswith("place 2 of 2 by time")
+    assert board.place("conv2d_basic").startswith("place 2 of 2 by time, ")
     with pytest.raises(KeyError, match="nobody is not on the board"):
         board.place("nobody")
 
@@ -151,8 +151,8 @@ def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
         Entry(name, dict.fromkeys(leaderboard.LAYERS, 1.0), dict.fromkeys(leaderboard.LAYERS, ms)) for name, ms in times.items()
     ]
     assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}  # within 2 % of the first of the place, not of the last
-    assert set(board.places("passes").values()) == {1}
-    assert board.place("b") == "place 1= of 5 by passes, place 1= of 5 by time" and board.place("e").endswith(
+    assert set(board.places("cost").values()) == {1}
+    assert board.place("b") == "place 1= of 5 by time, place 1= of 5 by estimated cost" and board.place("e").startswith(
         "place 5 of 5 by time"
     )
     assert [line.split()[2] for line in board.table().splitlines()[2:-1]] == list(times)  # all have times: these rank
@@ -164,7 +164,7 @@ def test_totals_weigh_layers_by_their_products():
     one = Entry("k", {"layer 1": 1.0, "layer 2": 2.0}, {"layer 1": 0.5})
     shapes = [conv2d.shape_of(which, 1) for which in leaderboard.LAYERS]
     products = [shape.outputs * shape.terms for shape in shapes]
-    assert one.total_passes == pytest.approx((products[0] + 2 * products[1]) / sum(products))
+    assert one.total_cost == pytest.approx((products[0] + 2 * products[1]) / sum(products))
     assert one.total_ms is None
     assert dataclasses.replace(one, ms={"layer 1": 0.5, "layer 2": 1.0}).total_ms == 1.5
 

@@ -126,9 +126,16 @@ def test_an_interrupt_is_one_line(shell, capsys):
 
 
 def test_the_students_own_errors_stay_as_ipython_shows_them(shell, capsys):
-    for cell in ("1 / 0", "[][1]", "{}['a']", "undefined_name", "raise TypeError('mine')"):
+    for cell in ("1 / 0", "[][1]", "{}['a']", "raise TypeError('mine')"):
         lines = shown(shell, capsys, cell)
         assert any("Traceback" in line for line in lines), cell
+
+
+def test_a_missing_name_says_which_cells_to_run(shell, capsys):
+    lines = shown(shell, capsys, "undefined_name + 1")
+    assert lines[0] == "NameError: name 'undefined_name' is not defined"
+    assert lines[1] == tracebacks.NOT_RUN and lines[2].startswith("  In[1], line 1")
+    assert len(lines) == 3
 
 
 def test_tb_shows_all_of_a_shortened_error(shell, capsys):

@@ -135,6 +135,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.printed.clear(), w.findings.clear(), w.plain_before.clear();
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
+    w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
     w.traffic.begin(launch.watched_block, launch.watched_warp);
     decode_all(w);
     prepare_warps(w);
@@ -358,5 +359,6 @@ const char* halo_printed(std::size_t* bytes) { return *bytes = worker.printed.si
 const Finding* halo_findings(std::size_t* count) { return *count = worker.findings.list().size(), worker.findings.list().data(); }
 std::size_t halo_site_count() { return worker.traffic.sites().size(); }
 void halo_site(std::size_t i, Site* site) { *site = worker.traffic.sites()[i]; }
+const std::uint64_t* halo_executed(std::size_t* count) { return *count = worker.executed.size(), worker.executed.data(); }
 const WatchedLane* halo_watched(std::size_t* count) { return *count = worker.traffic.watched().size(), worker.traffic.watched().data(); }
 }

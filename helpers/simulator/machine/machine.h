@@ -25,7 +25,8 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-enum Observe : std::uint32_t { BARRIERS = 1, RACES = 2, INITIALISATION = 4, TRAFFIC = 8 };    // bounds: always
+// Bounds are always checked. INSTRUCTIONS: how often warps execute each instruction (Worker::executed).
+enum Observe : std::uint32_t { BARRIERS = 1, RACES = 2, INITIALISATION = 4, TRAFFIC = 8, INSTRUCTIONS = 16 };
 
 struct Dim { std::uint32_t x, y, z; };
 struct SharedArray { std::uint64_t offset, bytes; };
@@ -149,6 +150,7 @@ struct Worker {
     std::uint32_t observe = 0;
     std::vector<Decoded> decoded;      // by instruction
     std::vector<Recent> recent;        // by instruction
+    std::vector<std::uint64_t> executed;    // by instruction: warps that have executed it; empty without INSTRUCTIONS
     std::deque<Warp> warps;
     std::vector<char> local;           // of all lanes
     std::vector<std::uint8_t> local_written;    // one per byte of `local`

@@ -462,6 +462,7 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
 bool run_path(Worker& w, Warp& warp) {
     const Instruction* const code = w.launch.program.instructions;
     const Decoded* const decoded_code = w.decoded.data();
+    std::uint64_t* const executed = w.executed.empty() ? nullptr : w.executed.data();
     std::int32_t pc = warp.path().pc, stop = join_pc(warp, warp.path().join);
     std::uint32_t active = warp.path().lanes;
     warp.enter(*warp.path().frame);
@@ -491,6 +492,7 @@ bool run_path(Worker& w, Warp& warp) {
             const std::uint32_t bits = warp.predicate(i.predicate);
             lanes &= i.guard == 1 ? bits : ~bits;
         }
+        if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc];
         if (LIKELY(decoded.run != nullptr)) {
             if (lanes != 0) decoded.run(warp, i, lanes);
             ++pc;

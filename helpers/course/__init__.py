@@ -1,0 +1,11 @@
+"""The instructors' side: release labs, grade what students hand in, report it, and export points.
+
+    python -m helpers.course release 02 05 09 --to release/
+    python -m helpers.course grade submitted/ --to grades/
+    python -m helpers.course report grades/ --to report/
+    python -m helpers.course update                          a student's own copies, my_labs/
+
+README.md in this folder says step by step what a course does. A submission passes the gate
+(gate.py), its kernels run in a box (box.py, inside.py), and what comes out is compared outside of
+it (judge.py).
+"""

@@ -1,0 +1,260 @@
+"""python -m helpers.course release | check | grade | report | export | gradescope | update"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from helpers.course import box, grades, submissions
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.course", description="release labs, grade, report and export"
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    for add in (_release, _check, _grade, _report, _export, _gradescope, _update):
+        add(commands)
+    given = parser.parse_args(arguments)
+    from helpers.course.figures import ClaimError
+    from helpers.course.grading import NoCluster
+    from helpers.course.release import ReleaseError
+
+    try:
+        return given.run(given)
+    except (
+        box.NoBox,
+        grades.GradesError,
+        submissions.SubmissionError,
+        NoCluster,
+        ReleaseError,
+        ClaimError,
+    ) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _release(commands) -> None:
+    command = commands.add_parser(
+        "release", help="student notebooks without solutions, and manifest.json"
+    )
+    command.add_argument("labs", nargs="*", help="numbers of labs, such as 02 05; none for all")
+    command.add_argument("--to", type=Path, default=Path("release"))
+    command.add_argument(
+        "--nbgrader",
+        action="store_true",
+        help="as nbgrader's source/ folder wants it, with its metadata",
+    )
+    command.set_defaults(run=_run_release)
+
+
+def _run_release(given) -> int:
+    from helpers.course import release
+
+    written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
+    print(f"{len(written)} labs in {given.to}, with manifest.json")
+    return 0
+
+
+def _check(commands) -> None:
+    command = commands.add_parser(
+        "check", help="a student's own check of a notebook, with the notebook's cases"
+    )
+    command.add_argument("notebook", type=Path)
+    _box_options(command)
+    command.set_defaults(run=_run_check)
+
+
+def _run_check(given) -> int:
+    from helpers.course import grading
+    from helpers.exercises.exercise import NOTEBOOK_SEED
+
+    mine = submissions.of_notebook(given.notebook)
+    plan = grading.Plan(NOTEBOOK_SEED, _level(given))
+    try:
+        results = [
+            grading.grade_one(a.exercise, a.text, plan) if a.text else _missing(a) for a in mine
+        ]
+    finally:
+        grading.close()
+    for result in results:
+        print("\n".join([*result["messages"], *([result["hint"]] if result["hint"] else [])]))
+    return 0 if all(result["status"] == "pass" for result in results) else 1
+
+
+def _missing(answer) -> dict:
+    return {
+        "status": "refused",
+        "messages": [f"FAIL {answer.exercise}: {answer.missing}"],
+        "hint": "",
+    }
+
+
+def _grade(commands) -> None:
+    command = commands.add_parser("grade", help="grade submitted/STUDENT/LAB/*.ipynb")
+    command.add_argument("submitted", type=Path)
+    command.add_argument("--to", type=Path, default=Path("grades"))
+    command.add_argument(
+        "--manifest",
+        type=Path,
+        help="manifest.json of the release; else the labs of this repository",
+    )
+    command.add_argument(
+        "--workers",
+        type=int,
+        default=1,
+        help="processes on this machine (more than one needs Dask)",
+    )
+    command.add_argument(
+        "--cluster", default="", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786"
+    )
+    command.add_argument(
+        "--shard", default="1/1", metavar="I/N", help="grade every N-th text only, from the I-th on"
+    )
+    command.add_argument(
+        "--gpu", action="store_true", help="time what passes, on this machine's GPU"
+    )
+    command.add_argument(
+        "--seed", type=int, help="of the inputs; drawn and kept in --to when not given"
+    )
+    _box_options(command)
+    command.set_defaults(run=_run_grade)
+
+
+def _box_options(command) -> None:
+    command.add_argument("--box", choices=box.LEVELS[:2], help="this box, and no other one")
+    command.add_argument(
+        "--no-box",
+        action="store_true",
+        help="run submissions without a box; every result records it",
+    )
+
+
+def _level(given) -> str:
+    if given.no_box:
+        print(
+            "--no-box: submissions run without a box, with the rights of this user; every result records it",
+            file=sys.stderr,
+        )
+        return "none"
+    return given.box or box.find_level("python")
+
+
+def _shard(text: str) -> tuple[int, int]:
+    first, _, of = text.partition("/")
+    if not (first.isdigit() and of.isdigit() and 1 <= int(first) <= int(of)):
+        raise grades.GradesError(f"--shard {text}: give I/N with I from 1 to N, such as 2/4")
+    return int(first), int(of)
+
+
+def _run_grade(given) -> int:
+    from helpers.course import grading
+
+    where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
+    answers = list(submissions.answers(given.submitted, where))
+    if not answers:
+        raise submissions.SubmissionError(
+            f"{given.submitted} holds no lab that has an exercise: STUDENT/LAB/*.ipynb is expected"
+        )
+    seed = grades.seed_of(given.to, given.seed)
+    plan = grading.Plan(
+        seed, _level(given), given.workers, given.cluster, _shard(given.shard), given.gpu
+    )
+    try:
+        counts = grading.grade(answers, given.to, plan, _progress)
+    finally:
+        grading.close()
+    print(file=sys.stderr)
+    print(
+        ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
+        + f"; results in {given.to}"
+    )
+    return 0
+
+
+def _progress(done: int, total: int, what: str) -> None:
+    end = "\r" if sys.stderr.isatty() else "\n"
+    if sys.stderr.isatty() or done in (0, total) or done % max(total // 20, 1) == 0:
+        print(f"{done:,} of {total:,}  {what:60.60}", end=end, file=sys.stderr, flush=True)
+
+
+def _report(commands) -> None:
+    command = commands.add_parser(
+        "report", help="one page for the class, one for each student, and a table"
+    )
+    command.add_argument("grades", type=Path)
+    command.add_argument("--to", type=Path, default=Path("report"))
+    command.set_defaults(run=_run_report)
+
+
+def _run_report(given) -> int:
+    from helpers.course import report
+
+    pages = report.write(given.grades, given.to)
+    print(f"{pages:,} pages in {given.to}; begin with {given.to / 'index.html'}")
+    return 0
+
+
+def _export(commands) -> None:
+    command = commands.add_parser("export", help="points for other systems")
+    command.add_argument("grades", type=Path)
+    kind = command.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--csv", action="store_true", help="a table, on standard output or to --to")
+    kind.add_argument("--gradescope", metavar="STUDENT", help="results.json of one student")
+    kind.add_argument(
+        "--nbgrader", metavar="GRADEBOOK.DB", help="write the points into nbgrader's gradebook"
+    )
+    command.add_argument("--to", type=Path)
+    command.set_defaults(run=_run_export)
+
+
+def _run_export(given) -> int:
+    from helpers.course import export
+
+    if given.nbgrader:
+        print(f"{export.nbgrader(given.grades, given.nbgrader):,} points are in {given.nbgrader}")
+        return 0
+    text = (
+        export.csv(given.grades) if given.csv else export.gradescope(given.grades, given.gradescope)
+    )
+    if given.to:
+        given.to.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+def _update(commands) -> None:
+    command = commands.add_parser("update", help="bring new versions of the labs to my_labs/")
+    command.set_defaults(run=_run_update)
+
+
+def _run_update(given) -> int:
+    from helpers.course import copies
+
+    print(copies.update())
+    return 0
+
+
+def _gradescope(commands) -> None:
+    command = commands.add_parser(
+        "gradescope", help="autograder.zip for Gradescope: setup.sh and run_autograder"
+    )
+    command.add_argument("lab")
+    command.add_argument("--to", type=Path, default=Path("autograder.zip"))
+    command.set_defaults(run=_run_gradescope)
+
+
+def _run_gradescope(given) -> int:
+    from helpers.course import gradescope
+
+    print(f"{gradescope.write(given.lab, given.to):,} files in {given.to}")
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LAB_DEVICE", "simulator")
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""What a process gives up before it touches anything of a student: rights, files, network,
+processes.
+
+The process does this to itself, with the kernel's own means (rlimits, Landlock, seccomp), through
+ctypes. It cannot be undone, and holds for every process that it starts. This module is used
+inside the box: it imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+from collections.abc import Iterable, Mapping
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 4, 22, 36, 38
+
+
+class CannotConfine(OSError):
+    """The kernel does not let this process give up a right."""
+
+
+def _prctl(*values: int) -> None:
+    arguments = [ctypes.c_ulong(v) for v in values] + [ctypes.c_ulong(0)] * (5 - len(values))
+    if _libc.prctl(*arguments) != 0:
+        raise CannotConfine(
+            ctypes.get_errno(), f"prctl({values[0]}): {os.strerror(ctypes.get_errno())}"
+        )
+
+
+def no_new_rights() -> None:
+    """No program that is started gets more rights than this process has (setuid programs, too)."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def adopt_orphans() -> None:
+    """Processes whose parent has ended become children of this one, so that it can end them."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide() -> None:
+    """No other process of the same user may look into this one or read /proc/PID of it."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def drop_root(uid: int) -> None:
+    """Become another user. Does nothing for a process that is not root."""
+    if os.geteuid() != 0:
+        return
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    if os.getuid() != uid or os.geteuid() != uid:
+        raise CannotConfine(errno.EPERM, "this process is still root")
+
+
+def limit(limits: Mapping[str, int]) -> None:
+    """Set limits of resources by their names in `resource`, in lower case without RLIMIT_: {"as":
+    bytes}.
+    """
+    for name, most in limits.items():
+        kind = getattr(resource, f"RLIMIT_{name.upper()}")
+        _, hard = resource.getrlimit(kind)
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard)
+        last = (
+            most + 1 if name == "cpu" and hard == resource.RLIM_INFINITY else most
+        )  # the first second too much is a signal
+        resource.setrlimit(kind, (most, last))
+
+
+# ------------------------------------------------------------------------------------------------
+# --------------------
+# Files, network and signals: Landlock
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL = 1, 2, 4, 8, 1 << 14, 1 << 15
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_ALL_BY_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
+_NET_ALL = 0b11  # bind and connect TCP
+_SCOPE_ALL = 0b11  # abstract Unix sockets, signals
+
+
+def landlock_version() -> int:
+    """The version of Landlock that this kernel has; 0 where it has none."""
+    found = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+    return max(found, 0)
+
+
+def landlock(read: Iterable[str], write: Iterable[str]) -> None:
+    """Only files below `read` can be read or run, only those below `write` changed; no TCP, no
+    signals to others.
+    """
+    version = landlock_version()
+    if version < 1:
+        raise CannotConfine(errno.ENOSYS, "this Linux kernel has no Landlock (5.13 or newer has)")
+    every = _ALL_BY_VERSION.get(version, (1 << 16) - 1)
+    attributes = struct.pack(
+        "<QQQ", every, _NET_ALL if version >= 4 else 0, _SCOPE_ALL if version >= 6 else 0
+    )
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0)
+    if ruleset < 0:
+        raise CannotConfine(ctypes.get_errno(), "Landlock makes no ruleset")
+    try:
+        for paths, rights in ((read, _READ), (write, every & ~_EXECUTE & ~_IOCTL)):
+            for path in paths:
+                _allow(ruleset, path, rights & every)
+        no_new_rights()
+        if _libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:
+            raise CannotConfine(ctypes.get_errno(), "Landlock does not restrict this process")
+    finally:
+        os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if not os.path.isdir(path):
+            rights &= _OF_FILES
+        rule = struct.pack("<Qi", rights, fd)
+        if _libc.syscall(_ADD_RULE, ruleset, 1, rule, 0) != 0:
+            raise CannotConfine(ctypes.get_errno(), f"Landlock takes no rule for {path}")
+    finally:
+        os.close(fd)
+
+
+# ------------------------------------------------------------------------------------------------
+# --------------------
+# System calls: seccomp
+
+# Numbers on x86_64 and aarch64; both refuse them with "operation not permitted".
+_REFUSED = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
+    "socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201), "accept": (43, 202),
+    "accept4": (288, 242),
+    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "chroot": (161, 51), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
+    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442), "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186),
+    "semget": (64, 190), "mq_open": (240, 180),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280),
+    "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "fanotify_init": (300, 262), "personality": (135, 92), "syslog": (103, 116),
+    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294), "acct": (163, 89), "swapon": (167, 224), "reboot": (169, 142),
+    "sethostname": (170, 161), "setdomainname": (171, 162), "quotactl": (179, 60),
+}  # fmt: skip
+_CLONE, _CLONE3 = (56, 220), 435
+_NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+
+
+def seccomp() -> None:
+    """Refuse the system calls by which a process looks at others, gets a network, or makes
+    namespaces and mounts.
+    """
+    try:
+        column, audit = _MACHINES[platform.machine()]
+    except KeyError:
+        raise CannotConfine(
+            errno.ENOSYS, f"no table of system calls for {platform.machine()}"
+        ) from None
+    program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
+    # The other numbering of x86_64 (x32) would go round the table.
+    program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL)]
+    program += [
+        (_EQUAL, 0, 1, _CLONE3),
+        (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
+    ]  # the C library then uses clone
+    for numbers in _REFUSED.values():
+        program += [(_EQUAL, 0, 1, numbers[column]), (_RETURN, 0, 0, _ERROR | errno.EPERM)]
+    program += [(_EQUAL, 0, 3, _CLONE[column]), (_LOAD, 0, 0, 16), (_ANY_OF, 0, 1, _NEW_NAMESPACES)]
+    program += [(_RETURN, 0, 0, _ERROR | errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *one) for one in program))
+    header = struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code))
+    no_new_rights()
+    pointer = ctypes.create_string_buffer(header)
+    _prctl(_PR_SET_SECCOMP, 2, ctypes.addressof(pointer))

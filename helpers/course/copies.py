@@ -1,0 +1,114 @@
+"""Students' own copies of the labs, in my_labs/: outputs cleared, and never overwritten once changed.
+
+Nobody works in labs/, so a `git pull` never meets a changed file, and no prediction is spoiled by an
+output. A copy that is still as it was made is replaced when its lab changes. Beside a changed one the
+new version is put as NAME_new.ipynb.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = "my_labs"
+RECORD = (
+    ".versions.json"  # by copy: the sha256 of what was written, and of the lab that it came from
+)
+START_PAGE, MAP = "README.md", "ALL_LABS.md"
+LEFT_OUT = {"solution"}  # tags of cells
+
+
+@dataclass
+class Update:
+    """What `update` did, by the names of the labs."""
+
+    made: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = []
+        if self.made:
+            lines.append(
+                f"{FOLDER}/: {len(self.made)} new {'copy' if len(self.made) == 1 else 'copies'}"
+            )
+        if self.replaced:
+            lines.append(
+                f"{FOLDER}/: {len(self.replaced)} that you had not changed brought up to date"
+            )
+        for name in self.beside:
+            lines.append(
+                f"{FOLDER}/{name}.ipynb is yours and stays; the new version is {name}_new.ipynb"
+            )
+        return "\n".join(lines) or f"{FOLDER}/: nothing to update"
+
+
+def update(root: Path = ROOT) -> Update:
+    """Make the copies that are missing, and bring new versions; see the module."""
+    folder, done = root / FOLDER, Update()
+    folder.mkdir(exist_ok=True)
+    record = _read(folder / RECORD)
+    for lab in sorted((root / "labs").glob("*.ipynb")):
+        text = copy_of(lab.read_text(encoding="utf-8"))
+        new = _sha256(text)
+        place, known = folder / lab.name, record.get(lab.stem)
+        if not place.exists():
+            done.made.append(lab.stem)
+        elif known is None or known["lab"] == new:
+            if known is None:  # a file of the student's own, by this name
+                record[lab.stem] = {"written": "", "lab": new}
+            continue
+        elif _sha256(place.read_text(encoding="utf-8")) == known["written"]:
+            done.replaced.append(lab.stem)
+        else:
+            place = folder / f"{lab.stem}_new.ipynb"
+            done.beside.append(lab.stem)
+        _write(place, text)
+        if place.stem == lab.stem:
+            record[lab.stem] = {"written": new, "lab": new}
+        else:
+            record[lab.stem]["lab"] = new
+    _write(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    _write_pages(root, folder)
+    return done
+
+
+def copy_of(text: str) -> str:
+    """The text of a student's copy of a notebook: no outputs, no cells of a solution."""
+    notebook = json.loads(text)
+    cells = [c for c in notebook["cells"] if not LEFT_OUT & set(c["metadata"].get("tags", []))]
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    notebook["cells"] = cells
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _write_pages(root: Path, folder: Path) -> None:
+    """The start page and the map of the labs, with links that lead to the copies."""
+    start = (root / "START.md").read_text(encoding="utf-8")
+    start = start.replace("](labs/README.md)", f"]({MAP})").replace("](labs/", "](")
+    start = re.sub(r"\]\((?=kernels/|results/|README\.md)", "](../", start)
+    _write(folder / START_PAGE, start)
+    _write(folder / MAP, (root / "labs/README.md").read_text(encoding="utf-8"))
+
+
+def _read(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

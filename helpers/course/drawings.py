@@ -1,0 +1,212 @@
+"""Small drawings as SVG text: no library, no file, and readable in grey."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+
+WIDTH = 760
+_GREYS = {"pass": "#2e7d32", "budget": "#c79a1b", "not_graded": "#9e9e9e"}
+_BAD = "#b3412f"
+
+
+def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
+    return (
+        f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start", colour: str = "#333") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{html.escape(words)}</text>'
+
+
+def shares(counts: Mapping[str, int], width: int = 180) -> str:
+    """A bar of shares: right, over budget, other, not graded."""
+    total = sum(counts.values()) or 1
+    parts, x = [], 0.0
+    for status, count in counts.items():
+        w = width * count / total
+        if count:
+            colour = _GREYS.get(status, _BAD)
+            parts.append(
+                f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" '
+                f'fill="{colour}"><title>{count} {status}</title></rect>'
+            )
+        x += w
+    return _svg(
+        width,
+        16,
+        parts,
+        ", ".join(f"{count} {status}" for status, count in counts.items() if count),
+    )
+
+
+def gauge(amount: float, limit: float, width: int = 160) -> str:
+    """An amount beside its limit, as a bar that begins at zero."""
+    most = max(amount, limit, 1e-12) * 1.05
+    over = amount > limit * (1 + 1e-9)
+    parts = [
+        f'<rect x="0" y="3" width="{width * amount / most:.1f}" height="10" fill="{_BAD if over else "#5b7fa6"}"/>',
+        f'<line x1="{width * limit / most:.1f}" x2="{width * limit / most:.1f}" y1="0" y2="16" stroke="#000" stroke-width="2"/>',
+    ]
+    return _svg(width, 16, parts, f"{amount:g} of {limit:g}")
+
+
+def histogram(values: Sequence[float], most: float, what: str, of: str, bins: int = 20) -> str:
+    """How many values lie in each of equal steps from 0 to `most`."""
+    if not values or most <= 0:
+        return ""
+    counts = [0] * bins
+    for value in values:
+        counts[min(int(value / most * bins), bins - 1)] += 1
+    height, bottom, left = 130, 110, 40
+    wide, high = (WIDTH - left - 10) / bins, max(counts)
+    parts = []
+    for k, count in enumerate(counts):
+        h = 90 * count / high
+        tip = f"{count} {of}: {most * k / bins:g} to {most * (k + 1) / bins:g} {what}"
+        parts.append(
+            f'<rect x="{left + k * wide + 1:.1f}" y="{bottom - h:.1f}" width="{wide - 2:.1f}" '
+            f'height="{h:.1f}" fill="#5b7fa6"><title>{tip}</title></rect>'
+        )
+        if count:
+            parts.append(_text(left + (k + 0.5) * wide, bottom - h - 3, str(count), "middle"))
+    parts.append(f'<line x1="{left}" x2="{WIDTH - 10}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
+    for k in range(0, bins + 1, 5):
+        parts.append(_text(left + k * wide, bottom + 15, f"{most * k / bins:g}", "middle"))
+    parts.append(_text(WIDTH - 10, height + 12, what, "end", "#555"))
+    return _svg(WIDTH, height + 16, parts, f"{of} by {what}")
+
+
+def distribution(
+    dots: Sequence[tuple[float, str, str]],
+    ladder: Sequence[tuple[float, str]],
+    unit: str,
+    mine: str = "",
+) -> str:
+    """Every kernel as a dot on a line of costs, the course's own as labelled lines; `mine` is
+    drawn larger.
+    """
+    values = [d[0] for d in dots] + [c for c, _ in ladder]
+    low, high = min(values), max(values)
+    logarithmic = low > 0 and high / low > 20
+    left, right = 20, WIDTH - 20
+
+    def place(value: float) -> float:
+        if high == low:
+            return (left + right) / 2
+        if logarithmic:
+            return left + (right - left) * math.log(value / low) / math.log(high / low)
+        start = min(0.0, low) if low < high / 4 else low - (high - low) * 0.05
+        return left + (right - left) * (value - start) / (high * 1.02 - start)
+
+    rungs = _merged([(place(cost), f"{what}: {cost:.3g}") for cost, what in sorted(ladder)])
+    top = 14 * len(rungs) + 8
+    parts, stacks = [], {}
+    for row, (x, words) in enumerate(rungs):
+        y = 12 + 14 * row
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 8}" y2="{{bottom}}" stroke="#888" stroke-dasharray="3 3"/>'
+        )
+        end = x > WIDTH / 2
+        parts.append(
+            _text(x - 5 if end else x + 5, y, words[:90], "end" if end else "start", "#555")
+        )
+    highest = 0
+    for value, _, _ in sorted(dots):
+        x = place(value)
+        slot = round(x / 7)
+        level = stacks.get(slot, 0)
+        stacks[slot] = level + 1
+        highest = max(highest, min(level, 12))
+    stacks.clear()
+    bottom = top + 14 + 7 * highest
+    for value, status, student in sorted(dots):
+        x = place(value)
+        slot = round(x / 7)
+        level = stacks.get(slot, 0)
+        stacks[slot] = level + 1
+        own = student == mine
+        colour = _GREYS.get(status, _BAD)
+        r = 6 if own else 3
+        edge = ' stroke="#000" stroke-width="2"' if own else ""
+        tip = html.escape(f"{student}: {value:.3g}")
+        y = bottom - 6 - 7 * min(level, 12)
+        parts.append(
+            f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"{edge}><title>{tip}</title></circle>'
+        )
+    parts.append(f'<line x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
+    for value in _ticks(low, high, logarithmic):
+        parts.append(_text(place(value), bottom + 15, f"{value:.3g}", "middle"))
+    parts.append(
+        _text(
+            right,
+            bottom + 30,
+            unit + (", a logarithmic axis" if logarithmic else ""),
+            "end",
+            "#555",
+        )
+    )
+    drawn = [part.replace("{bottom}", f"{bottom}") for part in parts]
+    return _svg(WIDTH, bottom + 36, drawn, f"{len(dots)} kernels by {unit}")
+
+
+def _merged(rungs: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Rungs at the same place share a line."""
+    made: list[tuple[float, str]] = []
+    for x, words in rungs:
+        if made and abs(made[-1][0] - x) < 3:
+            before, _, cost = made[-1][1].rpartition(": ")
+            made[-1] = (made[-1][0], f"{before}; {words.rpartition(': ')[0]}: {cost}")
+        else:
+            made.append((x, words))
+    return made
+
+
+def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
+    if high == low:
+        return [low]
+    if logarithmic:
+        return [low * (high / low) ** (k / 4) for k in range(5)]
+    return [low + (high - low) * k / 4 for k in range(5)]
+
+
+def pairs(
+    rows: Sequence[tuple[str, float, float | None]], first: str, second: str, unit: str
+) -> str:
+    """Two values of each row, as an open and a filled dot on one logarithmic line of its own."""
+    values = [v for _, a, b in rows for v in (a, b) if v]
+    low, high = min(values) / 1.2, max(values) * 1.2
+    left, right = 330, WIDTH - 20
+
+    def place(value: float) -> float:
+        return left + (right - left) * math.log(value / low) / math.log(high / low)
+
+    parts = []
+    for k, (label, claimed, again) in enumerate(rows):
+        y = 34 + 18 * k
+        parts.append(_text(left - 10, y + 4, label[:46], "end"))
+        parts.append(f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#eee"/>')
+        if again:
+            parts.append(
+                f'<circle cx="{place(again):.1f}" cy="{y}" r="5" fill="#333"><title>{again:.4g} {unit}</title></circle>'
+            )
+        parts.append(
+            f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" '
+            f'stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
+        )
+    bottom = 34 + 18 * len(rows)
+    for k in range(5):
+        value = low * (high / low) ** (k / 4)
+        parts.append(_text(place(value), bottom + 10, f"{value:.3g}", "middle"))
+    parts.append(_text(right, bottom + 24, f"{unit}, a logarithmic axis", "end", "#555"))
+    parts.append(
+        f'<circle cx="{left + 6}" cy="12" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"/>'
+        + _text(left + 16, 16, first)
+    )
+    parts.append(
+        f'<circle cx="{left + 106}" cy="12" r="5" fill="#333"/>' + _text(left + 116, 16, second)
+    )
+    return _svg(WIDTH, bottom + 30, parts, f"{first} beside {second}")

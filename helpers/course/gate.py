@@ -1,0 +1,81 @@
+"""What the text of an answer must hold to before anything reads it further: its size, and what it
+includes.
+
+The compiler's own check of includes (helpers.simulator.includes) comes later, in the box. This
+one takes time that grows with the length of the text only, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_BYTES = 64 << 10
+MOST_LINES = 2_000
+MOST_COLUMNS = 2_000
+
+_DIRECTIVE = re.compile(r"(?:#|%:|\?\?=)[ \t]*(include_next|include|import|embed)\b([^\n]{0,300})")
+_ASKED = re.compile(r"\b__has_(?:include(?:_next)?|embed)\b([^\n]{0,300})")
+_HEADER = re.compile(r"""[ \t]*\(?[ \t]*(?:<([\w./+-]+)>|"([\w./+-]+)")""")
+_COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""")
+
+
+class Refused(Exception):
+    """The gate lets a text not pass; the message says why, and what is allowed."""
+
+
+def check(text: str, what: str = "the cell") -> None:
+    """Raise Refused for a text that is too long, is no text, or includes other files than CUDA's
+    headers.
+    """
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise Refused(
+            f"{what} has {len(text):,} characters; at most {MOST_BYTES:,} bytes are graded"
+        )
+    lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        raise Refused(f"{what} has {len(lines):,} lines; at most {MOST_LINES:,} are graded")
+    longest = max(range(len(lines)), key=lambda k: len(lines[k]))
+    if len(lines[longest]) > MOST_COLUMNS:
+        raise Refused(
+            f"line {longest + 1} has {len(lines[longest]):,} characters; at most {MOST_COLUMNS:,} are graded"
+        )
+    if any(ord(c) < 32 and c not in "\n\r\t\f\v" for c in text):
+        raise Refused(f"{what} holds control characters; a text is graded")
+
+
+def check_includes(text: str) -> None:
+    """Raise Refused for an #include of anything that is not a header by its plain name, such as
+    <cuda_fp16.h>.
+    """
+    joined = re.sub(r"\\[ \t]*\r?\n", "", text.replace("??/", "\\"))
+    # In the text as it is, too: what one reader takes for a literal, another may take for a
+    # directive.
+    for view in (_without_comments(joined), joined):
+        for found in _DIRECTIVE.finditer(view):
+            _check_header(found[2], f"#{found[1]}{found[2]}")
+        for found in _ASKED.finditer(view):
+            _check_header(found[1], found[0])
+
+
+def _check_header(operand: str, words: str) -> None:
+    named = _HEADER.match(operand)
+    name = (named[1] or named[2]) if named else None
+    if name is None or name.startswith(("/", "~")) or ".." in name.split("/"):
+        raise Refused(
+            f"{words.strip()[:80]}: include CUDA's headers only, by name, as in #include <cuda_fp16.h>"
+        )
+
+
+def _without_comments(text: str) -> str:
+    pieces, at = [], 0
+    while found := _COMMENT_OR_LITERAL.search(text, at):
+        pieces.append(text[at : found.start()])
+        at = found.end()
+        if found[0] == "/*":
+            end = text.find("*/", at)
+            at = len(text) if end < 0 else end + 2
+            pieces.append(" ")
+        elif not found[0].startswith("//"):
+            pieces.append(found[0])
+    pieces.append(text[at:])
+    return "".join(pieces)

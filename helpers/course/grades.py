@@ -1,0 +1,146 @@
+"""Results on disk: grades/STUDENT/LAB/EXERCISE.json for people, grades/.results/KEY.json for
+answers that are equal.
+
+A key is made of the text, the exercise, the grader's version and the seed. Files are written
+beside their place and renamed, so that a task may run twice, on two machines, and a reader never
+sees half a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+STATUSES = (
+    "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash", "not_graded",
+)  # fmt: skip
+FIELDS = (
+    "schema", "student", "lab", "exercise", "text_sha256", "seed", "points", "maximum", "status", "messages", "hint",
+    "counters", "findings", "cost", "limits", "box", "versions", "grader", "figures",
+)  # fmt: skip
+_HELPERS = Path(__file__).resolve().parents[1]
+
+
+class GradesError(ValueError):
+    """A folder of grades that cannot be read or written; the message says which file and why."""
+
+
+@cache
+def grader_version() -> str:
+    """16 hexadecimal digits over all that a verdict depends on in this repository."""
+    digest = hashlib.sha256()
+    parts = (
+        "exercises",
+        "simulator",
+        "problems",
+        "course",
+        "kernel_cells.py",
+        "reference.py",
+        "checking.py",
+    )
+    for part in parts:
+        place = _HELPERS / part
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.suffix in (".py", ".cu", ".cuh", ".cpp", ".h") and path.is_file():
+                digest.update(
+                    str(path.relative_to(_HELPERS)).encode() + b"\0" + path.read_bytes() + b"\0"
+                )
+    return digest.hexdigest()[:16]
+
+
+def sha256(text: str) -> str:
+    """Of a text's UTF-8 bytes."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def key(text: str, exercise: str, seed: int, how: str = "") -> str:
+    """Which answers get the same result. how: what else a verdict depends on, such as the level
+    of the box.
+    """
+    parts = json.dumps([sha256(text), exercise, grader_version(), seed, how])
+    return hashlib.sha256(parts.encode()).hexdigest()[:40]
+
+
+def seed_of(folder: Path, given: int | None = None) -> int:
+    """The secret seed of a folder of grades: drawn at the first run, and kept in a file that
+    others cannot read.
+    """
+    path = folder / ".seed"
+    if path.exists():
+        kept = int(path.read_text(encoding="ascii"))
+        if given is not None and given != kept:
+            raise GradesError(
+                f"{folder} was graded with another seed; give another folder by --to, or leave --seed out"
+            )
+        return kept
+    folder.mkdir(parents=True, exist_ok=True)
+    seed = secrets.randbits(48) if given is None else given
+    part = folder / f".seed.{os.getpid()}"
+    with os.fdopen(
+        os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+    ) as file:
+        file.write(str(seed))
+    try:
+        os.link(part, path)  # of two graders that begin together one is first
+    except FileExistsError:
+        return seed_of(folder, given)
+    finally:
+        part.unlink()
+    return seed
+
+
+def save(path: Path, result: Mapping[str, Any]) -> None:
+    """Write a result, at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise GradesError(
+            f"{path} cannot be written ({error.strerror}); give a folder that can be by --to"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: Path) -> dict[str, Any] | None:
+    """A result; None where there is none that is whole."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = (
+        isinstance(result, dict)
+        and result.get("schema") == SCHEMA
+        and result.get("status") in STATUSES
+    )
+    return result if whole else None
+
+
+def results(folder: Path) -> Iterator[dict[str, Any]]:
+    """All results of a folder of grades, by student, lab and exercise. Raises GradesError where
+    there is none.
+    """
+    if not (folder / "run.json").exists():
+        raise GradesError(
+            f"{folder} holds no grades: run `python -m helpers.course grade submitted/ --to {folder}` first"
+        )
+    for path in sorted(folder.glob("*/*/*.json")):
+        if (
+            not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and (found := load(path)) is not None
+        ):
+            yield found
+
+
+def place(folder: Path, student: str, lab: str, exercise: str) -> Path:
+    """Where a result lies."""
+    return folder / student / lab / f"{exercise}.json"

@@ -1,0 +1,107 @@
+"""autograder.zip for Gradescope: setup.sh installs what grading needs, run_autograder grades one
+submission.
+
+The zip holds this repository's helpers and the labs asked for. Gradescope unpacks it into
+/autograder/source, puts a submission into /autograder/submission, and reads
+/autograder/results/results.json.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+
+from helpers.course import submissions
+from helpers.course.release import ReleaseError
+
+ROOT = submissions.ROOT
+_SETUP = """#!/usr/bin/env bash
+# Runs once, when Gradescope builds the container.
+set -e
+if command -v apt-get >/dev/null; then
+    apt-get update
+    apt-get install -y --no-install-recommends python3 python3-venv python3-pip g++ bubblewrap || \\
+        apt-get install -y --no-install-recommends python3 python3-venv python3-pip g++
+fi
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+python3 -m venv "$here/.venv"
+"$here/.venv/bin/python" -m pip install --quiet -r "$here/requirements.txt"
+# Build the simulator's machine now, so that the first submission does not wait for it.
+cd "$here" && HALO_CACHE="$here/.cache" "$here/.venv/bin/python" -c "from helpers.simulator import library; library.machine()"
+chmod -R a+rX "$here"
+"""
+_RUN = """#!/usr/bin/env bash
+# Runs for each submission.
+base="${AUTOGRADER_ROOT:-/autograder}"
+here="$base/source"
+mkdir -p "$base/results"
+cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
+    "$here/.venv/bin/python" -m helpers.course.gradescope_run @LAB@ "$base/submission" "$base/results/results.json"
+"""
+_PACKAGES = ("numpy", "platformdirs", "pooch", "tqdm", "matplotlib", "pillow")
+_FOLDERS = ("helpers", "kernels", "data")
+_KEPT = (
+    ".py",
+    ".cu",
+    ".cuh",
+    ".cpp",
+    ".h",
+    ".hpp",
+    ".json",
+    ".csv",
+    ".npz",
+    ".npy",
+    ".gz",
+    ".md",
+    ".txt",
+    ".bin",
+    ".idx",
+    ".png",
+)
+
+
+def write(lab: str, to: Path) -> int:
+    """Write the zip for a lab; how many files. Raises release.ReleaseError."""
+    places = [p for p in submissions.places() if lab in (p.lab, p.lab[:2])]
+    if not places:
+        raise ReleaseError(f"lab {lab} has no exercise to grade")
+    name = places[0].lab
+    files = {
+        path: path.relative_to(ROOT).as_posix()
+        for part in _FOLDERS
+        for path in sorted((ROOT / part).rglob("*"))
+        if _is_kept(path)
+    }
+    files |= {
+        ROOT / one: one
+        for one in ("pyproject.toml", "README.md", "LICENSE")
+        if (ROOT / one).exists()
+    }
+    files[submissions.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        for script, text in (("setup.sh", _SETUP), ("run_autograder", _RUN.replace("@LAB@", name))):
+            entry = zipfile.ZipInfo(script, (2020, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o100755 << 16
+            archive.writestr(entry, text)
+        archive.writestr("requirements.txt", "\n".join(requirements()) + "\n")
+        for path, inside in files.items():
+            archive.write(path, inside)
+    return len(files) + 3
+
+
+def requirements() -> list[str]:
+    """What grading needs of the packages in pyproject.toml: neither Jupyter nor tuners."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        every = tomllib.load(file)["project"]["dependencies"]
+    return [
+        one
+        for one in every
+        if re.match(r"[\w-]+", one)[0] in _PACKAGES or one.startswith("nvidia-")
+    ]
+
+
+def _is_kept(path: Path) -> bool:
+    hidden = any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
+    return path.is_file() and not hidden and path.suffix in _KEPT

@@ -1,0 +1,344 @@
+"""Grade all answers of a class: each text once, on one process, on several, or on a cluster
+(Dask).
+
+A crash, a time-out or too much memory of a submission is its verdict, and never tried again. A
+worker that is lost takes no verdict with it: its answers are graded by another one. What could
+not be graded says not_graded, with the reason, and has no points taken away from it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from helpers import exercises
+from helpers.course import box, figures, grades, judge, python_answers
+from helpers.course.submissions import Answer
+
+Progress = Callable[[int, int, str], None]
+
+
+class NoCluster(RuntimeError):
+    """No workers can be had; the message says what to install or to type."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to grade. workers: processes on this machine, 1 for this one alone; cluster: the
+    address of a Dask scheduler; shard: (i, n), only every n-th text from the i-th on, counted
+    from 1; gpu: time what passes, on a GPU.
+    """
+
+    seed: int
+    level: str
+    workers: int = 1
+    cluster: str = ""
+    shard: tuple[int, int] = (1, 1)
+    gpu: bool = False
+    limits: box.Limits | None = None
+
+    @property
+    def how(self) -> str:
+        """What a result depends on beside the text: a box that is none is recorded apart."""
+        return ("no box" if self.level == "none" else "box") + (" gpu" if self.gpu else "")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One text for one exercise."""
+
+    key: str
+    exercise: str
+    text: str
+
+
+def grade(
+    answers: Sequence[Answer],
+    to: Path,
+    plan: Plan,
+    progress: Progress | None = None,
+    ladders: bool = True,
+) -> dict[str, int]:
+    """Grade answers, and write a result for each; how many have which status. ladders: cost the
+    course's own kernels, too.
+    """
+    began = time.monotonic()
+    tasks, by_key = _tasks(answers, plan)
+    store = to / ".results"
+    known = {
+        task.key: found
+        for task in tasks
+        if (found := grades.load(store / f"{task.key}.json")) is not None
+    }
+    waiting = [task for task in tasks if task.key not in known]
+    waiting = waiting[plan.shard[0] - 1 :: plan.shard[1]]
+    say = progress or (lambda done, total, what: None)
+    say(
+        0,
+        len(waiting),
+        f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
+    )
+    done = 0
+    for task, found in _graded(waiting, plan):
+        known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
+        done += 1
+        if result["status"] != "not_graded":  # the next run tries again
+            grades.save(store / f"{task.key}.json", result)
+        say(done, len(waiting), f"{task.exercise}: {result['status']}")
+    counts: dict[str, int] = {}
+    for number, answer in enumerate(answers):
+        key = by_key.get(number)
+        if key is not None and key not in known:
+            continue  # another shard's
+        result = _of_answer(answer, known[key] if key else None, plan)
+        counts[result["status"]] = counts.get(result["status"], 0) + 1
+        grades.save(grades.place(to, answer.student, answer.lab, answer.exercise), result)
+    _claims(answers, to)
+    own = _ladders(answers, to, plan) if ladders else {}
+    grades.save(
+        to / "run.json", _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
+    )
+    return counts
+
+
+def _about(
+    plan: Plan, counts: dict[str, int], tasks: int, graded: int, seconds: float, ladders: Any
+) -> dict[str, Any]:
+    return {
+        "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level, "workers": plan.workers,
+        "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded, "seconds": round(seconds, 1),
+        "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "ladders": ladders,
+    }  # fmt: skip
+
+
+def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int, str]]:
+    """Different texts, and the key of each answer that has a text."""
+    tasks: dict[str, Task] = {}
+    keys: dict[int, str] = {}
+    for number, answer in enumerate(answers):
+        if answer.missing:
+            continue
+        key = grades.key(answer.text, answer.exercise, plan.seed, plan.how)
+        keys[number] = key
+        tasks.setdefault(key, Task(key, answer.exercise, answer.text))
+    return list(tasks.values()), keys
+
+
+def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
+    """The result of one student's answer."""
+    if found is None:
+        found = judge.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
+        found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
+    own = {
+        "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab, "exercise": answer.exercise,
+        "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
+        "grader": grades.grader_version(), "text": answer.text[:65_536],
+        "cell": answer.by, "notebook": answer.notebook, "figures": [],
+    }  # fmt: skip
+    return {**found, **own}
+
+
+def _claims(answers: Sequence[Answer], to: Path) -> None:
+    """Check the figures of each lab that was handed in, against what was counted again; into
+    every result of the lab.
+    """
+    labs: dict[tuple[str, str], list[Answer]] = {}
+    for answer in answers:
+        if answer.figures:
+            labs.setdefault((answer.student, answer.lab), []).append(answer)
+    for (student, lab), mine in labs.items():
+        found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
+        totals = {
+            name: result.get("totals", {}) for name, result in found.items() if result is not None
+        }
+        claims = []
+        for path in mine[0].figures:
+            try:
+                claims.append(
+                    {"file": Path(path).name, **figures.check(figures.claimed(Path(path)), totals)}
+                )
+            except figures.ClaimError as error:
+                claims.append({"file": Path(path).name, "rows": [], "problems": [str(error)]})
+        for name, result in found.items():
+            if result is not None:
+                grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+
+
+def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """The cost of the course's own kernels for each exercise, which a class is drawn against."""
+    ladders: dict[str, list[dict[str, Any]]] = {}
+    texts: list[tuple[str, str, str]] = []
+    for name in dict.fromkeys(answer.exercise for answer in answers):
+        if name not in python_answers.TASKS:
+            exercise = exercises.find(name)
+            texts += [
+                (
+                    name,
+                    "the course's solution" if a.file == "solution.cu" else a.what,
+                    exercise.text_of(a),
+                )
+                for a in exercise.right
+            ]
+    tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
+    store = to / ".results"
+    missing = [task for task in tasks.values() if grades.load(store / f"{task.key}.json") is None]
+    for task, found in (
+        _graded(missing, replace(plan, shard=(1, 1))) if missing and plan.shard[0] == 1 else ()
+    ):
+        if found["status"] != "not_graded":
+            grades.save(
+                store / f"{task.key}.json",
+                {"schema": grades.SCHEMA, "exercise": task.exercise, **found},
+            )
+    for (name, what), task in tasks.items():
+        found = grades.load(store / f"{task.key}.json")
+        if found is not None and found.get("cost") is not None:
+            ladders.setdefault(name, []).append(
+                {"what": what, "cost": found["cost"], "status": found["status"]}
+            )
+    return ladders
+
+
+# ------------------------------------------------------------------------------------------------
+# --------------------
+# Where the work is done
+
+
+def _graded(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
+    if not tasks:
+        return
+    if plan.workers <= 1 and not plan.cluster:
+        for task in tasks:
+            yield task, grade_one(task.exercise, task.text, plan)
+    else:
+        yield from _by_dask(tasks, plan)
+
+
+_local = threading.local()
+
+
+def grade_one(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
+    """Grade one text in this process, whose bench for kernels stays for the next one."""
+    try:
+        benches = _benches(plan)
+        found = judge.grade(exercise, text, plan.seed, benches)
+    except box.NoBox as error:
+        return _not_graded(exercise, str(error), plan)
+    except Exception as error:  # a fault of the grader's own: no verdict on a student
+        return _not_graded(exercise, f"the grader failed: {type(error).__name__}: {error}", plan)
+    if plan.gpu and found["status"] == "pass":
+        found["time_ms"] = python_answers.gpu_time(exercise, text, plan.seed)
+    return found
+
+
+def _benches(plan: Plan) -> judge.Benches:
+    kept = getattr(_local, "benches", None)
+    if kept is None or kept.level != plan.level or kept.limits != (plan.limits or box.Limits()):
+        if kept is not None:
+            kept.close()
+        _local.folder = tempfile.TemporaryDirectory(
+            prefix="halo-machine-", ignore_cleanup_errors=True
+        )
+        _local.benches = kept = judge.Benches(
+            plan.level, box.machine_folder(Path(_local.folder.name)), plan.limits
+        )
+    return kept
+
+
+def close() -> None:
+    """End this thread's benches."""
+    if getattr(_local, "benches", None) is not None:
+        _local.benches.close()
+        _local.folder.cleanup()
+        _local.benches = None
+
+
+def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
+    maximum = exercises.find(exercise).points
+    more = {
+        "seconds": 0.0,
+        "memory": 0,
+        "limits": {},
+        "box": plan.level,
+        "versions": judge.versions(),
+    }
+    return {**judge.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
+
+
+def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
+    with _client(plan) as client:
+        from distributed import as_completed
+
+        by_key = {f"grade-{task.key}": task for task in tasks}
+        resources = {"GPU": 1} if plan.gpu else {}
+        futures = [
+            client.submit(
+                grade_one,
+                task.exercise,
+                task.text,
+                plan,
+                key=key,
+                pure=True,
+                retries=0,
+                resources=resources,
+            )
+            for key, task in by_key.items()
+        ]
+        for future in as_completed(futures):
+            task = by_key[future.key]
+            try:
+                yield task, future.result()
+            except Exception as error:  # several workers were lost with this one
+                yield (
+                    task,
+                    _not_graded(
+                        task.exercise, f"not graded: {type(error).__name__}: {error}", plan
+                    ),
+                )
+            future.release()
+
+
+@contextmanager
+def _client(plan: Plan) -> Iterator[Any]:
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise NoCluster(
+            'Several workers need Dask, which is not installed: pip install -e ".[course]", or grade with --workers 1'
+        ) from None
+    # A submission's crash ends its box, never a worker; one that is lost was ended by something
+    # else.
+    dask.config.set(
+        {"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False}
+    )
+    if plan.cluster:
+        with Client(plan.cluster, timeout="30s") as client:
+            yield client
+        return
+    local = {
+        "n_workers": plan.workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+    }
+    with (
+        LocalCluster(
+            **local, resources={"GPU": 1} if plan.gpu else None, silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def to_json(counts: dict[str, int]) -> str:
+    """The statuses of a run, one line."""
+    return json.dumps(dict(sorted(counts.items())))

@@ -1,0 +1,363 @@
+"""One answer, graded: the gate, the box, and then the comparison, outside.
+
+    result = judge.grade("conv1d_edge", text, seed, benches)       # plain values, see grades.py
+
+The inputs come from a secret seed. The box gets inputs, and gives outputs and counters back; it
+never has a reference, an expected output, or the seed.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import exercises, kernel_cells
+from helpers.course import gate, python_answers, wire
+from helpers.course.box import Bench, Ended, Limits
+from helpers.exercises.cases import Case
+from helpers.exercises.outcome import Counts, Outcome, Traffic
+from helpers.experiments.cost import cycles
+from helpers.kernel_cells import CellError, KernelCell
+from helpers.simulator import Finding, toolkit
+
+SENTENCES = {
+    "time": "it took too long: {}",
+    "memory": "it took too much: {}",
+    "crash": "its process did not come to an end of its own: {}",
+}
+
+
+class Benches:
+    """The benches of one grader: one for kernels that stays, and a new one for each answer in
+    Python.
+    """
+
+    def __init__(self, level: str, cache: Path, limits: Limits | None = None):
+        self.level, self.limits = level, limits or Limits()
+        self._cache = cache
+        self._kernel: Bench | None = None
+
+    def of(self, kind: str) -> Bench:
+        """A bench for "kernel" or "python"."""
+        if kind == "python":
+            short = replace(
+                self.limits, cpu_s=min(self.limits.cpu_s, 10), wall_s=min(self.limits.wall_s, 30.0)
+            )
+            return Bench("python", self.level, short)
+        if self._kernel is None:
+            self._kernel = Bench("kernel", self.level, self.limits, self._cache)
+        return self._kernel
+
+    def close(self) -> None:
+        """End the bench for kernels."""
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+
+def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
+    """Grade the text of an answer to an exercise: status, points, messages, counters ... as plain
+    values.
+    """
+    began = time.monotonic()
+    found, ended = _judged(name, text, seed, benches)
+    return {
+        **found,
+        "seconds": round(time.monotonic() - began, 3),
+        "memory": ended.peak if ended else 0,
+        "limits": dict(vars(benches.limits)),
+        "box": benches.level,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What a verdict may depend on."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "nvrtc": toolkit.version(),
+    }
+
+
+def _judged(
+    name: str, text: str, seed: int, benches: Benches
+) -> tuple[dict[str, Any], Ended | None]:
+    if name in python_answers.TASKS:
+        return python_answers.judged(python_answers.TASKS[name], text, seed, benches)
+    exercise = exercises.find(name)
+    try:
+        gate.check(text)
+        gate.check_includes(text)
+    except gate.Refused as refusal:
+        return plain(exercise.points, "refused", str(refusal)), None
+    try:
+        cases = (
+            exercise.all_cases(seed) if exercise.fit is None else exercise.fitted(_head(text), seed)
+        )
+    except (CellError, ValueError, ArithmeticError, TypeError) as error:
+        return plain(exercise.points, "refused", f"the %%kernel line: {error}"[:2_000]), None
+    expected = [
+        (case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs
+    ]
+    how = {
+        "turns": exercise.turns,
+        "spread": exercise.most_of_a_block is not None,
+        "limit_s": exercise.limit_s,
+    }
+    with_counts = benches.of("kernel").run(job(text, cases, how), wire.size(expected))
+    if with_counts.status != "done":
+        sentence = SENTENCES[with_counts.status].format(with_counts.said)
+        return plain(exercise.points, with_counts.status, sentence), with_counts
+    try:
+        found = _of_answer(exercise, cases, with_counts.answer, seed)
+    except (
+        wire.MessageError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        found = plain(
+            exercise.points,
+            "crash",
+            f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500],
+        )
+    return found, with_counts
+
+
+def _head(text: str) -> KernelCell:
+    """The %%kernel line of a cell alone: its name and its options. What follows is read in the
+    box.
+    """
+    found = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", text.partition("\n")[0])
+    if not found:
+        raise CellError(f"the first line does not begin with %%kernel\n{kernel_cells.USAGE}")
+    line = found[1].strip()
+    name = kernel_cells.name_of(line)
+    return KernelCell(name, name, tuple(kernel_cells._options(line)), "")
+
+
+def plain(
+    maximum: float, status: str, message: str, points: float = 0.0, **more: Any
+) -> dict[str, Any]:
+    """A verdict without outcomes."""
+    empty: dict[str, Any] = {"hint": "", "counters": {}, "findings": [], "cost": None}
+    return {
+        "status": status,
+        "points": points,
+        "maximum": maximum,
+        "messages": [message],
+        **empty,
+        **more,
+    }
+
+
+def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -> dict[str, Any]:
+    notes, start = wire.content(answer)
+    if stopped := notes.get("stopped"):
+        said = str(notes.get("said", ""))[:20_000]
+        status = {"compile": "compile", "compiler": "crash", "broken": "not_graded"}.get(
+            stopped, "refused"
+        )
+        message = (
+            f"{exercise.name} does not compile (line 1 is the %%kernel line):\n{said}"
+            if status == "compile"
+            else said
+        )
+        return plain(exercise.points, status, message)
+    outcomes = _outcomes(notes["outcomes"], cases, answer, start)
+    verdict = exercise.verdict(outcomes, seed)
+    findings = [f for one in outcomes for f in one.findings]
+    return {
+        "status": verdict.status,
+        "points": verdict.points,
+        "maximum": verdict.maximum,
+        "messages": [verdict.message],
+        "hint": verdict.hint,
+        "counters": {what: [float(v) for v in pair] for what, pair in verdict.counters.items()},
+        "findings": [_plain_finding(f) for f in findings[:5]],
+        "cost": cost(cases, outcomes)
+        if len(outcomes) == len(cases) and verdict.status in ("pass", "budget")
+        else None,
+        "totals": totals(outcomes),
+    }
+
+
+def _plain_finding(finding: Finding) -> dict[str, Any]:
+    source = finding.source_lines.get(finding.line, "")
+    return {
+        "kind": finding.kind,
+        "line": finding.line,
+        "message": finding.message,
+        "source": source,
+        "cause": finding.cause,
+    }
+
+
+def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
+    """Cycles for each value in the budgeted cases, an estimate of helpers.experiments.cost."""
+    ran = [(case, one) for case, one in zip(cases, outcomes, strict=True) if case.budgeted]
+    work = sum(
+        cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts
+    )
+    return work / max(sum(case.count for case, _ in ran), 1)
+
+
+def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """The sums of all launches, by the names of helpers.simulator.Profile."""
+    found = {}
+    for space, access in (
+        ("global", "load"),
+        ("global", "store"),
+        ("shared", "load"),
+        ("shared", "store"),
+    ):
+        for counter in ("requests", "sectors" if space == "global" else "wavefronts"):
+            found[f"{space}_{access}_{counter}"] = sum(
+                one.total(counter, space, access) for one in outcomes
+            )
+    return found
+
+
+# ------------------------------------------------------------------------------------------------
+# --------------------
+# Jobs and answers
+
+
+def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
+    """What the box gets: the text, and the cases' inputs and launches. No reference, no facts, no
+    seed.
+    """
+    arrays: list[np.ndarray] = []
+    plain_cases = []
+    for case in cases:
+        arrays += case.arrays.values()
+        steps = []
+        for step in case.steps:
+            arguments = [
+                a if isinstance(a, str) else [np.asarray(a).dtype.str, np.asarray(a).item()]
+                for a in step.arguments
+            ]
+            constants = {name: np.asarray(value) for name, value in step.constants.items()}
+            arrays += constants.values()
+            plain_step = {
+                "grid": [int(n) for n in step.grid],
+                "block": [int(n) for n in step.block],
+            }
+            steps.append({**plain_step, "arguments": arguments, "constants": list(constants)})
+        about = {
+            "title": case.title,
+            "arrays": list(case.arrays),
+            "outputs": list(case.outputs),
+            "budgeted": case.budgeted,
+        }
+        plain_cases.append({**about, "steps": steps})
+    shapes = [[a.dtype.str, list(a.shape)] for a in arrays]
+    return wire.pack(
+        {"text": text, "cases": plain_cases, "arrays": shapes, "how": dict(how)}, arrays
+    )
+
+
+def _outcomes(
+    notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer: bytes, start: int
+) -> tuple[Outcome, ...]:
+    if not isinstance(notes, list) or len(notes) > len(cases):
+        raise wire.MessageError("there are more outcomes than cases")
+    ran = cases[: len(notes)]
+    expected = [(case.arrays[n].dtype, case.arrays[n].shape) for case in ran for n in case.outputs]
+    stored = iter(wire.arrays(answer, start, expected))
+    made = []
+    for case, note in zip(ran, notes, strict=True):
+        arrays = {name: next(stored) for name in case.outputs}
+        counts = tuple(_counts(c) for c in note["counts"])
+        findings = tuple(_finding(f) for f in note["findings"][:100])
+        stopped = (
+            note["stopped"] if note["stopped"] in ("", "finding", "time", "refused") else "refused"
+        )
+        first = None if note["first_block"] is None else int(note["first_block"])
+        if stopped in ("finding", "time") and not findings:
+            raise wire.MessageError("a launch was stopped without a finding")
+        if not stopped and len(counts) != len(case.steps):
+            raise wire.MessageError("not every launch has counters")
+        made.append(Outcome(arrays, counts, findings, stopped, str(note["said"])[:5_000], first))
+    return tuple(made)
+
+
+_NUMBERS = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+)
+
+
+def _counts(note: Mapping[str, Any]) -> Counts:
+    traffic = tuple(
+        Traffic(
+            str(row["space"]),
+            str(row["access"]),
+            str(row["array"]),
+            *(_count(row[name]) for name in _NUMBERS),
+        )
+        for row in note["traffic"][:10_000]
+    )
+    instructions = {str(name): _count(n) for name, n in note["instructions"].items()}
+    return Counts(
+        traffic,
+        _count(note["barriers"]),
+        _count(note["blocks"]),
+        instructions,
+        _count(note["turns"]),
+    )
+
+
+def _count(value: Any) -> int:
+    number = int(value)
+    if number < 0:
+        raise wire.MessageError(f"a counter is {number}")
+    return number
+
+
+def _finding(note: Mapping[str, Any]) -> Finding:
+    index = note["index"]
+    known: dict[str, Any] = {
+        "kind": str(note["kind"])[:50],
+        "message": str(note["message"])[:2_000],
+        "file": str(note["file"])[:200],
+        "line": int(note["line"]),
+        "thread": _three(note["thread"]),
+        "block": _three(note["block"]),
+        "array": None if note["array"] is None else str(note["array"])[:200],
+        "index": tuple(int(k) for k in index)
+        if isinstance(index, list)
+        else None
+        if index is None
+        else int(index),
+        "severity": str(note["severity"])[:20],
+        "cause": str(note["cause"])[:2_000],
+        "other_line": None if note["other_line"] is None else int(note["other_line"]),
+        "count": int(note["count"]),
+        "source_lines": {
+            int(line): str(text)[:2_000] for line, text in list(note["source_lines"].items())[:50]
+        },
+    }
+    return Finding(**known)
+
+
+def _three(values: Any) -> tuple[int, int, int]:
+    x, y, z = (int(v) for v in values)
+    return x, y, z

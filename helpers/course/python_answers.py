@@ -1,0 +1,276 @@
+"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs) and 17 (an
+order of streams).
+
+The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
+what was enqueued. What they are worth is found out here, by the exercise, with what the box never
+had.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import exercises
+from helpers.course import gate, wire
+from helpers.exercises.python_exercise import Found, PythonExercise
+
+if TYPE_CHECKING:
+    from helpers.course.box import Ended
+    from helpers.course.judge import Benches
+
+_MOST = 2 << 20  # bytes of an answer: numbers and names
+
+
+@dataclass(frozen=True)
+class Task:
+    """How an exercise is asked in the box. driver: of python_job.py; calls: what the text is
+    called with, of a seed; made: what came back, as the exercise's `judged` takes it; text:
+    the part of a cell that counts; crashed: what a crash gives.
+    """
+
+    exercise: PythonExercise
+    driver: str
+    calls: Callable[[int], Any]
+    made: Callable[[Any, int], Any]
+    text: Callable[[str], str] = str
+    crashed: Any = None
+
+    @property
+    def name(self) -> str:
+        """The exercise's, by which exercises.find finds it."""
+        return self.exercise.folder.name
+
+    @property
+    def begins(self) -> str:
+        """How the cell begins."""
+        return self.exercise.stub.partition("\n")[0]
+
+
+def judged(
+    task: Task, text: str, seed: int, benches: Benches
+) -> tuple[dict[str, Any], Ended | None]:
+    """Grade an answer: plain values as judge.plain makes them, and how the box ended."""
+    from helpers.course.judge import SENTENCES, plain
+
+    points = task.exercise.points
+    try:
+        gate.check(text)
+        text = task.text(text)
+    except gate.Refused as refusal:
+        return plain(points, "refused", str(refusal)), None
+    job = wire.pack(
+        {
+            "text": text,
+            "function": task.exercise.answer,
+            "driver": task.driver,
+            "calls": task.calls(seed),
+        }
+    )
+    with benches.of("python") as bench:
+        ended = bench.run(job, _MOST)
+    try:
+        if ended.status == "crash" and task.crashed is not None:
+            made = task.crashed
+        elif ended.status != "done":
+            return plain(points, ended.status, SENTENCES[ended.status].format(ended.said)), ended
+        else:
+            notes, _ = wire.content(ended.answer)
+            if "made" not in notes:
+                status = (
+                    notes.get("kind") if notes.get("kind") in ("compile", "refused") else "refused"
+                )
+                return plain(
+                    points, str(status), f"FAIL {task.name}: {str(notes.get('said', ''))[:5_000]}"
+                ), ended
+            made = task.made(notes["made"], seed)
+        verdict = task.exercise.verdict(made, seed)
+    except (
+        wire.MessageError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+        AttributeError,
+    ) as error:
+        message = f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500]
+        return plain(points, "crash", message), ended
+    return plain(points, verdict.status, verdict.message, verdict.points, hint=verdict.hint), ended
+
+
+# ---- lab 01: C++ with the loops swapped ----
+
+
+def _literal(cell: str) -> str:
+    """The text that a cell assigns to `mine`; the cell itself is read, not run."""
+    try:
+        tree = ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise gate.Refused(f"the cell is no Python: {type(error).__name__}: {error}") from None
+    for node in reversed(tree.body):
+        names = (
+            [t.id for t in node.targets if isinstance(t, ast.Name)]
+            if isinstance(node, ast.Assign)
+            else []
+        )
+        if (
+            "mine" in names
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            gate.check_includes(node.value.value)
+            return node.value.value
+    raise gate.Refused('the cell sets no text: write your C++ as mine = r""" ... """')
+
+
+def _loops_swapped() -> Task:
+    from helpers.exercises import loops_swapped as module
+
+    def made(back: Any, seed: int) -> Any:
+        if "said" in back:
+            return {"said": str(back["said"])[:5_000], "crashed": False}
+        cases = module.inputs(seed)
+        values: dict[str, Any] = {}
+        for k, (N, _) in enumerate(cases[:-1]):
+            values[f"P{k}"] = _floats(back["P"][k], N.size)
+            values[f"outside{k}"] = bool(back["outside"][k])
+        values["overlapped"] = _floats(back["overlapped"], cases[-1][0].size)
+        return values
+
+    def calls(seed: int) -> Any:
+        return [[N.tolist(), filter.tolist()] for N, filter in module.inputs(seed)]
+
+    return Task(module.EXERCISE, "cpp", calls, made, _literal, {"said": "", "crashed": True})
+
+
+def _floats(values: Any, size: int) -> np.ndarray:
+    made = np.array([float(v) for v in values], np.float32)
+    if made.size != size:
+        raise ValueError(f"expected {size} values, got {made.size}")
+    return made
+
+
+# ---- lab 14: a model of costs ----
+
+
+def _tile_width_cost() -> Task:
+    from helpers.exercises import tile_width_cost as module
+
+    def plain_shape(shape: Any) -> dict[str, int]:
+        names = [name for name in dir(shape) if not name.startswith("_")]
+        return {
+            name: getattr(shape, name) for name in names if isinstance(getattr(shape, name), int)
+        }
+
+    def calls(seed: int) -> Any:
+        counted = module.counted()
+        known = [
+            [plain_shape(shape), width, vars(counted[layer, width])]
+            for layer, shape in module.SHAPES.items()
+            for width in module.WIDTHS
+        ]
+        larger = [
+            [plain_shape(shape), width, vars(seen)] for shape, width, seen, _ in module.scaled(seed)
+        ]
+        return json.loads(json.dumps({"known": known, "larger": larger}, default=int))
+
+    def made(back: Any, seed: int) -> Any:
+        names = [f"{layer}, {width}" for layer in module.SHAPES for width in module.WIDTHS]
+        known = dict(zip(names, [float(v) for v in back["known"]], strict=True))
+        larger = [float(v) for v in back["larger"]]
+        if not back["said"] and len(larger) != len(module.scaled(seed)):
+            raise ValueError("not a cost for each layer")
+        return {"known": known, "larger": larger, "said": str(back["said"])[:500]}
+
+    return Task(module.EXERCISE, "costs", calls, made)
+
+
+# ---- lab 17: an order of streams ----
+
+
+def _stream_order() -> Task:
+    from helpers.exercises import stream_order as module
+
+    def calls(seed: int) -> Any:
+        pieces = len(module.inputs(seed)[0])
+        return [[pieces, buffers] for buffers in module.BUFFERS]
+
+    def made(back: Any, seed: int) -> Any:
+        """What comes of the calls that the student's function made, replayed on the simulator's
+        driver.
+        """
+        logs = dict(zip(module.BUFFERS, back, strict=True))
+        return module.made(lambda pipe: _issue(pipe, logs[pipe.buffers]), seed)
+
+    return Task(module.EXERCISE, "orders", calls, made)
+
+
+def _issue(pipe: Any, log: list[list[Any]]) -> None:
+    streams: tuple[Any, ...] = ()
+    events: dict[int, Any] = {}
+    for what, *rest in log[:10_000]:
+        if what == "streams":
+            streams = pipe.streams(min(max(int(rest[0]), len(streams)), 64))
+        elif what in ("h2d", "kernel", "d2h"):
+            piece, stream, event = map(int, rest)
+            events[event] = getattr(pipe, what)(piece, streams[stream])
+        elif what == "wait":
+            streams[int(rest[0])].wait_for_event(events[int(rest[1])])
+        elif what == "record":
+            events[int(rest[1])] = pipe.event().record(streams[int(rest[0])])
+        elif what == "host waits":
+            pipe.wait()
+        else:
+            raise ValueError(f"{what!r} is no call of a pipeline")
+
+
+@cache
+def _tasks() -> MappingProxyType:
+    made = [_loops_swapped(), _tile_width_cost(), _stream_order()]
+    missing = [
+        n
+        for n in exercises.names()
+        if isinstance(exercises.find(n), PythonExercise) and n not in {t.name for t in made}
+    ]
+    assert not missing, f"no task in the box for {missing}"
+    return MappingProxyType({task.name: task for task in made})
+
+
+TASKS = _tasks()
+
+
+def gpu_time(exercise: str, text: str, seed: int) -> float | None:
+    """Time of a kernel that has passed, on this machine's GPU, in ms; None where it cannot be
+    timed.
+    """
+    found = exercises.find(exercise)
+    if isinstance(found, PythonExercise):
+        return None
+    from helpers import device, kernel_cells, timing
+    from helpers.exercises import on_gpu
+
+    device.select()
+    from pycuda.compiler import SourceModule
+
+    cell = kernel_cells.parse(text)
+    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
+    largest = max(found.fitted(cell, seed), key=lambda case: case.count)
+    prepared = on_gpu.Prepared(module.get_function(cell.kernel), module, largest)
+    try:
+        return timing.time_gpu(
+            prepared.launch, verdict=on_gpu._checked(found, prepared), name=found.name, budget_s=0.5
+        ).median
+    finally:
+        prepared.free()
+
+
+__all__ = ["TASKS", "Found", "Task", "gpu_time", "judged"]

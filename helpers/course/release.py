@@ -1,0 +1,132 @@
+"""Notebooks for students, from the labs of this repository: without outputs, without a line of a
+solution.
+
+    release(["02", "05"], Path("release"))        release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
+
+The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
+nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from helpers.course import grades, submissions
+from helpers.course.submissions import Place
+
+_SOLUTION = re.compile(
+    r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"
+)
+_CALL = re.compile(r"\b\w+_solution\b")
+
+
+_CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "halo-labs"
+# The notebooks have no solutions: a cell of an answer keeps its stub.
+c.ClearSolutions.enabled = False
+# Points come from `python -m helpers.course export grades/ --nbgrader gradebook.db`: no Python of
+# a student's is run.
+c.Execute.enabled = False
+"""
+
+
+class ReleaseError(ValueError):
+    """A lab that cannot be released; the message says which and why."""
+
+
+def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Path]:
+    """Write student notebooks of labs (all where none is named) and manifest.json. Raises
+    ReleaseError.
+    """
+    chosen, written = _chosen(labs), []
+    for path in chosen:
+        made = student_copy(path)
+        here = [place for place in submissions.places() if place.lab == path.stem]
+        if nbgrader:
+            _mark(made, here)
+        folder = to / "source" / path.stem if nbgrader else to / path.stem
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / path.name).write_text(_text(made), encoding="utf-8")
+        written.append(folder / path.name)
+    names = {path.stem for path in chosen}
+    rows = [asdict(place) for place in submissions.places() if place.lab in names]
+    manifest = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
+    (to / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    if nbgrader:
+        (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
+    return written
+
+
+def _chosen(labs: Sequence[str]) -> list[Path]:
+    every = sorted(submissions.LABS.glob("[0-9]*.ipynb"))
+    if not labs:
+        return every
+    chosen = []
+    for lab in labs:
+        fitting = [path for path in every if path.stem == lab or path.stem[:2] == lab]
+        if not fitting:
+            raise ReleaseError(
+                f"there is no lab {lab!r}; there are: {', '.join(path.stem[:2] for path in every)}"
+            )
+        chosen += fitting
+    return chosen
+
+
+def student_copy(path: Path) -> dict[str, Any]:
+    """A lab's notebook without outputs, without cells tagged "solution", and without what needs
+    them.
+
+    Raises ReleaseError where a line of a solution would stay.
+    """
+    book = json.loads(path.read_text(encoding="utf-8"))
+    book = copy.deepcopy(book)
+    cells = []
+    for cell in book["cells"]:
+        text = submissions.source(cell)
+        tags = cell.get("metadata", {}).get("tags", [])
+        if "solution" in tags:
+            continue
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+            text = "\n".join(line for line in text.split("\n") if not _CALL.search(line))
+        text = _SOLUTION.sub("", text)
+        if "SOLUTION" in text:
+            raise ReleaseError(
+                f"{path.name}: the cell {cell.get('id')} has a BEGIN SOLUTION without its END SOLUTION"
+            )
+        if text.strip():
+            cell["source"] = text.splitlines(keepends=True)
+            cells.append(cell)
+    book["cells"] = cells
+    return book
+
+
+def _text(book: dict[str, Any]) -> str:
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+
+
+def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
+    """nbgrader's metadata: the answer's cell is a solution to be graded by hand or by us, and has
+    the points.
+    """
+    for cell in book["cells"]:
+        place = next((p for p in places if p.cell == cell.get("id")), None)
+        if place is not None:
+            about = {
+                "grade": True,
+                "solution": True,
+                "locked": False,
+                "task": False,
+                "schema_version": 3,
+            }
+            cell["metadata"]["nbgrader"] = {
+                **about,
+                "grade_id": place.exercise,
+                "points": place.points,
+            }

@@ -1,0 +1,203 @@
+"""What students handed in: submitted/STUDENT/LAB/*.ipynb, and pictures beside the notebook. Only
+texts are read.
+
+An answer is the text of one cell, found by the cell's id, as `release` wrote it; where a student
+made the cell anew, by its first line. Nothing of a notebook is run, and no output of it counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from helpers import exercises
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = ROOT / "labs"
+MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
+_NAME = re.compile(r"[\w.@+-]{1,100}")
+
+
+class SubmissionError(ValueError):
+    """A notebook or a folder that cannot be read as a submission; the message says why."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the answer to an exercise stands: the lab (the notebook's name), the cell's id, and
+    how its first line begins.
+    """
+
+    exercise: str
+    lab: str
+    cell: str
+    begins: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of a student: text is "" where there is none, and `missing` says why then; by:
+    "id" or "first line".
+    """
+
+    student: str
+    lab: str
+    exercise: str
+    text: str
+    maximum: float
+    missing: str = ""
+    by: str = "id"
+    notebook: str = ""
+    figures: tuple[str, ...] = ()
+
+
+def notebook(path: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook. Raises SubmissionError."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise SubmissionError(f"{path.name} is not a plain file")
+        if path.stat().st_size > MOST_NOTEBOOK:
+            raise SubmissionError(
+                f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most {MOST_NOTEBOOK >> 20} are read"
+            )
+        cells = json.loads(path.read_bytes().decode("utf-8"))["cells"]
+        assert isinstance(cells, list)
+        return [cell for cell in cells if isinstance(cell, dict)]
+    except SubmissionError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
+        raise SubmissionError(
+            f"{path.name} cannot be read as a notebook ({type(error).__name__})"
+        ) from None
+
+
+def source(cell: Mapping[str, Any]) -> str:
+    """The text of a cell, which a file holds as one text or as lines."""
+    text = cell.get("source", "")
+    if isinstance(text, list):
+        text = "".join(line for line in text if isinstance(line, str))
+    return text if isinstance(text, str) else ""
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """Where the answers stand in the labs of this repository, in the order of the labs."""
+    found = []
+    for path in sorted(LABS.glob("[0-9]*.ipynb")):
+        cells = [cell for cell in notebook(path) if cell.get("cell_type") == "code"]
+        for name, begins, points in _answers_of(path.stem):
+            at = next((cell for cell in cells if source(cell).startswith(begins)), None)
+            if at is not None:
+                found.append(Place(name, path.stem, str(at.get("id", "")), begins, points))
+    return tuple(found)
+
+
+def _answers_of(lab: str) -> Iterator[tuple[str, str, float]]:
+    for name in exercises.names():
+        exercise = exercises.find(name)
+        if exercise.lab == lab:
+            # A student may change the -D options of a %%kernel line; the rest of the first line
+            # stays.
+            yield name, exercise.stub.partition("\n")[0].split(" -D")[0].rstrip(), exercise.points
+
+
+def manifest(path: Path) -> tuple[Place, ...]:
+    """The places that `release` wrote down. Raises SubmissionError."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["exercises"]
+        fields = ("exercise", "lab", "cell", "begins", "points")
+        return tuple(Place(**{field: row[field] for field in fields}) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SubmissionError(f"{path} is no manifest that `release` wrote: {error}") from None
+
+
+def answers(folder: Path, where: tuple[Place, ...]) -> Iterator[Answer]:
+    """The answers in submitted/: for each student and each lab handed in, one for each exercise
+    of that lab.
+    """
+    if not folder.is_dir():
+        raise SubmissionError(
+            f"there is no folder {folder}; submissions lie in {folder}/STUDENT/LAB/*.ipynb"
+        )
+    for student in sorted(
+        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
+    ):
+        if not _NAME.fullmatch(student.name):
+            raise SubmissionError(
+                f"{student.name!r} cannot be a student's folder: use letters, digits, . @ + - and _"
+            )
+        for lab in sorted(
+            path for path in student.iterdir() if path.is_dir() and not path.is_symlink()
+        ):
+            mine = [place for place in where if lab.name in (place.lab, place.lab[:2])]
+            if mine:
+                yield from _of_lab(student.name, lab, mine)
+
+
+def _of_lab(student: str, folder: Path, where: list[Place]) -> Iterator[Answer]:
+    found = sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    named = [path for path in found if path.stem == where[0].lab]
+    missing, cells, name = "", [], ""
+    if not found:
+        missing = "no notebook was handed in"
+    elif len(found) > 1 and not named:
+        missing = f"{len(found)} notebooks were handed in, and none is called {where[0].lab}.ipynb"
+    else:
+        name = (named or found)[0].name
+        try:
+            cells = notebook(folder / name)
+        except SubmissionError as error:
+            missing = str(error)
+    figures = tuple(
+        str(path)
+        for path in sorted(folder.rglob("*.png"))[:50]
+        if path.is_file() and not path.is_symlink()
+    )
+    for place in where:
+        text, by = _text(cells, place)
+        why = missing or (
+            ""
+            if text
+            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
+        )
+        yield Answer(student, place.lab, place.exercise, text, place.points, why, by, name, figures)
+
+
+def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str]:
+    code = [cell for cell in cells if cell.get("cell_type") == "code"]
+    for cell in code:
+        if place.cell and cell.get("id") == place.cell:
+            return source(cell), "id"
+    for cell in reversed(code):
+        if source(cell).lstrip().startswith(place.begins):
+            return source(cell).lstrip(), "first line"
+    return "", "id"
+
+
+def of_notebook(path: Path) -> list[Answer]:
+    """The answers in one notebook, whatever its name: of the labs whose exercise cells it has.
+    Raises SubmissionError.
+    """
+    cells = notebook(path)
+    ids = {cell.get("id") for cell in cells}
+    mine = [place for place in places() if place.cell in ids or place.lab == path.stem]
+    if not mine:
+        raise SubmissionError(f"{path} has no cell of an exercise: give a notebook of a lab")
+    found = []
+    for place in mine:
+        text, by = _text(cells, place)
+        missing = (
+            ""
+            if text
+            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
+        )
+        found.append(
+            Answer("", place.lab, place.exercise, text, place.points, missing, by, path.name)
+        )
+    return found

@@ -1,0 +1,51 @@
+"""Answers that a test holds an exercise to: right ones, and wrong or cheating ones with the hint
+that each must get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Edit = tuple[str, str]  # old text, new text
+
+
+class EditError(ValueError):
+    """An edit whose old text is not there exactly once."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """what: in words; file: beside the module; edits: what is exchanged in it; status: of the
+    verdict; says: what its message or hint must hold (right answers: nothing).
+    """
+
+    what: str
+    file: str = "solution.cu"
+    edits: tuple[Edit, ...] = ()
+    status: str = "wrong"
+    says: str = ""
+
+    def applied(self, text_of: Callable[[str], str]) -> str:
+        """The text of the answer. Raises EditError."""
+        text = text_of(self.file)
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                raise EditError(
+                    f"{self.what}: {old!r} stands {text.count(old)} times in {self.file}, must "
+                    f"be once"
+                )
+            text = text.replace(old, new)
+        return text
+
+
+def right(what: str, file: str = "solution.cu", *edits: Edit) -> Answer:
+    """An answer that must pass."""
+    return Answer(what, file, edits, "pass")
+
+
+def wrong(
+    what: str, says: str, *edits: Edit, file: str = "solution.cu", status: str = "wrong"
+) -> Answer:
+    """An answer that must be rejected with `status`, and with a message or hint that holds `says`."""
+    return Answer(what, file, edits, status, says)

@@ -1,0 +1,198 @@
+"""Two elements a thread: y = a x + y with half the blocks, and no more sectors than one element a
+thread needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    whole_numbers,
+    wrong,
+)
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Three widths of a block, two factors, sizes of one element, around a block's share, and
+    ragged ones.
+    """
+    for block, sizes in (
+        (256, (1, 511, 512, 513)),
+        (64, (int(rng.integers(700, 999)),)),
+        (128, (int(rng.integers(1_300, 2_000)),)),
+    ):
+        for n in sizes:
+            for a in (2, int(rng.integers(3, 9))):
+                arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+                step = Step(
+                    (ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
+                )
+                kinds = {"size": n, "block size": block, "factor": a}
+                yield Case(
+                    f"n = {n}, a = {a}, blocks of {block}",
+                    arrays,
+                    ("y",),
+                    (step,),
+                    kinds,
+                    {"a": a, "block": block},
+                )
+
+
+def large(rng: np.random.Generator) -> Case:
+    """Ten million elements; a is 0, so that a launch can be repeated."""
+    n, block = 10_000_000, 256
+    arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+    step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
+    return Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
+
+
+def axpy(case: Case) -> np.ndarray:
+    """a x + y."""
+    return (case["a"] * case["x"] + case["y"]).astype(np.float32)
+
+
+def last_left_out(case: Case) -> np.ndarray:
+    """What comes out if the last element keeps its value."""
+    y = axpy(case)
+    y[-1] = case["y"][-1]
+    return y
+
+
+def first_of_two(case: Case) -> np.ndarray:
+    """What comes out if each block makes as many elements as it has threads, and not twice as many."""
+    y, one = axpy(case), case["block"] * case.steps[0].grid[0]
+    y[one:] = case["y"][one:]
+    return y
+
+
+def other_factor(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether another factor than a explains the result."""
+    factors = np.unique((got - case["y"]) / case["x"])
+    return factors.size == 1 and factors[0] not in (0, case["a"])
+
+
+EXERCISE = Exercise(
+    name="axpy_two",
+    lab="00_start_here",
+    title="Two elements a thread, with half the blocks",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=axpy,
+    counts={"size": "sizes", "block size": "block sizes", "factor": "factors"},
+    budgets=(
+        Budget(
+            "sectors",
+            lambda case, one: (
+                one.total("sectors", "global", "load") + one.total("sectors", "global", "store")
+            ),
+            lambda case: (
+                3 * ceil_div(case.count, 8) + 3
+            ),  # as axpy_basic has; the tail may take one sector more of each
+            "Look at the 32 lanes of a warp in one pass of the loop: they should stand on 32 "
+            "neighbouring elements, not on every "
+            "second one.",
+        ),
+        Budget(
+            "loads per element",
+            per_output("global", "load"),
+            2,
+            "Load x[i] and y[i] once each.",
+            quiet=True,
+        ),
+        Budget("stores per element", per_output("global", "store"), 1, quiet=True),
+        none_of("shared"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    timed=large,
+    most_of_a_block=lambda case: 2 * case["block"],
+    mistakes=(
+        Mistake(
+            "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
+        ),
+        Mistake(
+            "Half of the elements are left out: with half the blocks each thread makes two "
+            "elements, and the second one of a block "
+            "stands blockDim.x behind the first.",
+            gives=first_of_two,
+        ),
+        Mistake(
+            "A factor is written into the kernel: multiply by the argument a.", when=other_factor
+        ),
+        Mistake(
+            "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
+            when=lambda case, got, want: case.kinds["block size"] != 256,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The guard must stop each thread at n, the argument: i < n.",
+            when=lambda found: found.array in ("x", "y"),
+        ),
+        FindingHint(
+            "race",
+            "Two threads write the same element: does the index differ for each thread and for "
+            "each k?",
+        ),
+    ),
+    hints=(
+        "Write down the index i of lanes 0, 1 and 2 for k = 0. How far apart are they?",
+        "If the first elements of a block's threads are neighbours, where must the second ones "
+        "stand?",
+        "A block has 2 * blockDim.x elements: the first pass takes the first blockDim.x of them, "
+        "the second pass the rest.",
+    ),
+    right=(
+        right("a block's two halves"),
+        right("the grid's two halves", "right_grid_stride.cu"),
+        right("float2", "right_float2.cu"),
+    ),
+    wrong=(
+        wrong(
+            "n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"
+        ),
+        wrong(
+            "n written into the kernel, too small",
+            "no thread writes them",
+            ("i < n", "i < 512 && i < n"),
+        ),
+        wrong("a written into the kernel", "argument a", ("a * x[i]", "2.0f * x[i]")),
+        wrong(
+            "the block's width written into the kernel",
+            "blockDim.x",
+            ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
+            ("k * blockDim.x", "k * 256"),
+        ),
+        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("n - 1", "last element", ("i < n", "i < n - 1")),
+        wrong(
+            "one element a thread",
+            "half of the elements",
+            ("k < 2", "k < 1"),
+            ("2 * blockIdx.x", "blockIdx.x"),
+        ),
+        wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "continue")),
+        wrong(
+            "two threads on one element",
+            "two threads write the same element",
+            ("k * blockDim.x", "k"),
+            status="finding",
+        ),
+        wrong("lanes two elements apart, the stub", "sectors", file="stub.cu", status="budget"),
+    ),
+)

@@ -1,0 +1,203 @@
+"""The sixth broken kernel: a sum of each block whose last warp relies on marching in step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_block,
+    per_output,
+    right,
+    unwritten,
+    whole_numbers,
+    within_warp,
+    wrong,
+)
+
+THREADS, WARPS = 256, 8
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Sizes of less than a block, of whole blocks, and ragged."""
+    for n in (int(rng.integers(600, 999)), 1, THREADS - 1, THREADS, THREADS + 1, 4 * THREADS):
+        arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": whole_numbers(rng, n)}
+        step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+        yield Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
+
+
+def large(rng: np.random.Generator) -> Case:
+    """Ten million numbers."""
+    n = 10_000_000
+    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": whole_numbers(rng, n)}
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+    return Case(f"n = {n:,}", arrays, ("sums",), (step,))
+
+
+def sums(case: Case, keep: slice = slice(None)) -> np.ndarray:
+    """The sum of each block, of the threads that `keep` selects."""
+    blocks = ceil_div(case["N"].size, THREADS)
+    cells = np.zeros(blocks * THREADS, np.float64)
+    cells[: case["N"].size] = case["N"]
+    return cells.reshape(blocks, THREADS)[:, keep].sum(axis=1)
+
+
+EXERCISE = Exercise(
+    name="block_sums",
+    lab="05_five_broken_kernels",
+    title="Mend a sum whose last warp needs no __syncthreads()",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=sums,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "waits at __syncthreads() per warp",
+            lambda case, one: one.barriers / (one.blocks * WARPS),
+            4,
+            "The last 32 threads are one warp: they wait for each other by __syncwarp().",
+        ),
+        Budget(
+            "global load requests per block",
+            per_block("global", "load"),
+            WARPS,
+            "Each thread loads its own number, once; the sum is made in shared memory, by all "
+            "threads.",
+        ),
+        Budget(
+            "shared load requests per block",
+            per_block("shared", "load"),
+            40,
+            "Half of the threads that are left add a pair in each step: eight steps, not 255 "
+            "additions in a row.",
+        ),
+        Budget("shared store requests per block", per_block("shared", "store"), 40, quiet=True),
+        Budget(
+            "shuffles per block",
+            lambda case, one: one.executed("shfl", "redux") / one.blocks,
+            48,
+            quiet=True,
+        ),
+        Budget("stores per sum", per_output("global", "store"), 1, quiet=True),
+        none_of("global", "atomic", what="atomics"),
+        none_of("shared", "atomic", what="atomics"),
+        none_of("local", what="accesses to local memory"),
+    ),
+    timed=large,
+    most_of_a_block=lambda case: 1,
+    mistakes=(
+        Mistake(
+            "Only every second number is in the sum: the last step has stride 1.",
+            gives=lambda c: sums(c, slice(0, None, 2)),
+        ),
+        Mistake(
+            "Half of the numbers are missing: the first step has stride 128.",
+            gives=lambda c: sums(c, slice(0, 128)),
+        ),
+        Mistake(
+            "Only the first warp's numbers are in the sum.", gives=lambda c: sums(c, slice(0, 32))
+        ),
+        Mistake(
+            "The sums are those of the first numbers alone.", gives=lambda c: sums(c, slice(0, 1))
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Both threads belong to one warp, and since Volta its lanes need not march in step: "
+            "a __syncwarp() is missing between "
+            "the write and the read. In the same line they race as well: let only lanes below "
+            "`stride` add, or read into a "
+            "variable, wait, and then write.",
+            when=within_warp,
+        ),
+        FindingHint(
+            "barrier",
+            "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: "
+            "take __syncwarp().",
+        ),
+    ),
+    hints=(
+        "Which lanes write s[t] in a step, and which lanes read it? Look at stride 16: lane 16 "
+        "is read, and writes too.",
+        "Let only lanes below `stride` add. Then no lane reads what another one writes in the "
+        "same step.",
+        "Between one step and the next the lanes must wait for each other: __syncwarp(), which "
+        "all 32 lanes reach.",
+    ),
+    right=(
+        right("half of the lanes add, then __syncwarp()"),
+        right("read, wait, write, wait", "right_read_first.cu"),
+        right("shuffles within the last warp", "right_shuffles.cu"),
+        right("shuffles in every warp", "right_two_levels.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="finding"),
+        wrong(
+            "no __syncwarp()",
+            "a __syncwarp() is missing",
+            ("        __syncwarp();\n", ""),
+            status="finding",
+        ),
+        wrong(
+            "__syncwarp() once, all lanes add",
+            "a __syncwarp() is missing",
+            (
+                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp()",
+                "s[t] += s[t + stride];\n        __syncwarp()",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "__syncthreads() in the branch",
+            "take __syncwarp()",
+            ("__syncwarp()", "__syncthreads()"),
+            status="finding",
+        ),
+        wrong(
+            "__syncthreads() in each step",
+            "waits at __syncthreads()",
+            ("stride >= 32", "stride >= 1"),
+            ("int stride = 16", "int stride = 0"),
+            status="budget",
+        ),
+        wrong(
+            "no __syncthreads() after the load",
+            "__syncthreads() is missing",
+            ("0.0f;\n    __syncthreads();", "0.0f;"),
+            status="finding",
+        ),
+        wrong("the last step is missing", "stride 1", ("stride >= 1", "stride >= 2")),
+        wrong("the first step is missing", "stride 128", ("stride = 128", "stride = 64")),
+        wrong(
+            "thread 0 adds from global memory",
+            "global load requests",
+            file="wrong_global.cu",
+            status="budget",
+        ),
+        wrong(
+            "thread 0 adds from shared memory",
+            "shared load requests",
+            file="wrong_one_thread.cu",
+            status="budget",
+        ),
+        wrong("atomics", "atomics", file="wrong_atomics.cu", status="budget"),
+        wrong(
+            "the guard is missing",
+            "out-of-bounds",
+            ("i < n ? N[i] : 0.0f", "N[i]"),
+            status="finding",
+        ),
+        wrong("nothing is written", "nothing is written", ("if (t == 0)", "if (t == 256)")),
+    ),
+)

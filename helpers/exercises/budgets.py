@@ -1,0 +1,104 @@
+"""Budgets: what an answer may use of each kind of traffic, counted by the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from helpers.exercises.cases import Case
+from helpers.exercises.outcome import Outcome
+
+Amount = Callable[[Case, Outcome], float]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so much of something, in each budgeted case.
+
+    what: "loads of N per output"; of: how much one case took; most: a number, or a function of the
+    case; hint: what to think of where it is exceeded; least: what a right answer cannot do without
+    (0 where that is nothing); short: left out of verdicts.
+    """
+
+    what: str
+    of: Amount
+    most: float | Callable[[Case], float]
+    hint: str = ""
+    least: float = 0.0
+    quiet: bool = False
+
+    def limit(self, case: Case) -> float:
+        """The most for a case."""
+        return self.most(case) if callable(self.most) else self.most
+
+
+def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:
+    """A counter of one kind of access, divided by the values of the outputs. Without `counter`,
+    threads that take part.
+    """
+    return lambda case, outcome: outcome.total(counter, space, access, array) / case.count
+
+
+def per_block(
+    space: str, access: str, array: str | None = None, counter: str = "requests"
+) -> Amount:
+    """A counter of one kind of access, divided by the blocks that ran. Without `counter`, requests
+    of warps.
+    """
+    return lambda case, outcome: outcome.total(counter, space, access, array) / outcome.blocks
+
+
+def per_request(space: str, access: str, counter: str = "sectors") -> Amount:
+    """A counter divided by the requests of that access; 0 where there is none."""
+    return lambda case, outcome: (
+        outcome.total(counter, space, access) / max(outcome.total("requests", space, access), 1)
+    )
+
+
+def all_of(counter: str, space: str, access: str, array: str | None = None) -> Amount:
+    """A counter of one kind of access."""
+    return lambda case, outcome: outcome.total(counter, space, access, array)
+
+
+def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budget:
+    """No access of that kind at all."""
+    accesses = accesses or ("load", "store", "atomic")
+    words = what or f"accesses to {space} memory"
+    return Budget(
+        words,
+        lambda case, o: sum(o.total("requests", space, a) for a in accesses),
+        0,
+        hint,
+        quiet=True,
+    )
+
+
+def executed(*names: str, per: str = "output") -> Amount:
+    """Warps that execute operations (by their PTX names), per "output", "warp" or "launch"."""
+
+    def amount(case: Case, outcome: Outcome) -> float:
+        return (
+            outcome.executed(*names) / {"output": case.count, "warp": warps(case), "launch": 1}[per]
+        )
+
+    return amount
+
+
+def warps(case: Case) -> int:
+    """Warps of all launches of a case."""
+    total = 0
+    for step in case.steps:
+        blocks = threads = 1
+        for extent in step.grid:
+            blocks *= extent
+        for extent in step.block:
+            threads *= extent
+        total += blocks * -(-threads // 32)
+    return total
+
+
+def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
+    """At most so many shuffles and other exchanges within warps."""
+    return Budget(
+        f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True
+    )

@@ -1,0 +1,84 @@
+"""What an exercise is tried on: cases, each with its arrays, its launches and the sizes that it
+has.
+
+A case holds inputs only. What should come out is computed by the exercise's reference, elsewhere: a
+kernel runs where no expected output is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
+# makes 0x7fffffff).
+UNWRITTEN = 0x7FC0DEAD
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch of the kernel. arguments: names of the case's arrays, and NumPy scalars;
+    constants: values by symbol.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: tuple[Any, ...]
+    constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input. title: as messages name it ("n = 257"); arrays: all, outputs as they are before
+    the launch; outputs: names; steps: the launches, one after another; kinds: what this case is one
+    of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
+    reference and the budgets; budgeted: whether the budgets hold for it.
+    """
+
+    title: str
+    arrays: Mapping[str, np.ndarray]
+    outputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    kinds: Mapping[str, Hashable] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    budgeted: bool = True
+
+    @property
+    def count(self) -> int:
+        """Values that the outputs have."""
+        return sum(self.arrays[name].size for name in self.outputs)
+
+    def __getitem__(self, name: str) -> Any:
+        """A fact, or an array."""
+        return self.facts[name] if name in self.facts else self.arrays[name]
+
+
+def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+    """An output before a launch: every 4 bytes are UNWRITTEN."""
+    a = np.empty(shape, dtype)
+    a.reshape(-1).view(np.uint32)[:] = UNWRITTEN
+    return a
+
+
+def is_unwritten(a: np.ndarray) -> np.ndarray:
+    """Where an output still is as `unwritten` made it, in the shape of a."""
+    words = np.ascontiguousarray(a).reshape(-1).view(np.uint32).reshape(a.size, -1)
+    return (words == UNWRITTEN).all(axis=1).reshape(a.shape)
+
+
+def whole_numbers(
+    rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
+) -> np.ndarray:
+    """Whole numbers from -most to most, without 0, as float32: sums of products of them are exact,
+    in any order.
+    """
+    drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
+    return drawn.astype(np.float32)
+
+
+def ceil_div(n: int, by: int) -> int:
+    """n / by, rounded up."""
+    return -(-n // by)

@@ -1,0 +1,93 @@
+"""Kernels of the convolution layer that compete: on drawn shapes they must be right, on LeNet's two
+layers they are ranked.
+
+Whoever writes one chooses its tile by -D options; the launch follows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.cases import Case, Step, ceil_div
+from helpers.exercises.outcome import Outcome
+from helpers.experiments import cost
+from helpers.kernel_cells import CellError, KernelCell
+from helpers.limits import ConvShape
+
+WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
+LENET = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
+SIGNATURE = (
+    "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
+)
+
+
+def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
+    """One shape for each of WIDTHS: few and many channels and maps, images down to the size of the
+    filter.
+    """
+    for K in WIDTHS:
+        B, C, M, rows, columns = map(int, rng.integers((1, 1, 1, 0, 0), (3, 5, 10, 25, 40)))
+        yield ConvShape(B, C, M, K + rows, K + columns, K)
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """The drawn shapes, then LeNet's layers, for which the budgets hold. The grids follow from a
+    cell's options: see `fitted`.
+    """
+    for shape in drawn_shapes(rng):
+        yield layers.layer_case(rng, shape, _step, budgeted=False)
+    for name, shape in LENET.items():
+        yield layers.layer_case(rng, shape, _step, facts={"name": name})
+
+
+def _step(filter: np.ndarray) -> Step:
+    return Step((1,), (1,), ())
+
+
+def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:
+    """The values of -D options, where a cell gives them. Raises CellError for one below 1, and for
+    blocks that CUDA does not allow.
+    """
+    values = dict(known)
+    for option in cell.options:
+        if found := re.fullmatch(rf"-D({'|'.join(known)})=(-?\d+)", option):
+            values[found[1]] = int(found[2])
+    if min(values.values()) < 1:
+        raise CellError(f"{', '.join(known)} must be 1 or more; got {' '.join(cell.options)}")
+    if values.get("TILE_WIDTH", 1) > 32:
+        raise CellError(
+            f"TILE_WIDTH can be at most 32: a block has TILE_WIDTH x TILE_WIDTH threads, got "
+            f"{values['TILE_WIDTH']}"
+        )
+    return values
+
+
+def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
+    """A case launched with blocks of width x width threads, which make width rows of width *
+    columns outputs of so many maps.
+    """
+    shape = case["shape"]
+    tiles = ceil_div(shape.out_h, width) * ceil_div(shape.out_w, width * columns)
+    step = Step(
+        (tiles, ceil_div(shape.M, maps), shape.B),
+        (width, width),
+        ("y", "x", "filter", *layers.sizes(shape)),
+    )
+    facts = {**case.facts, "outputs of a block": width * width * columns * maps}
+    return Case(case.title, case.arrays, case.outputs, (step,), case.kinds, facts, case.budgeted)
+
+
+def estimated(case: Case, outcome: Outcome) -> float:
+    """Cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
+    (helpers.experiments.cost).
+    """
+    shape = case["shape"]
+    return (
+        32
+        * sum(cost.cycles(n.traffic, n.instructions) for n in outcome.counts)
+        / (shape.outputs * shape.terms)
+    )

@@ -1,0 +1,177 @@
+"""A symmetric filter: one request of constant memory for two cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    whole_numbers,
+    wrong,
+)
+
+WIDTH, RADIUS, THREADS = 5, 2, 128
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Sizes down to one cell, around a block, and ragged; two symmetric filters."""
+    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1):
+        half = whole_numbers(rng, 3)
+        filters = {
+            "drawn": np.concatenate([half, half[1::-1]]),
+            "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
+        }
+        for name, filter in filters.items():
+            step = Step(
+                (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+            )
+            arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+            yield Case(
+                f"n = {n}, filter {name}",
+                arrays,
+                ("P",),
+                (step,),
+                {"size": n, "filter": name},
+                {"filter": filter},
+            )
+
+
+def large(rng: np.random.Generator) -> Case:
+    """Ten million cells."""
+    n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
+    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+    return Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
+
+
+def with_weights(*factors: float):
+    """A function of a case: what comes out if weight j is multiplied by factors[j]."""
+    return lambda case: reference.conv1d(
+        case["N"], (case["filter"] * np.array(factors)).astype(np.float32)
+    )
+
+
+EXERCISE = Exercise(
+    name="conv1d_symmetric",
+    lab="03_conv1d_constant_memory",
+    title="One weight for two cells of a symmetric filter",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=lambda case: reference.conv1d(case["N"], case["filter"]),
+    counts={"size": "sizes", "filter": "filters"},
+    budgets=(
+        Budget(
+            "constant requests per warp",
+            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            RADIUS + 1,
+            "Load each weight once, and multiply it by the sum of the two cells that share it.",
+        ),
+        Budget("loads of N per output", per_output("global", "load", "N"), WIDTH, quiet=True),
+        Budget(
+            "loads from global memory per output",
+            per_output("global", "load"),
+            WIDTH,
+            "The weights belong in constant memory: `filter` is filled before the launch.",
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("shared", hint="The weights belong in constant memory."),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(
+            hint="A broadcast by shuffles costs more than the constant request that it saves."
+        ),
+    ),
+    timed=large,
+    most_of_a_block=lambda case: THREADS,
+    mistakes=(
+        Mistake(
+            "The middle weight is counted twice: it has one cell, all others have two.",
+            gives=with_weights(1, 1, 2, 1, 1),
+        ),
+        Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
+        Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),
+        Mistake("Only the right cell of each pair is added.", gives=with_weights(0, 0, 1, 1, 1)),
+        Mistake(
+            "The pairs have each other's weights: filter[0] belongs to the cells RADIUS away.",
+            gives=lambda case: reference.conv1d(case["N"], case["filter"][[1, 0, 2, 0, 1]]),
+        ),
+        Mistake(
+            "With one filter it is right, with another it is not: read the weights from "
+            "`filter`, do not write them down.",
+            when=lambda case, got, want: (
+                case.kinds["filter"] == "drawn" and bool(np.isfinite(got).all())
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Cells outside N count as 0: each of the two cells needs its own test.",
+            when=lambda found: found.array == "N",
+        ),
+    ),
+    hints=(
+        "For RADIUS = 2, which two cells are multiplied by filter[0]? Which by filter[1]? Which "
+        "cell has no partner?",
+        "Add the two cells of a pair first, each only if it lies inside N, then multiply by "
+        "their weight.",
+        "for j from 0 to RADIUS - 1: left = i - RADIUS + j, right = i + RADIUS - j; the middle "
+        "cell N[i] stands alone.",
+    ),
+    right=(
+        right("pairs, then the middle"),
+        right("counted by distance from the middle", "right_distance.cu"),
+        right("unrolled by hand", "right_unrolled.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "constant requests per warp", file="stub.cu", status="budget"),
+        wrong(
+            "the middle twice",
+            "counted twice",
+            ("N[i] * filter[RADIUS]", "2 * N[i] * filter[RADIUS]"),
+        ),
+        wrong("no middle", "left out", ("N[i] * filter[RADIUS]", "0")),
+        wrong("only the left cells", "only the left", (" + (right < n ? N[right] : 0.0f)", "")),
+        wrong(
+            "weights written down, with a dummy constant read",
+            "do not write them down",
+            file="wrong_weights.cu",
+        ),
+        wrong(
+            "weights exchanged",
+            "each other's weights",
+            ("pair * filter[j]", "pair * filter[RADIUS - 1 - j]"),
+        ),
+        wrong(
+            "no test at the right end",
+            "needs its own test",
+            ("right < n ? N[right] : 0.0f", "N[right]"),
+            status="finding",
+        ),
+        wrong(
+            "weights passed by shuffles",
+            "shuffles per output",
+            file="wrong_shuffles.cu",
+            status="budget",
+        ),
+        wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
+        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+    ),
+)

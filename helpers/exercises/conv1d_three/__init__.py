@@ -1,0 +1,195 @@
+"""Three outputs a thread: read every shared cell once, into a register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    Mistake,
+    Step,
+    all_of,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    whole_numbers,
+    wrong,
+)
+
+MOST, THREADS = 31, 128
+TILE = 3 * THREADS
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Sizes around the tile, and ragged; odd widths up to the widest. Budgets hold for whole tiles
+    and 31 weights.
+    """
+    for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
+        for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
+            filter = np.zeros(MOST, np.float32)
+            filter[:width] = whole_numbers(rng, width)
+            step = Step(
+                (ceil_div(n, TILE),),
+                (THREADS,),
+                ("P", "N", np.int32(n), np.int32(width)),
+                {"filter": filter},
+            )
+            arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+            budgeted = (n, width) == (4 * TILE, MOST)
+            kinds = {"size": n, "width": width}
+            yield Case(
+                f"n = {n}, {width} weights",
+                arrays,
+                ("P",),
+                (step,),
+                kinds,
+                {"filter": filter[:width]},
+                budgeted,
+            )
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The convolution."""
+    return reference.conv1d(case["N"], case["filter"])
+
+
+def only(*kept: int):
+    """A function of a case: what comes out if of each thread's three outputs only these are right
+    and the others are 0.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        P = convolved(case)
+        P[~np.isin(np.arange(P.size) % 3, kept)] = 0
+        return P
+
+    return made
+
+
+EXERCISE = Exercise(
+    name="conv1d_three",
+    lab="04_conv1d_tiles",
+    title="Read each shared cell once for three outputs",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=convolved,
+    counts={"size": "sizes", "width": "widths"},
+    budgets=(
+        Budget(
+            "global loads per output",
+            per_output("global", "load"),
+            1 + (MOST - 1) / TILE,
+            "The tile brings each cell once: read it from there, not from N.",
+        ),
+        Budget(
+            "shared words per output",
+            lambda case, one: one.total("bytes_used", "shared", "load") / 4 / case.count,
+            11,
+            "Three neighbouring outputs read 33 different cells, not 93: turn the loops, so that "
+            "a cell is read once and "
+            "added to all outputs that it belongs to.",
+            least=(MOST + 2) / 3,
+        ),
+        Budget(
+            "bank conflicts of shared loads",
+            all_of("conflicts", "shared", "load"),
+            0,
+            "Lanes whose words lie 3 apart fall into different banks; 2 or 4 apart do not.",
+        ),
+        Budget(
+            "shared stores per output",
+            per_output("shared", "store"),
+            1 + (MOST - 1) / TILE,
+            "Each cell of the tile is stored once.",
+            quiet=True,
+        ),
+        Budget(
+            "constant requests per warp",
+            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            3 * MOST,
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: TILE,
+    mistakes=(
+        Mistake(
+            "Of three outputs only the first is right: the others start at 0 and stay there.",
+            gives=only(0),
+        ),
+        Mistake(
+            "The third output of each thread is 0: a cell belongs to up to three outputs.",
+            gives=only(0, 1),
+        ),
+        Mistake(
+            "The filter runs backwards: output o reads cell c with filter[c - o].",
+            gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
+        ),
+        Mistake(
+            "The last two cells of the window are left out: three outputs need width + 2 cells.",
+            when=lambda case, got, want: (
+                case["filter"].size > 1 and bool((got[0::3] == want[0::3]).all())
+            ),
+        ),
+    ),
+    hints=(
+        "Which cells of the tile do a thread's three outputs read for a filter of 3? Write the "
+        "nine reads down: how many differ?",
+        "Let the outer loop go over cells, width + 2 of them, and read each into a register.",
+        "Cell c takes part in output o with filter[c - o], if c - o lies between 0 and width - 1.",
+    ),
+    right=(
+        right("cells outside, outputs inside"),
+        right("a window that moves through registers", "right_window.cu"),
+        right("pointers into the tile", "right_pointer.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "shared words per output", file="stub.cu", status="budget"),
+        wrong(
+            "no tile: sums from N, one dummy read of the tile",
+            "global loads per output",
+            file="wrong_no_tile.cu",
+            status="budget",
+        ),
+        wrong("a window that is too short", "width + 2 cells", ("c < width + 2", "c < width")),
+        wrong(
+            "only the first output",
+            "only the first",
+            ("o < 3; ++o) if (c >= o", "o < 1; ++o) if (c >= o"),
+        ),
+        wrong(
+            "two of three outputs",
+            "third output",
+            ("o < 3; ++o) if (c >= o", "o < 2; ++o) if (c >= o"),
+        ),
+        wrong(
+            "the filter runs backwards", "backwards", ("filter[c - o]", "filter[width - 1 - c + o]")
+        ),
+        wrong("no barrier", "race", ("    __syncthreads();\n", ""), status="finding"),
+        wrong(
+            "the halo is not loaded",
+            "uninitialised",
+            ("s < 3 * THREADS + width - 1", "s < 3 * THREADS"),
+            status="finding",
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]"),
+        ),
+        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+    ),
+)

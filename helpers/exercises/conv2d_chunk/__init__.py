@@ -1,0 +1,249 @@
+"""A filter that does not fit into constant memory: some maps and some channels a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    Mistake,
+    Outcome,
+    Step,
+    ceil_div,
+    none_of,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+WORDS, TILE = 16_384, 16
+
+
+def chunks(case: Case) -> list[tuple[int, int, int, int]]:
+    """(first map, maps, first channel, channels) of each launch."""
+    shape, (maps, channels) = case["shape"], case["most"]
+    return [
+        (m, min(maps, shape.M - m), c, min(channels, shape.C - c))
+        for m in range(0, shape.M, maps)
+        for c in range(0, shape.C, channels)
+    ]
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Layers split by maps, by channels, by both, and not at all. The symbol is NaN beyond the
+    weights of a launch.
+    """
+    drawn = (int(n) for n in rng.integers(0, 6, 5))
+    layouts = (
+        (
+            ConvShape(2, 3, 12, 9 + next(drawn), 19 + next(drawn), 5),
+            (7, 3),
+        ),  # at most 7 maps, 3 channels a launch
+        (ConvShape(1, 11, 3, 8, 9 + next(drawn), 7), (1, 6)),
+        (ConvShape(1, 5, 4, 6, 7 + next(drawn), 3), (3, 2)),
+        (ConvShape(2, 2, 2, 4, 17 + next(drawn), 1), (2, 2)),
+    )
+    for shape, most in layouts:
+        x, filter = layers.draw(rng, shape)
+        arrays, facts = (
+            {"y": unwritten(shape.y_shape), "x": x},
+            {"shape": shape, "filter": filter, "most": most},
+        )
+        grid = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
+        steps = []
+        for m, maps, c, channels in chunks(Case("", arrays, ("y",), (), {}, facts)):
+            symbol = np.full(WORDS, np.nan, np.float32)
+            some = filter[m : m + maps, c : c + channels].ravel()
+            symbol[: some.size] = some
+            sizes = map(np.int32, (m, c, channels, shape.C, shape.M, shape.H, shape.W, shape.K))
+            steps.append(
+                Step((grid, maps, shape.B), (TILE, TILE), ("y", "x", *sizes), {"filter": symbol})
+            )
+        kinds = {"layer": shape, "filter width": shape.K}
+        title = (
+            f"{shape.C} -> {shape.M} maps of {shape.out_h} x {shape.out_w} in {len(steps)} "
+            f"launch{'es' * (len(steps) > 1)}"
+        )
+        yield Case(title, arrays, ("y",), tuple(steps), kinds, facts)
+
+
+def without(*, first: bool):
+    """A function of a case: what comes out if each chunk leaves out its first channel, or its last
+    one.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        filter = case["filter"].copy()
+        for m, maps, c, channels in chunks(case):
+            filter[m : m + maps, c if first else c + channels - 1] = 0
+        return reference.conv2d(case["x"], filter)
+
+    return made
+
+
+def last_chunk(case: Case) -> np.ndarray:
+    """What comes out if each launch sets y, where all but a map's first one must add to it."""
+    filter = case["filter"].copy()
+    for m, maps, c, channels in chunks(case):
+        if c + channels < case["shape"].C:
+            filter[m : m + maps, c : c + channels] = 0
+    return reference.conv2d(case["x"], filter)
+
+
+def first_channels(case: Case) -> np.ndarray:
+    """What comes out if each chunk reads the channels of x from 0 on."""
+    x, y = case["x"], np.zeros(case["shape"].y_shape)
+    for m, maps, c, channels in chunks(case):
+        part = np.ascontiguousarray(case["filter"][m : m + maps, c : c + channels])
+        y[:, m : m + maps] += reference.conv2d(np.ascontiguousarray(x[:, :channels]), part)
+    return y
+
+
+def reads_of_unset_outputs(case: Case, one: Outcome) -> float:
+    """Requests that read y in the first launch of a map."""
+    first = [c == 0 for _, _, c, _ in chunks(case)]
+    return sum(
+        n.total("requests", "global", "load", "y")
+        for n, is_first in zip(one.counts, first, strict=True)
+        if is_first
+    )
+
+
+def whole_maps_missing(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether some whole maps hold nothing, and others have values."""
+    missing = np.isnan(got).all(axis=(0, 2, 3))
+    return bool(missing.any() and not missing.all())
+
+
+EXERCISE = Exercise(
+    name="conv2d_chunk",
+    lab="08_conv2d_constant_memory",
+    title="A filter in chunks: some maps and some channels a launch",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=lambda case: reference.conv2d(case["x"], case["filter"]),
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "reads of y in a map's first launch",
+            reads_of_unset_outputs,
+            0,
+            "Where first_channel is 0 there is nothing to add to: start from 0 and do not read y.",
+        ),
+        Budget(
+            "loads of x per output and tap",
+            lambda case, one: (
+                one.total("lanes", "global", "load", "x") / case.count / case["shape"].terms
+            ),
+            1,
+            "Each cell is loaded once for each of its taps.",
+        ),
+        Budget(
+            "constant requests per warp and tap",
+            lambda case, one: (
+                one.total("requests", "constant", "load")
+                / sum(
+                    warps(Case("", case.arrays, case.outputs, (s,)))
+                    * int(s.arguments[4])
+                    * case["shape"].K ** 2
+                    for s in case.steps
+                )
+            ),
+            1,
+            quiet=True,
+        ),
+        none_of("shared"),
+        none_of("local", what="accesses to local memory"),
+        none_of(
+            "global",
+            "atomic",
+            what="atomics",
+            hint="One thread owns an output: it can add without an atomic.",
+        ),
+        shuffles(),
+    ),
+    mistakes=(
+        Mistake("Each launch leaves out the first of its channels.", gives=without(first=True)),
+        Mistake(
+            "Each launch leaves out the last of its channels: there are `channels` of them.",
+            gives=without(first=False),
+        ),
+        Mistake(
+            "Each launch overwrites what the one before has made of the same map: add to y, "
+            "except where first_channel is 0.",
+            gives=last_chunk,
+        ),
+        Mistake(
+            "Each launch reads x from channel 0 on: channel c of the chunk is channel "
+            "first_channel + c of x.",
+            gives=first_channels,
+        ),
+        Mistake(
+            "The symbol holds only this launch's channels, `channels` channels a map: tap (m, c) "
+            "lies at (m * channels + c) * K * K.",
+            when=lambda case, got, want: (
+                case["most"][1] < case["shape"].C
+                and bool(np.isnan(got).any() and not np.isnan(got).all())
+            ),
+        ),
+        Mistake(
+            "Whole maps are never written: blockIdx.y counts the maps of this launch, and the "
+            "output map is first_map + blockIdx.y.",
+            when=lambda case, got, want: (
+                case["most"][0] == case["shape"].M or whole_maps_missing(case, got, want)
+            ),
+        ),
+        Mistake(
+            "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
+            "nothing yet that could be added to.",
+            when=lambda case, got, want: bool(np.isnan(got).all()),
+        ),
+    ),
+    hints=(
+        "The symbol holds `channels` channels for each of this launch's maps. How far apart do "
+        "two maps lie in it?",
+        "Of x and y the kernel sees everything: there, channel and map are first_channel + c and "
+        "first_map + m.",
+        "Start from *output where first_channel > 0, and from 0 where it is 0.",
+    ),
+    right=(
+        right("the sum starts from y"),
+        right("the sum is added at the end", "right_added.cu"),
+        right("pointers", "right_pointers.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "never written", file="stub.cu"),
+        wrong("the first channel is left out", "first of its channels", ("int c = 0", "int c = 1")),
+        wrong(
+            "the last channel is left out",
+            "last of its channels",
+            ("c < channels", "c < channels - 1"),
+        ),
+        wrong("overwritten", "overwrites", ("first_channel > 0 ? *output : 0.0f", "0.0f")),
+        wrong("x from channel 0 on", "channel first_channel + c", ("first_channel + c)", "c)")),
+        wrong("maps from 0 on: 13 maps NaN", "first_map + blockidx.y", ("first_map + m", "m")),
+        wrong("always added", "must set y", ("first_channel > 0 ? *output : 0.0f", "*output")),
+        wrong("y is read for nothing", "reads of y", file="wrong_read.cu", status="budget"),
+        wrong(
+            "the symbol as if it held all channels",
+            "channels` channels a map",
+            ("m * channels + c", "m * C + c"),
+        ),
+        wrong(
+            "an atomic addition",
+            "must set y",
+            ("*output = sum", "atomicAdd(output, sum)"),
+            ("first_channel > 0 ? *output : 0.0f", "0.0f"),
+        ),
+    ),
+)

@@ -1,0 +1,22 @@
+// %%kernel conv2d_chunk -DFILTER_WORDS=16384
+__constant__ float filter[FILTER_WORDS];
+__global__ void conv2d_chunk(float* y, const float* x, int first_map, int first_channel, int channels,
+                             int C, int M, int H, int W, int K)
+{
+    const int out_h = H - K + 1, out_w = W - K + 1, across = (out_w + 15) / 16;
+    const int h = blockIdx.x / across * 16 + threadIdx.y, w = blockIdx.x % across * 16 + threadIdx.x;
+    const int m = blockIdx.y, b = blockIdx.z;
+    if (h < out_h && w < out_w) {
+        float sum = 0.0f;
+        for (int i = 0; i < channels * K * K; ++i) {
+            const int c = first_channel + i / (K * K), p = i / K % K, q = i % K;
+            sum += x[((b * C + c) * H + h + p) * W + w + q] * filter[m * channels * K * K + i];
+        }
+        float* output = y + ((b * M + first_map + m) * out_h + h) * out_w + w;
+        if (first_channel == 0) {
+            *output = sum;
+        } else {
+            *output += sum;
+        }
+    }
+}

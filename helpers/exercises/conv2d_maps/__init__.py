@@ -1,0 +1,185 @@
+"""Coalescing: lanes along the output maps, turned to lie along columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    per_request,
+    right,
+    shuffles,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A layer as wide as layer 2 for the budgets, and ragged ones: few maps, maps beyond a block,
+    narrow rows.
+    """
+    wide = ConvShape(1, 2, 16, 12, 40, 7)
+    ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
+    for shape in (wide, ragged, ConvShape(1, 1, 1, 5, 5, 5), ConvShape(1, 2, 33, 4, 18, 2)):
+        grid = (ceil_div(shape.out_w, TILE), shape.out_h * ceil_div(shape.M, TILE), shape.B)
+
+        def step(
+            filter: np.ndarray, shape: ConvShape = shape, grid: tuple[int, ...] = grid
+        ) -> Step:
+            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
+
+        yield layers.layer_case(rng, shape, step, budgeted=shape is wide)
+
+
+def written_maps(case: Case, got: np.ndarray) -> np.ndarray:
+    """Which maps have any value."""
+    return np.isfinite(got).any(axis=(0, 2, 3))
+
+
+EXERCISE = Exercise(
+    name="conv2d_maps",
+    lab="07_conv2d_coalescing",
+    title="Turn lanes along the maps into lanes along columns",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "sectors per load request",
+            per_request("global", "load"),
+            3,
+            "Neighbouring lanes have neighbouring threadIdx.x: let it choose the column, so that "
+            "they read neighbouring cells.",
+        ),
+        Budget(
+            "sectors per store request",
+            per_request("global", "store"),
+            6,
+            "Neighbouring lanes should store neighbouring columns of one map.",
+        ),
+        Budget(
+            "loads per output and tap",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / case.count / case["shape"].terms
+            ),
+            2,
+            "More loads make the average look better, and the kernel slower.",
+            quiet=True,
+        ),
+        Budget(
+            "load requests per output",
+            per_output("global", "load", counter="requests"),
+            lambda case: 2 * case["shape"].terms / 16,
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of(
+            "shared", hint="An exchange through shared memory is not needed: turn the two indices."
+        ),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        Mistake(
+            "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
+            when=lambda case, got, want: (
+                not written_maps(case, got)[16:].any() and written_maps(case, got)[:1].all()
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Two blocks write the same output: does the guard stop columns from out_w on and "
+            "maps from M on, and does blockIdx.y "
+            "still hold rows and groups of 16 maps?",
+            when=lambda found: found.array == "y" and "nothing orders two blocks" in found.message,
+        ),
+        FindingHint(
+            "race",
+            "Two threads write the same output: m and w depend on the same threadIdx, so that 16 "
+            "threads share each (m, w). One of "
+            "the two must use threadIdx.x, the other one threadIdx.y.",
+            when=lambda found: found.array == "y",
+        ),
+    ),
+    hints=(
+        "Lanes 0 and 1 have threadIdx.x 0 and 1. How far apart are the outputs that they store?",
+        "Which of m, h and w must differ by 1 between neighbouring lanes, so that they store "
+        "neighbouring floats?",
+        "Exchange threadIdx.x and threadIdx.y in the two lines: columns by x, maps by y.",
+    ),
+    right=(
+        right("x for columns, y for maps"),
+        right(
+            "a number of the thread, divided",
+            "solution.cu",
+            ("threadIdx.y;", "(threadIdx.x + 16 * threadIdx.y) / 16;"),
+            (
+                "blockIdx.x * 16 + threadIdx.x",
+                "blockIdx.x * 16 + (threadIdx.x + 16 * threadIdx.y) % 16",
+            ),
+        ),
+        right("pointers", "right_pointers.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "sectors per load request", file="stub.cu", status="budget"),
+        wrong(
+            "both by y",
+            "two threads write the same output",
+            ("16 + threadIdx.x", "16 + threadIdx.y"),
+            status="finding",
+        ),
+        wrong(
+            "both by x",
+            "two threads write the same output",
+            ("16 + threadIdx.y", "16 + threadIdx.x"),
+            status="finding",
+        ),
+        wrong(
+            "only the first 16 maps",
+            "two blocks write the same output",
+            ("blockIdx.y % ((M + 15) / 16) * 16", "0"),
+            status="finding",
+        ),
+        wrong("maps from 16 on left out", "maps from 16 on", ("m >= M", "m >= min(M, 16)")),
+        wrong("no guard for maps", "out-of-bounds", ("|| m >= M", ""), status="finding"),
+        wrong(
+            "no guard for columns",
+            "two blocks write the same output",
+            ("w >= out_w || ", ""),
+            status="finding",
+        ),
+        wrong(
+            "the filter turned",
+            "half a turn",
+            ("* K + p) * K + q]", "* K + K - 1 - p) * K + K - 1 - q]"),
+        ),
+        wrong(
+            "a dummy load for each tap",
+            "loads per output",
+            ("sum += x", "sum += 0.0f * x[q] + x"),
+            status="budget",
+        ),
+        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
+    ),
+)

@@ -1,0 +1,17 @@
+// %%kernel conv2d_maps
+__global__ void conv2d_maps(float* y, const float* x, const float* filter,
+                            int B, int C, int M, int H, int W, int K)
+{
+    const int out_h = H - K + 1, out_w = W - K + 1;
+    const int m = blockIdx.y % ((M + 15) / 16) * 16 + threadIdx.y;
+    const int w = blockIdx.x * 16 + threadIdx.x;
+    const int h = blockIdx.y / ((M + 15) / 16), b = blockIdx.z;
+    if (w >= out_w || m >= M) return;
+    float sum = 0.0f;
+    const float* cell = x + (b * C * H + h) * W + w;
+    const float* tap = filter + m * C * K * K;
+    for (int c = 0; c < C; ++c, cell += H * W)
+        for (int p = 0; p < K; ++p)
+            for (int q = 0; q < K; ++q) sum += cell[p * W + q] * *tap++;
+    y[((b * M + m) * out_h + h) * out_w + w] = sum;
+}

@@ -1,0 +1,185 @@
+"""A patch of 4 columns and 2 rows in registers, whose rows share six of eight rows of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+MAPS, FAR = 4, 8  # FAR: threads of a block along each axis
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Whole patches for the budgets, and ragged images: H and W differ, so that neither can be told
+    from the other.
+    """
+    ragged = int(rng.integers(24, 36)), int(rng.integers(36, 50))
+    for H, W in ((22, 38), ragged, (7, 7), (8, 10), (29, 23)):
+        shape = ConvShape(1, 1, MAPS, H, W, 7)
+        x, filter = layers.draw(rng, shape)
+        grid = (ceil_div(W - 6, 4 * FAR), ceil_div(H - 6, 2 * FAR), MAPS)
+        step = Step(
+            grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()}
+        )
+        arrays = {"y": unwritten(shape.y_shape), "x": x}
+        yield Case(
+            f"{H} x {W}",
+            arrays,
+            ("y",),
+            (step,),
+            {"size": (H, W)},
+            {"filter": filter},
+            (H, W) == (22, 38),
+        )
+
+
+EXERCISE = Exercise(
+    name="conv2d_patch",
+    lab="13_conv2d_register_tiling",
+    title="Share the rows of cells of a patch in registers",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=layers.convolved,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "global loads per output",
+            per_output("global", "load"),
+            10,
+            "The patch's two rows of outputs need eight rows of cells, not fourteen: load each "
+            "row once, and use it for both.",
+            least=1,
+        ),
+        Budget(
+            "accesses to local memory per output",
+            lambda case, one: (
+                sum(one.total("lanes", "local", a) for a in ("load", "store")) / case.count
+            ),
+            0,
+            "An array whose index the compiler does not know cannot live in registers: let it "
+            "unroll the loops.",
+        ),
+        Budget(
+            "constant requests per warp",
+            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            112,
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("shared", hint="The patch stays in registers here."),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(hint="Neighbours' cells by shuffles are another exercise: load each row once."),
+    ),
+    most_of_a_block=lambda case: 8 * FAR * FAR,
+    mistakes=(
+        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        Mistake(
+            "Only the upper row of each patch is right: row r of the window is row r - 1 of the "
+            "filter for the lower one.",
+            when=lambda case, got, want: bool(
+                (got[:, :, 0::2] == want[:, :, 0::2]).all() and np.isfinite(got).all()
+            ),
+        ),
+        Mistake(
+            "Only the lower row of each patch is right: for the upper one the filter's rows are "
+            "0 to 6.",
+            when=lambda case, got, want: bool((got[:, :, 1::2] == want[:, :, 1::2]).all()),
+        ),
+        Mistake(
+            "22 x 38 cells are right, other sizes are not: out_h follows from H and out_w from "
+            "W, which are two numbers. Neither "
+            "follows from the other.",
+            when=lambda case, got, want: case.kinds["size"] != (22, 38),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The filter has rows 0 to 6: row r of the window is its row r for the upper outputs, "
+            "and r - 1 for "
+            "the lower ones.",
+            when=lambda found: found.array == "filter",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A partial patch ends at H and W: cells beyond count as 0, and outputs beyond are "
+            "not stored. H and W "
+            "are two numbers: neither follows from the other.",
+            when=lambda found: found.array in ("x", "y"),
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A row of the patch has 10 cells and 4 sums.",
+            when=lambda found: found.array in ("cell", "sum"),
+        ),
+    ),
+    hints=(
+        "Which rows of x does the upper row of outputs read, and which the lower one? Which of "
+        "them are the same?",
+        "Let the outer loop go over the eight rows of the window, and load each once.",
+        "Row r is row r of the filter for output row 0, and row r - 1 for output row 1, if that "
+        "lies between 0 and 6.",
+    ),
+    right=(
+        right("eight rows, two rows of sums"),
+        right("two conditions", "right_conditions.cu"),
+        right("the lower row one turn later", "right_later.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "global loads per output", file="stub.cu", status="budget"),
+        wrong("out_h deduced from W", "two numbers", ("out_h = H - 6", "out_h = W - 22")),
+        wrong(
+            "the lower row with the upper one's weights",
+            "only the upper row",
+            ("(m * 7 + r - o) * 7", "(m * 7 + min(r, 6)) * 7"),
+        ),
+        wrong(
+            "no test of the filter's rows",
+            "rows 0 to 6",
+            ("if (r - o >= 0 && r - o < 7) ", ""),
+            status="finding",
+        ),
+        wrong(
+            "no guard of cells",
+            "two numbers",
+            ("h + r < H && w + i < W ? x[(h + r) * W + w + i] : 0.0f", "x[(h + r) * W + w + i]"),
+            status="finding",
+        ),
+        wrong(
+            "the lower row is not stored",
+            "never written",
+            ("if (h + o < out_h && w + i < out_w)", "if (o < 1 && w + i < out_w)"),
+        ),
+        wrong(
+            "the filter turned",
+            "half a turn",
+            ("(m * 7 + r - o) * 7 + q", "(m * 7 + 6 - r + o) * 7 + 6 - q"),
+        ),
+        wrong("seven rows", "only the upper row", ("r < 8", "r < 7")),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("if (h + o < out_h && w + i < out_w)", "if (h < 0)"),
+        ),
+    ),
+)

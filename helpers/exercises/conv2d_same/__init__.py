@@ -1,0 +1,168 @@
+"""Zero padding: an output map as large as the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Layers around the tile: narrow, ragged, one column; odd filters."""
+    rows, columns = (int(n) for n in rng.integers(17, 30, 2))
+    ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
+    fixed = (
+        ConvShape(2, 1, 2, 5, 9, 3),
+        ConvShape(2, 3, 2, 17, 18, 5),
+        ConvShape(1, 2, 1, 16, 7, 7),
+        ConvShape(1, 1, 1, 3, 2, 1),
+    )
+    for shape in (ragged, *fixed):
+        grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
+
+        def step(
+            filter: np.ndarray, shape: ConvShape = shape, grid: tuple[int, ...] = grid
+        ) -> Step:
+            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
+
+        yield layers.layer_case(rng, shape, step, y_shape=(shape.B, shape.M, shape.H, shape.W))
+
+
+def padded(case: Case, mode: Any = "constant", down: int = 0, flip: bool = False) -> np.ndarray:
+    """The layer with K / 2 cells more on each side; down: so many of them moved from the top left
+    to the bottom right.
+    """
+    r = case["shape"].K // 2
+    sides = (0, 0), (0, 0), (r - down, r + down), (r - down, r + down)
+    filter = case["filter"][:, :, ::-1, ::-1] if flip else case["filter"]
+    return reference.conv2d(np.pad(case["x"], sides, mode=mode), np.ascontiguousarray(filter))
+
+
+EXERCISE = Exercise(
+    name="conv2d_same",
+    lab="06_conv2d_layer",
+    title="Zero padding: outputs as large as the image",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=padded,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "loads per output and tap",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / case.count / case["shape"].terms
+            ),
+            2,
+            "Load a cell and a weight for each tap, once.",
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("shared"),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "The filter hangs by its corner: output (h, w) reads rows from h on. It must be "
+            "centred, rows h - K / 2 to h + K / 2.",
+            gives=lambda case: padded(case, down=case["shape"].K // 2),
+        ),
+        Mistake(
+            "The filter's centre is one cell off: its middle tap is p = K / 2, counted from 0.",
+            gives=lambda case: padded(case, down=1) if case["shape"].K > 1 else None,
+        ),
+        Mistake(
+            "The edge cells are repeated outside of the image; here cells outside count as 0.",
+            gives=lambda case: padded(case, "edge"),
+        ),
+        Mistake(
+            "The image goes on at its other side, like a ring; here cells outside count as 0.",
+            gives=lambda case: (
+                padded(case, "wrap") if min(case["shape"].H, case["shape"].W) > 3 else None
+            ),
+        ),
+        Mistake(
+            "The filter is turned by half a turn: tap (p, q) belongs to row h - K / 2 + p, "
+            "column w - K / 2 + q.",
+            gives=lambda case: padded(case, flip=True),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "A cell outside of the image counts as 0 and must not be loaded: test its row and "
+            "its column.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "For K = 3, which cells does output (0, 0) read? Which of them lie outside?",
+        "Tap (p, q) reads row h - K / 2 + p and column w - K / 2 + q.",
+        "Where row or column lies outside, the product is 0: skip it.",
+    ),
+    right=(
+        right("outside is skipped"),
+        right("loops over what lies inside", "right_bounds.cu"),
+        right("a choice between the cell and 0", "right_choice.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "must not be loaded", file="stub.cu", status="finding"),
+        wrong("not centred", "centred", ("h - K / 2 + p", "h + p"), ("w - K / 2 + q", "w + q")),
+        wrong(
+            "one cell off",
+            "one cell off",
+            ("h - K / 2 + p", "h - (K - 1) / 2 + min(K - 1, 1) + p"),
+            ("w - K / 2 + q", "w - (K - 1) / 2 + min(K - 1, 1) + q"),
+        ),
+        wrong("the edge is repeated", "repeated", file="wrong_edge.cu"),
+        wrong("a ring", "like a ring", file="wrong_ring.cu"),
+        wrong(
+            "the filter turned",
+            "half a turn",
+            ("h - K / 2 + p", "h + K / 2 - p"),
+            ("w - K / 2 + q", "w + K / 2 - q"),
+        ),
+        wrong(
+            "no test of columns",
+            "must not be loaded",
+            (" || column < 0 || column >= W", ""),
+            status="finding",
+        ),
+        wrong(
+            "a guard of the smaller output",
+            "never written",
+            ("h >= H || w >= W", "h > H - K || w > W - K"),
+        ),
+        wrong(
+            "each cell loaded twice",
+            "loads per output and tap",
+            ("sum += x", "sum += 0 * x[((b * C + C - 1 - c) * H + row) * W + column] + x"),
+            status="budget",
+        ),
+        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
+    ),
+)

@@ -1,0 +1,132 @@
+"""The leaderboard: any kernel of the convolution layer, ranked by time, or by an estimate of its
+cost.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.exercises import competition, layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    per_output,
+    right,
+    wrong,
+)
+from helpers.kernel_cells import KernelCell
+
+# What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
+# tests/test_exercises.py counts it again.
+COST = {"layer 1": 3.296, "layer 2": 4.350}
+
+
+def fit(case: Case, cell: KernelCell) -> Case:
+    """Blocks of TILE_WIDTH x TILE_WIDTH threads, each with COLUMNS outputs of MAPS maps."""
+    sizes = competition.options(cell, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
+    return competition.fitted(case, sizes["TILE_WIDTH"], sizes["COLUMNS"], sizes["MAPS"])
+
+
+EXERCISE = Exercise(
+    name="my_entry",
+    lab="22_lenet_end_to_end",
+    title="The leaderboard",
+    folder=Path(__file__).parent,
+    cases=competition.cases,
+    fit=fit,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    limit_s=20.0,
+    budgets=(
+        Budget(
+            "estimated cycles per 32 multiply-adds",
+            competition.estimated,
+            lambda case: COST[case["name"]],
+            "Instructions, global, shared, local and constant memory, and shuffles all enter. "
+            "Which of them does your inner loop have most "
+            "of? One load of a weight can serve several outputs, one of a cell several maps.",
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+    ),
+    mistakes=(
+        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        Mistake("The last channel is left out.", gives=layers.without_channel(-1)),
+        Mistake(
+            "It is right on LeNet's layers and not on other shapes: take all sizes from the "
+            "arguments, and guard the last tile and the "
+            "last group of maps.",
+            when=lambda case, got, want: "name" not in case.facts,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Take all sizes from the arguments, and guard the last tile and the last group of "
+            "maps. K is at most 15.",
+            when=lambda found: found.array in ("x", "y", "filter"),
+        ),
+        FindingHint(
+            "race",
+            "Shared memory is written while others still read it, or read before it is filled: a "
+            "barrier before the sums, "
+            "and one after them.",
+            when=lambda found: found.array not in ("x", "y", "filter"),
+        ),
+    ),
+    hints=(
+        "How many loads does the stub make for one multiply-add? How many would it make if a "
+        "thread had two maps?",
+        "Give a thread several columns and several maps, and keep all its sums in registers: "
+        "COLUMNS * MAPS products for COLUMNS + MAPS loads.",
+        "Stage cells and weights in shared memory, the weights of four maps side by side, so "
+        "that one float4 brings all four.",
+    ),
+    right=(
+        right("a tile, three columns, four maps"),
+        right("registers without a tile", "right_register.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "estimated cycles", file="stub.cu", status="budget"),
+        wrong(
+            "a shuffle for each cell", "estimated cycles", file="wrong_shuffles.cu", status="budget"
+        ),
+        wrong(
+            "right on LeNet's layers alone",
+            "guard",
+            ("top + r < H && left + s < W ? plane", "C > 0 ? plane"),
+            status="finding",
+        ),
+        wrong(
+            "the last group of maps stored unguarded",
+            "guard",
+            ("if (m + j < M && ", "if ("),
+            status="finding",
+        ),
+        wrong(
+            "no second barrier",
+            "barrier",
+            ("        __syncthreads();   // not before all have read\n", ""),
+            status="finding",
+        ),
+        wrong(
+            "a block that CUDA does not allow",
+            "at most 32",
+            ("-DTILE_WIDTH=12", "-DTILE_WIDTH=40"),
+            status="refused",
+        ),
+        wrong(
+            "another signature",
+            "parameters",
+            ("int H, int W, int K)\n{", "int H, int W)\n{\n    const int K = 7;"),
+            status="refused",
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("            if (m + j < M", "            if (K < 0 && m + j < M"),
+        ),
+    ),
+)

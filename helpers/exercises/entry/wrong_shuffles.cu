@@ -1,0 +1,39 @@
+// %%kernel my_entry -DTILE_WIDTH=12 -DCOLUMNS=3 -DMAPS=4
+__global__ void my_entry(float* y, const float* x, const float* filter,
+                         int B, int C, int M, int H, int W, int K)
+{
+    // K <= 15. Rows of 12 lanes of a warp fall into different banks.
+    __shared__ __align__(16) float tile[26][76], taps[225][4];
+    const int out_h = H - K + 1, out_w = W - K + 1, across = (out_w + 35) / 36;
+    const int top = blockIdx.x / across * 12, left = blockIdx.x % across * 36;
+    const int ty = threadIdx.y, tx = threadIdx.x, m = blockIdx.y * 4, b = blockIdx.z, n = K * K;
+    float sum[3][4] = {};   // columns tx, tx + 12, tx + 24 of maps m to m + 3
+    for (int c = 0; c < C; ++c) {
+        const float* plane = x + ((size_t)b * C + c) * H * W;
+        for (int r = ty; r < 11 + K; r += 12)
+            for (int s = tx; s < 35 + K; s += 12)
+                tile[r][s] = top + r < H && left + s < W ? plane[(top + r) * W + left + s] : 0.0f;
+        for (int i = ty * 12 + tx; i < n * 4; i += 144)
+            taps[i / 4][i % 4] = m + i % 4 < M ? filter[((m + i % 4) * C + c) * n + i / 4] : 0.0f;
+        __syncthreads();   // others loaded what is read now
+        for (int i = 0; i < n; ++i) {
+            const float4 tap = *reinterpret_cast<const float4*>(taps[i]);
+            const float* row = &tile[ty + i / K][tx + i % K];
+            for (int o = 0; o < 3; ++o) {
+                float cell = row[12 * o];
+                for (int k = 0; k < 6; ++k) cell = __shfl_sync(__activemask(), cell, threadIdx.x + 12 * threadIdx.y & 31);
+                sum[o][0] += cell * tap.x;
+                sum[o][1] += cell * tap.y;
+                sum[o][2] += cell * tap.z;
+                sum[o][3] += cell * tap.w;
+            }
+        }
+        __syncthreads();   // not before all have read
+    }
+    for (int o = 0; o < 3; ++o)
+        for (int j = 0; j < 4; ++j) {
+            const int w = left + tx + 12 * o;
+            if (m + j < M && top + ty < out_h && w < out_w)
+                y[(((size_t)b * M + m + j) * out_h + top + ty) * out_w + w] = sum[o][j];
+        }
+}

@@ -1,0 +1,517 @@
+"""One exercise: what is asked, on what it is tried, what an answer may use, and what it is told.
+
+exercise.check(kernel)            a notebook: the %%kernel function; a Verdict, or ExerciseError
+exercise.judge(text, seed=...)    anywhere: the text of the cell; always a Verdict
+exercise.run(text, seed)          where the kernel runs, in a box if need be: its outcomes,
+                                  without any expected output
+exercise.verdict(outcomes, seed)  elsewhere: compares them
+exercise.hint()                   the next hint
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, kernel_cells
+from helpers.exercises import outcome as outcomes_of
+from helpers.exercises.answers import Answer, Edit
+from helpers.exercises.budgets import Budget
+from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.outcome import DoesNotCompile, Outcome
+from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.kernel_cells import CellError, KernelCell
+from helpers.simulator import Finding
+
+NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
+OVER_BUDGET = 0.5  # of the points: right, but over its budget
+
+Arrays = np.ndarray | Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made,
+    None where it makes no difference that could be told; when: whether a wrong result (got, want)
+    shows it. One of the two is given.
+    """
+
+    hint: str
+    gives: Callable[[Case], Any] | None = None
+    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
+
+
+@dataclass(frozen=True)
+class FindingHint:
+    """What a finding of a kind means in this exercise; when: for which of them (a function of the
+    Finding).
+    """
+
+    kind: str
+    hint: str
+    when: Callable[[Finding], Any] = field(default=lambda finding: True)
+
+
+def within_warp(finding: Finding) -> bool:
+    """Whether the two threads of a race, in a block of one axis, belong to one warp."""
+    other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
+    return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise whose answer is a %%kernel cell.
+
+    folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a
+    generator of random numbers; reference: what should come out of a case, an array, or arrays by
+    output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
+    classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
+    Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
+    (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
+    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others.
+    """
+
+    name: str
+    lab: str
+    title: str
+    folder: Path
+    cases: Callable[[np.random.Generator], Iterator[Case]]
+    reference: Callable[[Case], Arrays]
+    hints: tuple[str, ...]
+    right: tuple[Answer, ...]
+    wrong: tuple[Answer, ...]
+    budgets: tuple[Budget, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    findings: tuple[FindingHint, ...] = ()
+    points: int = 10
+    rtol: float = 0.0
+    atol: float | Callable[[Case], float] = 0.0
+    counts: Mapping[str, str] = field(default_factory=lambda: {"size": "sizes"})
+    most_of_a_block: Callable[[Case], int] | None = None
+    turns: bool = False
+    limit_s: float = outcomes_of.LIMIT_S
+    timed: Callable[[np.random.Generator], Case] | None = None
+    fit: Callable[[Case, KernelCell], Case] | None = None
+
+    # ---- the texts ----
+
+    @cached_property
+    def stub(self) -> str:
+        """The text of the notebook's cell."""
+        return self.text("stub.cu")
+
+    @cached_property
+    def solution(self) -> str:
+        """The text of a cell that is right."""
+        return self.text("solution.cu")
+
+    def text(self, file: str) -> str:
+        """The text of a cell that lies beside the module: its first line begins with %%kernel."""
+        return re.sub(r"\A// %%", "%%", (self.folder / file).read_text(encoding="utf-8"))
+
+    def text_of(self, answer: Answer) -> str:
+        """The text of an answer: a file's, or the solution (another file) with edits."""
+        return answer.applied(self.text)
+
+    # ---- for a notebook ----
+
+    def check(self, kernel: Any) -> Verdict:
+        """Judge a %%kernel function on the notebook's cases. Raises ExerciseError until it is right
+        and within its budget.
+        """
+        verdict = self._of_cell(_cell_of(kernel), NOTEBOOK_SEED)
+        if not verdict.passed:
+            raise ExerciseError(verdict)
+        if _on_gpu():
+            from helpers.exercises import on_gpu
+
+            return on_gpu.timed(self, kernel, verdict, NOTEBOOK_SEED)
+        return verdict
+
+    def hint(self) -> None:
+        """Print the next hint; after the last one, all of them again."""
+        print(_next_hint(self.name, self.hints))
+
+    # ---- for a grader ----
+
+    def judge(self, text: str, seed: int = NOTEBOOK_SEED) -> Verdict:
+        """Judge the text of a %%kernel cell (its first line included) on the cases of a seed."""
+        try:
+            cell = kernel_cells.parse(text)
+        except CellError as error:
+            return self._verdict("refused", str(error))
+        return self._of_cell(cell, seed)
+
+    def run(self, text: str, seed: int) -> tuple[Outcome, ...]:
+        """Run the text of a cell on the cases of a seed. Raises DoesNotCompile,
+        kernel_cells.CellError.
+        """
+        return self._run(kernel_cells.parse(text), seed)
+
+    def all_cases(self, seed: int) -> tuple[Case, ...]:
+        """The cases of a seed."""
+        return tuple(self.cases(np.random.default_rng(seed)))
+
+    def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
+        try:
+            return self.verdict(self._run(cell, seed), seed)
+        except CellError as error:
+            return self._verdict("refused", str(error))
+        except DoesNotCompile as error:
+            return self._verdict(
+                "compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}"
+            )
+
+    def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
+        spread, cases = self.most_of_a_block is not None, self.fitted(cell, seed)
+        return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
+
+    def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
+        """The cases of a seed, launched as the options of a cell ask for."""
+        cases = self.all_cases(seed)
+        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
+
+    def to_time(self, cell: KernelCell, seed: int) -> Case:
+        """The case that a GPU times."""
+        if self.timed is not None:
+            return self.timed(np.random.default_rng(seed))
+        return max(self.fitted(cell, seed), key=lambda case: case.count)
+
+    def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
+        """Judge outcomes of the cases of a seed."""
+        cases = self.all_cases(seed)
+        if outcomes and outcomes[-1].stopped:
+            return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
+        if len(outcomes) != len(cases):
+            return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
+        if not all(_fits(case, one) for case, one in zip(cases, outcomes, strict=True)):
+            return self._verdict("refused", "the outputs are not those of these cases")
+        wants = [self.wanted(case) for case in cases]
+        if (wrong := self._of_results(cases, outcomes, wants)) is not None:
+            return wrong
+        return self._of_budgets(cases, outcomes)
+
+    # ---- verdicts ----
+
+    def _verdict(
+        self, status: str, message: str, hint: str = "", checked: str = "", **more: Any
+    ) -> Verdict:
+        share = {"pass": 1.0, "budget": OVER_BUDGET}.get(status, 0.0)
+        words = "PASS" if status == "pass" else "NOT YET" if status == "budget" else "FAIL"
+        return Verdict(
+            self.name,
+            status,
+            f"{words} {self.name}: {message}",
+            share * self.points,
+            self.points,
+            hint,
+            checked,
+            **more,
+        )
+
+    def _of_stop(self, case: Case, one: Outcome) -> Verdict:
+        if one.stopped == "refused":
+            return self._verdict(
+                "refused", one.said, "Keep the parameters of the stub, in their order."
+            )
+        finding = one.findings[0]
+        known = next(
+            (h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None
+        )
+        if one.stopped == "time":
+            late = (
+                f"{case.title}: a launch was still running after {self.limit_s:g} s, and was "
+                f"stopped"
+            )
+            return self._verdict(
+                "time",
+                f"{late}\n{finding.brief()}",
+                known or "Does each loop end, for every thread?",
+            )
+        text = finding.brief() if known else str(finding)
+        return self._verdict("finding", f"{case.title}\n{text}", known or "")
+
+    def _of_results(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+    ) -> Verdict | None:
+        wrong = [
+            k
+            for k, case in enumerate(cases)
+            if not self._is_right(case, outcomes[k].arrays, wants[k])
+        ]
+        if not wrong:
+            return None
+        hint = self._hint(cases, outcomes, wants, wrong)
+        # Of the wrong cases the one with the fewest values that still show a pattern.
+        shown = min(wrong, key=lambda k: (cases[k].count < _ENOUGH, abs(cases[k].count - _ENOUGH)))
+        case = cases[shown]
+        name = next(
+            n
+            for n in case.outputs
+            if not self._same(case, outcomes[shown].arrays[n], wants[shown][n])
+        )
+        got, want = _real(outcomes[shown].arrays[name]), _real(wants[shown][name])
+        # An unchecked diagnosis of positions would only contradict a hint that explains the values.
+        try:
+            checking.check(got, want, rtol=self.rtol, atol=self.atol_of(case), name=case.title)
+            lines = []
+        except checking.CheckError as error:
+            text, *_, places = _parts(str(error))
+            lines = [text.removeprefix("FAIL "), *places]
+            hint = hint or (error.diagnosis.text if error.diagnosis.kind not in _NO_PATTERN else "")
+        right = (
+            f"\nright in {len(cases) - len(wrong)} of {len(cases)} cases"
+            if len(wrong) < len(cases)
+            else ""
+        )
+        return self._verdict("wrong", "\n".join(lines) + right, hint or _SEARCH)
+
+    def _hint(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        wrong: Sequence[int],
+    ) -> str:
+        """The first mistake that explains every case, the right ones too; then what the values
+        themselves say.
+        """
+        for mistake in self.mistakes:
+            if self._explains(mistake, cases, outcomes, wants, wrong):
+                return mistake.hint
+        values = [
+            (case, name, outcomes[k].arrays[name], wants[k][name])
+            for k, case in enumerate(cases)
+            for name in case.outputs
+        ]
+        missing = sum(int(is_unwritten(got).sum()) for _, _, got, _ in values if got.itemsize >= 4)
+        if missing and missing == sum(got.size for _, _, got, _ in values):
+            return "Nothing is written: does any thread reach the store?"
+        if missing:
+            return (
+                f"{missing:,} values are never written: does every output have a thread, and is "
+                f"the last, partial block (or tile) "
+                "stored, too?"
+            )
+        if any(np.isnan(_real(got)).any() for _, _, got, _ in values):
+            return (
+                "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
+                "begins with a variable that nothing "
+                "has set. (A value that nobody writes is told otherwise.)"
+            )
+        return _untouched(values)
+
+    def _explains(self, mistake: Mistake, cases, outcomes, wants, wrong) -> bool:
+        told = False
+        for k, case in enumerate(cases):
+            got = outcomes[k].arrays
+            if mistake.when is not None:
+                if k in wrong:
+                    name = case.outputs[0]
+                    if not mistake.when(case, got[name], wants[k][name]):
+                        return False
+                    told = True
+                continue
+            assert mistake.gives is not None
+            made = mistake.gives(case)
+            if made is None:  # this case cannot tell
+                continue
+            made = made if isinstance(made, Mapping) else {case.outputs[0]: made}
+            if not all(
+                self._same(case, got[name], np.asarray(array)) for name, array in made.items()
+            ):
+                return False
+            told = told or k in wrong
+        return told
+
+    def _of_budgets(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Verdict:
+        counters: dict[str, tuple[float, float]] = {}
+        for budget in self._all_budgets():
+            worst: tuple[float, float, Case] | None = None
+            for case, one in zip(cases, outcomes, strict=True):
+                if not case.budgeted:
+                    continue
+                amount, most = budget.of(case, one), budget.limit(case)
+                if amount < budget.least - 1e-9:
+                    text = (
+                        f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
+                        f"should have {_number(budget.least)}"
+                    )
+                    return self._verdict("budget", text, budget.hint, counters=counters)
+                if worst is None or amount * max(worst[1], 1e-9) > worst[0] * max(most, 1e-9):
+                    worst = amount, most, case
+            if worst is None:
+                continue
+            amount, most, case = worst
+            counters[budget.what] = amount, most
+            if amount > most * (1 + 1e-9):
+                text = (
+                    f"right, but {_number(amount)} {budget.what} ({case.title}); the budget "
+                    f"is {_number(most)}"
+                )
+                return self._verdict("budget", text, budget.hint, counters=counters)
+        checked = self._checked(cases)
+        shown = [
+            f"{_number(counters[b.what][0])} {b.what} (budget {_number(counters[b.what][1])})"
+            for b in self.budgets
+            if not b.quiet and b.what in counters
+        ]
+        return self._verdict(
+            "pass", "; ".join([checked, *shown]), checked=checked, counters=counters
+        )
+
+    def _all_budgets(self) -> Iterator[Budget]:
+        if self.most_of_a_block is not None:
+            yield Budget(
+                "values that block 0 writes by itself",
+                lambda case, one: one.first_block if one.first_block is not None else 0,
+                lambda case: self.most_of_a_block(case),  # type: ignore[misc]
+                "Each block must do its own part: blockIdx says which. A GPU runs blocks beside "
+                "each other, so one that does all "
+                "the work leaves the others idle.",
+                quiet=True,
+            )
+        yield from self.budgets
+
+    def _checked(self, cases: Sequence[Case]) -> str:
+        """Such as "4 sizes, 2 filters, 1,259 values"."""
+        parts = []
+        for kind, plural in self.counts.items():
+            different = {case.kinds[kind] for case in cases if kind in case.kinds}
+            parts.append(f"{len(different)} {plural if len(different) != 1 else kind}")
+        exact = (
+            ", all equal to the reference"
+            if self._exact
+            else ", within the rounding that is allowed"
+        )
+        return ", ".join([*parts, f"{sum(case.count for case in cases):,} values"]) + exact
+
+    @property
+    def _exact(self) -> bool:
+        return self.rtol == 0 and not callable(self.atol) and self.atol == 0
+
+    # ---- comparing ----
+
+    def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool:
+        """Whether the outputs of a case are what they should be."""
+        return self._is_right(case, got, self.wanted(case))
+
+    def wanted(self, case: Case) -> dict[str, np.ndarray]:
+        """What should come out of a case, by output."""
+        made = self.reference(case)
+        return dict(made) if isinstance(made, Mapping) else {case.outputs[0]: np.asarray(made)}
+
+    def atol_of(self, case: Case) -> float:
+        """The absolute tolerance of a case."""
+        return self.atol(case) if callable(self.atol) else self.atol
+
+    def _is_right(
+        self, case: Case, got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray]
+    ) -> bool:
+        return all(self._same(case, got[name], want[name]) for name in case.outputs)
+
+    def _same(self, case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+        if got.shape != want.shape:
+            return False
+        got, want = _real(got).astype(np.float64), _real(want).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(got - want) <= self.atol_of(case) + self.rtol * np.abs(want)
+        return bool((near | (np.isnan(got) & np.isnan(want))).all())
+
+
+def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
+    """What to say where every wrong value is the one that stood there before; "" where one is not."""
+    left = total = 0
+    for case, name, got, want in values:
+        wrong = got != want
+        if not np.array_equal(got[wrong], case.arrays[name][wrong]):
+            return ""
+        left, total = left + int(wrong.sum()), total + int((case.arrays[name] != want).sum())
+    if left == total:
+        return "The output is unchanged: nothing is written. Does any thread reach the store?"
+    return (
+        f"{left:,} values are as they were before: no thread writes them. Does each element "
+        f"have a thread?"
+    )
+
+
+def _fits(case: Case, one: Outcome) -> bool:
+    """Whether an outcome has the outputs of a case, and counters of each of its launches."""
+    of = [(one.arrays.get(name), case.arrays[name]) for name in case.outputs]
+    same = all(a is not None and (a.shape, a.dtype) == (b.shape, b.dtype) for a, b in of)
+    return same and len(one.counts) == len(case.steps)
+
+
+_ENOUGH = 64  # values in which a pattern shows
+_NO_PATTERN = ("all", "scattered", "untouched", "zero")
+_SEARCH = (
+    "The wrong values stand in no pattern known here: take one of them, work it out by "
+    "hand, and follow the thread that writes it."
+)
+
+
+def _parts(text: str) -> tuple[str, str, list[str]]:
+    """The first line of a CheckError, its diagnosis, and the wrong places."""
+    first, *others = text.splitlines()
+    places = [line for line in others if line.startswith("  ")]
+    return (
+        first,
+        " ".join(line for line in others if not line.startswith("  ")),
+        places[:3] + places[-1:] * (len(places) > 3),
+    )
+
+
+def _real(a: np.ndarray) -> np.ndarray:
+    """Complex numbers as pairs."""
+    return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a
+
+
+def _number(value: float) -> str:
+    return (
+        f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
+    )
+
+
+def _cell_of(kernel: Any) -> KernelCell:
+    missing = [name for name in ("source", "name", "options") if not hasattr(kernel, name)]
+    if missing:
+        raise TypeError(
+            f"check() takes the function that a %%kernel cell makes, got "
+            f"{type(kernel).__name__}: run that cell, and pass its name"
+        )
+    return KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
+
+
+def _on_gpu() -> bool:
+    from helpers import device
+
+    selected = device.selected()
+    return selected is not None and selected.kind == "gpu"
+
+
+_shown: dict[str, int] = {}
+
+
+def _next_hint(name: str, hints: Sequence[str]) -> str:
+    """Count the hints of an exercise that were shown, and return the next one as text."""
+    from helpers.exercises.verdict import fold
+
+    at = _shown.get(name, 0)
+    if at >= len(hints):
+        _shown[name] = 0
+        every = "\n".join(f"{k}. {hint}" for k, hint in enumerate(hints, 1))
+        return fold(f"These were all hints:\n{every}")
+    _shown[name] = at + 1
+    return fold(f"Hint {at + 1} of {len(hints)}: {hints[at]}")
+
+
+__all__ = ["NOTEBOOK_SEED", "Answer", "Edit", "Exercise", "FindingHint", "Mistake"]

@@ -1,0 +1,202 @@
+"""A product of matrices by flat tiles: 4 rows, 64 columns, steps of 16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    warps,
+    whole_numbers,
+    wrong,
+)
+
+ROWS, COLS, STEP = 4, 64, 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Products like layer 1's (4 rows), and ragged ones: other numbers of rows, columns and terms."""
+    drawn = (5, int(rng.integers(70, 130)), int(rng.integers(20, 45)), 2)
+    for rows, cols, inner, batch in (
+        (4, 1_280, 49, 1),
+        drawn,
+        (1, 1, 1, 1),
+        (4, 64, 16, 1),
+        (9, 65, 17, 2),
+    ):
+        arrays = {
+            "Y": unwritten((batch, rows, cols)),
+            "A": whole_numbers(rng, (rows, inner)),
+            "X": whole_numbers(rng, (batch, inner, cols)),
+        }
+        grid = (ceil_div(cols, COLS), ceil_div(rows, ROWS), batch)
+        step = Step(
+            grid, (COLS, ROWS), ("Y", "A", "X", np.int32(rows), np.int32(cols), np.int32(inner))
+        )
+        title = f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1)
+        facts = {"terms": inner}
+        yield Case(
+            title,
+            arrays,
+            ("Y",),
+            (step,),
+            {"size": (rows, cols, inner)},
+            facts,
+            budgeted=cols == 1_280,
+        )
+
+
+def product(case: Case, terms: int | None = None) -> np.ndarray:
+    """A X, of the first so many terms."""
+    return case["A"][:, :terms].astype(float) @ case["X"][:, :terms].astype(float)
+
+
+def one_row_of_four(case: Case) -> np.ndarray:
+    """What comes out if only terms 0 to 3 of each step of 16 are multiplied."""
+    terms = np.arange(case["terms"]) % STEP < ROWS
+    return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
+
+
+EXERCISE = Exercise(
+    name="gemm_flat",
+    lab="11_conv2d_im2col_gemm",
+    title="Load flat tiles of a product of matrices",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=product,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "words from shared memory per product",
+            lambda case, one: (
+                one.total("bytes_used", "shared", "load") / 4 / (case.count * case["terms"])
+            ),
+            2 / 0.7,
+            "Each product needs two words. More of them are products with 0: of rows or terms "
+            "that are not there.",
+            least=0.5,
+        ),
+        Budget(
+            "loads of X per cell of X",
+            lambda case, one: one.total("lanes", "global", "load", "X") / case["X"].size,
+            1,
+            "The tile brings each cell of X once for four rows: read it from there.",
+            least=0.9,
+        ),
+        Budget(
+            "loads of A per block",
+            lambda case, one: one.total("lanes", "global", "load", "A") / one.blocks,
+            lambda case: ROWS * case["terms"],
+            "A tile has 4 x 16 numbers of A: 64 threads load it.",
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        Budget(
+            "barriers per warp",
+            lambda case, one: one.barriers / warps(case),
+            lambda case: 2 * ceil_div(case["terms"], STEP),
+            "Two barriers a step are enough.",
+            quiet=True,
+        ),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: ROWS * COLS,
+    mistakes=(
+        Mistake(
+            "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
+            "4 rows of threads.",
+            gives=one_row_of_four,
+        ),
+        Mistake(
+            "The terms beyond the last whole step are missing.",
+            gives=lambda case: (
+                product(case, case["terms"] // STEP * STEP) if case["terms"] >= STEP else None
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "A tile of A is 16 numbers wide, and the block 64 threads: only threads with tx < "
+            "STEP load it.",
+            when=lambda found: found.array == "tile_a",
+        ),
+        FindingHint(
+            "uninitialised",
+            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows "
+            "of threads, so that "
+            "each thread loads four of its rows.",
+            when=lambda found: found.array == "tile_x",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A and X end at rows, inner and cols: what lies beyond counts as 0.",
+            when=lambda found: found.array in ("A", "X"),
+        ),
+    ),
+    hints=(
+        "How many numbers has a tile of A, and how many a tile of X? How many threads has the "
+        "block?",
+        "64 of the 256 threads are enough for A. For X every thread loads four numbers.",
+        "A loop over i from ty to STEP in steps of ROWS fills the rows of tile_x.",
+    ),
+    right=(
+        right("a loop over rows"),
+        right("threads counted through", "right_counted.cu"),
+        right("four rows, unrolled", "right_unrolled.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "tx < step", file="stub.cu", status="finding"),
+        wrong(
+            "no loop over the rows of X",
+            "four of its rows",
+            ("for (int i = ty; i < STEP; i += ROWS)", "for (int i = ty; i < ROWS; i += ROWS)"),
+            status="finding",
+        ),
+        wrong("only four terms of each step", "only 4 of each 16 terms", ("k < STEP", "k < ROWS")),
+        wrong(
+            "the last step is missing",
+            "last whole step",
+            ("first < inner", "first + STEP <= inner"),
+        ),
+        wrong("no guard of terms", "counts as 0", ("first + i < inner && ", ""), status="finding"),
+        wrong(
+            "no second barrier",
+            "race",
+            ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
+            status="finding",
+        ),
+        wrong(
+            "the tiles are not used",
+            "words from shared memory",
+            file="wrong_no_tile.cu",
+            status="budget",
+        ),
+        wrong(
+            "products with rows that are not there",
+            "words from shared memory",
+            file="wrong_square.cu",
+            status="budget",
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("    if (row < rows && col < cols) Y", "    if (rows < 0) Y"),
+        ),
+    ),
+)

@@ -1,0 +1,172 @@
+"""Divisions counted up: a fused product that finds channel, row and column by carrying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    executed,
+    none_of,
+    right,
+    shuffles,
+    warps,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+DIVISIONS = 20  # per warp: before the loop anyone may divide as often as the sizes ask for
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Narrow and wide filters, ragged layers; the budgets hold for many steps."""
+    rows, columns = (int(n) for n in rng.integers(9, 14, 2))
+    drawn = ConvShape(1, 4, 17, rows, columns, 7)
+    for shape in (
+        ConvShape(1, 40, 3, 9, 8, 5),
+        drawn,
+        ConvShape(2, 3, 5, 9, 13, 3),
+        ConvShape(1, 20, 2, 6, 5, 1),
+        ConvShape(1, 2, 3, 5, 6, 2),
+    ):
+
+        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
+            grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
+            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
+
+        yield layers.layer_case(rng, shape, step, budgeted=shape.C == 40)
+
+
+EXERCISE = Exercise(
+    name="implicit_counting",
+    lab="12_conv2d_fusion",
+    title="Count channel, row and column up, without divisions",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "divisions per warp",
+            executed("div.", "rem.", "rcp.", per="warp"),
+            DIVISIONS,
+            "There are 63 steps: a division in the loop runs in each of them. (Divisions are "
+            "counted as they are executed, whatever "
+            "they are called in the source.)",
+        ),
+        Budget(
+            "load sectors per tile and step",
+            lambda case, one: (
+                one.total("sectors", "global", "load")
+                / (one.blocks * ceil_div(case["shape"].terms, TILE))
+            ),
+            lambda case: 130,
+            "Load each cell of the two tiles once in a step.",
+            quiet=True,
+        ),
+        Budget(
+            "loads per tile and step",
+            lambda case, one: (
+                one.total("lanes", "global", "load")
+                / (one.blocks * ceil_div(case["shape"].terms, TILE))
+            ),
+            2 * TILE * TILE,
+            "Load each cell of the two tiles once in a step.",
+        ),
+        Budget(
+            "words from shared memory per block, thread and term",
+            lambda case, one: (
+                one.total("lanes", "shared", "load")
+                / (one.blocks * TILE**2 * ceil_div(case["shape"].terms, TILE) * TILE)
+            ),
+            2,
+            quiet=True,
+        ),
+        Budget(
+            "barriers per warp",
+            lambda case, one: one.barriers / warps(case),
+            lambda case: 2 * ceil_div(case["shape"].terms, TILE),
+            quiet=True,
+        ),
+        none_of(
+            "constant",
+            hint="A table of indices costs a request each time it is read: count up instead.",
+        ),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        Mistake(
+            "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
+            "from rows to channels, is missing or "
+            "comes too late.",
+            when=lambda case, got, want: case["shape"].K > 1,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "An index left x: when q reaches K, it must fall by K and p must rise; when p "
+            "reaches K, it must fall "
+            "by K and c must rise.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "i grows by 16 in each step. For K = 5, by how much do c, p and q grow, before any carry?",
+        "16 = dc * K * K + dp * K + dq. Work dc, dp and dq out before the loop.",
+        "After adding: if q >= K, subtract K and add 1 to p; then if p >= K, subtract K and add "
+        "1 to c.",
+    ),
+    right=(
+        right("counted with carries"),
+        right("carries at the end of a step", "right_at_end.cu"),
+        right("one by one, sixteen times", "right_one_by_one.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "divisions per warp", file="stub.cu", status="budget"),
+        wrong(
+            "the divisions in a macro", "divisions per warp", file="wrong_macro.cu", status="budget"
+        ),
+        wrong("divisions of floats", "divisions per warp", file="wrong_float.cu", status="budget"),
+        wrong(
+            "no carry to channels", "from rows to channels", ("if (p >= K) { p -= K; ++c; }", "")
+        ),
+        wrong("no carry to rows", "from columns to rows", ("if (q >= K) { q -= K; ++p; }", "")),
+        wrong("a carry is forgotten", "carry", ("q -= K; ++p;", "q -= K;"), status="wrong"),
+        wrong(
+            "no second barrier",
+            "race",
+            ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
+            status="finding",
+        ),
+        wrong(
+            "cells loaded twice",
+            "loads per tile and step",
+            (
+                "corner[(c * H + p) * W + q] : 0.0f;",
+                "corner[(c * H + p) * W + q] + 0 * corner[0] + 0 * x[1] : 0.0f;",
+            ),
+            status="budget",
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("    if (row < M && col < cols) y", "    if (M < 0) y"),
+        ),
+    ),
+)

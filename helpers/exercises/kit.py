@@ -1,0 +1,41 @@
+"""What a module of an exercise is made of, in one place."""
+
+from helpers.exercises.answers import right, wrong
+from helpers.exercises.budgets import (
+    Budget,
+    all_of,
+    executed,
+    none_of,
+    per_block,
+    per_output,
+    per_request,
+    shuffles,
+    warps,
+)  # fmt: skip
+from helpers.exercises.cases import Case, Step, ceil_div, unwritten, whole_numbers
+from helpers.exercises.exercise import Exercise, FindingHint, Mistake, within_warp
+from helpers.exercises.outcome import Outcome
+
+__all__ = [
+    "Budget",
+    "Case",
+    "Exercise",
+    "FindingHint",
+    "Mistake",
+    "Outcome",
+    "Step",
+    "all_of",
+    "ceil_div",
+    "executed",
+    "none_of",
+    "per_block",
+    "per_output",
+    "per_request",
+    "right",
+    "shuffles",
+    "unwritten",
+    "warps",
+    "whole_numbers",
+    "within_warp",
+    "wrong",
+]  # fmt: skip

@@ -1,0 +1,85 @@
+"""Convolution layers as cases: drawn arrays of small whole numbers, whose sums are exact in
+float32, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.cases import Case, Step, unwritten, whole_numbers
+from helpers.limits import ConvShape
+from helpers.reference import conv2d
+
+MOST = 3  # of the cells and weights: 10,000 products of them stay far below 2^24
+
+
+def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and weights of a layer."""
+    return whole_numbers(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
+
+
+def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
+    """B, C, M, H, W, K as a kernel takes them."""
+    return tuple(np.int32(n) for n in (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K))
+
+
+def words(shape: ConvShape) -> str:
+    """A layer in a few words."""
+    channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
+    return (
+        f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
+        f"map{'s' * (shape.M > 1)}, K = {shape.K}"
+    )
+
+
+def layer_case(
+    rng: np.random.Generator,
+    shape: ConvShape,
+    step: Callable[[np.ndarray], Step],
+    *,
+    budgeted: bool = True,
+    y_shape: tuple[int, ...] | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Case:
+    """A case of one launch, step(filter). y_shape: of the output, where it is not that of a valid
+    convolution.
+    """
+    x, filter = draw(rng, shape)
+    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
+    kinds = {"layer": shape, "filter width": shape.K}
+    return Case(
+        words(shape),
+        arrays,
+        ("y",),
+        (step(filter),),
+        kinds,
+        {"shape": shape, **(facts or {})},
+        budgeted,
+    )
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The layer's outputs."""
+    return conv2d(case["x"], case["filter"])
+
+
+def flipped(case: Case) -> np.ndarray:
+    """What comes out if each filter is turned by half a turn."""
+    return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
+
+
+def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
+    """A function of a case: what comes out if a channel is left out."""
+
+    def made(case: Case) -> np.ndarray | None:
+        filter = case["filter"].copy()
+        filter[:, channel] = 0
+        return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
+
+    return made
+
+
+COUNTS = {"layer": "layers", "filter width": "filter widths"}

@@ -1,0 +1,241 @@
+"""Swap the loops of a convolution in C++: for each tap, add to all outputs that have a cell under
+it.
+
+Whether the loops are swapped is seen in memory: the function is called once with its last output
+lying in the input's first cell. Summing an output up before the next one begins leaves the first
+outputs as if nothing overlapped; going over all outputs tap by tap does not.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.answers import right, wrong
+from helpers.exercises.cases import whole_numbers
+from helpers.exercises.loops_swapped.program import UNSET
+from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
+from helpers.reference import conv1d
+
+LIMIT_S = 5.0
+
+
+def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Cells and weights of each case: one of each, a filter wider than N, ragged sizes. The last
+    one is for the overlap.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [
+        (1, 1),
+        (4, 31),
+        (int(rng.integers(600, 1_500)), 3),
+        (int(rng.integers(600, 1_500)), 31),
+        (2, 5),
+        (8, 3),
+    ]
+    return [(whole_numbers(rng, n), whole_numbers(rng, width)) for n, width in sizes]
+
+
+def made(text: str, seed: int) -> dict[str, Any]:
+    """Compile the C++ and call it, in a process of its own: it may crash, or never end."""
+    cases = inputs(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        given, result = Path(folder) / "given.npz", Path(folder) / "made.npz"
+        (Path(folder) / "answer.cpp").write_text(text, encoding="utf-8")
+        arrays: dict[str, Any] = {f"N{k}": N for k, (N, _) in enumerate(cases)}
+        arrays |= {f"filter{k}": filter for k, (_, filter) in enumerate(cases)}
+        np.savez(given, **arrays)
+        command = [sys.executable, "-m", "helpers.exercises.loops_swapped.program", folder]
+        root = Path(__file__).resolve().parents[3]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LIMIT_S, cwd=root, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise StoppedError from None
+        if not result.exists():
+            return {"said": done.stderr.strip(), "crashed": done.returncode < 0}
+        with np.load(result, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+
+def judged(one: dict[str, Any], seed: int) -> Found:
+    """Whether all outputs are right, nothing is touched outside of the arrays, and the loops are
+    swapped.
+    """
+    if "said" in one:
+        if one["crashed"]:
+            return Found(
+                "wrong",
+                "the program crashed",
+                "An index far outside of N or P: which outputs [first, last) have a cell under "
+                "tap j?",
+            )
+        return Found("compile", f"it does not compile\n{one['said']}")
+    cases = inputs(seed)
+    for k, (N, filter) in enumerate(cases[:-1]):
+        got, want, name = one[f"P{k}"], conv1d(N, filter), f"{N.size} cells, {filter.size} weights"
+        if one[f"outside{k}"]:
+            hint = (
+                "Outputs run from 0 to n - 1: last is n for shifts to the left, and n - shift "
+                "for shifts to the right."
+            )
+            return Found("wrong", f"{name}: a cell outside of P is written", hint)
+        if np.array_equal(got, want):
+            continue
+        bad = np.flatnonzero(~(got == want))
+        shown = [f"  [{i}] got {got[i]:g}, want {want[i]:g}" for i in bad[:3]]
+        text = "\n".join(
+            [
+                f"{name}: {bad.size} of {got.size} values {'is' if bad.size == 1 else 'are'} wrong",
+                *shown,
+            ]
+        )
+        return Found("wrong", text, _hint(got, want, N, filter))
+    N, filter = cases[-1]
+    alone = conv1d(N, filter)
+    checked = f"{len(cases) - 1} sizes, {sum(N.size for N, _ in cases[:-1]):,} values"
+    if np.array_equal(one["overlapped"][:2], alone[:2]):
+        hint = (
+            "Each output is still summed up before the next one begins. The outer loop should go "
+            "over taps, the inner one over outputs: "
+            "then it has no test, and the compiler makes vector instructions of it."
+        )
+        return Found("budget", "right, but the loops are not swapped", hint, checked)
+    return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
+
+
+def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) -> str:
+    if (got == UNSET).all():
+        return "Nothing is written to P."
+    if not got.any():
+        return "Every output is 0: nothing is added yet."
+    if np.isnan(got).any():
+        return (
+            "A cell outside of N is read: which outputs [first, last) have 0 <= i + shift < "
+            "n? Both ends need it."
+        )
+    if np.array_equal(got, conv1d(N, filter[::-1].copy())):
+        return "The filter is flipped: tap j belongs to cell i + j - width / 2."
+    if filter.size > 1 and np.array_equal(got, N * filter[filter.size // 2]):
+        return "Only the middle tap is added."
+    return "Look at the ends: how many outputs has the first tap, how many the last one?"
+
+
+def times(text: str) -> str:
+    """The time of an answer beside the stub's loops, one core, as text; it differs from run to run."""
+    from helpers import baselines, timing
+
+    rng = np.random.default_rng(0)
+    N, filter = (
+        rng.uniform(-1, 1, 200_000).astype(np.float32),
+        rng.uniform(-1, 1, 31).astype(np.float32),
+    )
+    mine, plain = (
+        baselines.conv1d_from_cpp(one)
+        for one in (text, (Path(__file__).parent / "plain.cpp").read_text(encoding="utf-8"))
+    )
+    compared = timing.compare_cpu(
+        lambda: mine.call(N, filter),
+        lambda: plain.call(N, filter),
+        names=("yours", "tap by tap, tested"),
+        budget_s=1.0,
+    )
+    return f"{N.size:,} cells, {filter.size} weights, one core: {compared}"
+
+
+EXERCISE = PythonExercise(
+    name="mine",
+    lab="01_cpu_baselines",
+    title="Swap the loops of a convolution in C++",
+    folder=Path(__file__).parent,
+    answer="mine",
+    made=made,
+    judged=judged,
+    limit_s=LIMIT_S + 5,
+    more=times,
+    hints=(
+        "For tap j the cell under output i is i + shift. For which i is that below 0, and for "
+        "which is it n or more?",
+        "If shift is below 0, the first output with a cell is -shift. If it is above 0, the last "
+        "one is n - shift - 1.",
+        "first = max(0, -shift), last = min(n, n - shift); then one loop from first to last, "
+        "without a test.",
+    ),
+    right=(
+        right("conditional expressions", "solution.py"),
+        right("std::max and std::min", "right_max.py"),
+        right("pointers", "right_pointers.py"),
+        right("the middle tap first", "right_middle_first.py"),
+    ),
+    wrong=(
+        wrong("the stub", "nothing is added yet", file="stub.py"),
+        wrong(
+            "loops not swapped",
+            "loops are not swapped",
+            file="wrong_not_swapped.py",
+            status="budget",
+        ),
+        wrong(
+            "loops not swapped, without a test",
+            "loops are not swapped",
+            file="wrong_not_swapped_bounds.py",
+            status="budget",
+        ),
+        wrong(
+            "no lower end",
+            "outside of n is read",
+            ("shift < 0 ? -shift : 0", "0"),
+            file="solution.py",
+        ),
+        wrong(
+            "no upper end",
+            "outside of n is read",
+            ("shift > 0 ? n - shift : n", "n"),
+            file="solution.py",
+        ),
+        wrong(
+            "outputs beyond P",
+            "outside of p is written",
+            ("shift > 0 ? n - shift : n", "n - shift"),
+            file="solution.py",
+        ),
+        wrong(
+            "the filter flipped",
+            "flipped",
+            ("filter[j];", "filter[width - 1 - j];"),
+            file="solution.py",
+        ),
+        wrong(
+            "only the middle tap",
+            "middle tap",
+            ("P[i] += N", "if (shift == 0) P[i] += N"),
+            file="solution.py",
+        ),
+        wrong(
+            "a loop that never ends",
+            "still running",
+            ("++j) {", "j += 0) {"),
+            file="solution.py",
+            status="time",
+        ),
+        wrong(
+            "it does not compile",
+            "does not compile",
+            ("last = shift", "last = shifted"),
+            file="solution.py",
+            status="compile",
+        ),
+        wrong(
+            "a crash",
+            "crashed",
+            ("P[i] += N[i + shift]", "P[i - (1LL << 40)] += N[i + shift]"),
+            file="solution.py",
+        ),
+    ),
+)

@@ -1,0 +1,70 @@
+"""Compiles an answer's C++ and calls it on given cases: python -m
+helpers.exercises.loops_swapped.program FOLDER
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import baselines
+
+MARGIN = 64  # cells of NaN on either side of each array
+UNSET = -12_345_678.0
+
+
+def main(folder: Path) -> int:
+    """Read given.npz and answer.cpp, write made.npz."""
+    text = (folder / "answer.cpp").read_text(encoding="utf-8")
+    try:
+        library = baselines.load_cpp("yours", text)
+    except Exception as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not hasattr(library, "conv1d"):
+        print(
+            'the C++ text defines no function conv1d; expected extern "C" void conv1d(...)',
+            file=sys.stderr,
+        )
+        return 1
+    with np.load(folder / "given.npz", allow_pickle=False) as file:
+        given = {name: file[name] for name in file.files}
+    count = len(given) // 2
+    made: dict[str, Any] = {}
+    for k in range(count):
+        N, filter = (
+            np.pad(given[f"{name}{k}"], MARGIN, constant_values=np.nan) for name in ("N", "filter")
+        )
+        P = np.full_like(N, UNSET)
+        inner = slice(MARGIN, -MARGIN)
+        _call(library, P[inner], N[inner], filter[inner])
+        outside = np.concatenate([P[:MARGIN], P[-MARGIN:]])
+        made |= {f"P{k}": P[inner], f"outside{k}": np.bool_((outside != UNSET).any())}
+    made["overlapped"] = _overlapped(library, given[f"N{count - 1}"], given[f"filter{count - 1}"])
+    part = folder / "part.npz"
+    np.savez(part, **made)
+    part.rename(folder / "made.npz")
+    return 0
+
+
+def _overlapped(library: ctypes.CDLL, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
+    """P where its last cell is the first one of N."""
+    n = N.size
+    cells = np.zeros(2 * n - 1 + 2 * MARGIN, np.float32)
+    P, there = cells[MARGIN : MARGIN + n], cells[MARGIN + n - 1 : MARGIN + 2 * n - 1]
+    there[:] = N
+    _call(library, P, there, filter)
+    return P.copy()
+
+
+def _call(library: ctypes.CDLL, P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> None:
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (P, N, filter)]
+    library.conv1d(*pointers, ctypes.c_longlong(N.size), ctypes.c_longlong(filter.size))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

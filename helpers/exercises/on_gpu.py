@@ -1,0 +1,109 @@
+"""A kernel on the GPU: right on the cases there, too, and timed beside the lab's solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import checking, kernel_cells, timing
+from helpers.exercises.cases import Case
+from helpers.exercises.verdict import ExerciseError, Verdict
+
+if TYPE_CHECKING:
+    from helpers.exercises.exercise import Exercise
+
+BUDGET_S = 0.5  # of the two timings together
+
+
+class Prepared:
+    """A case on the device: its arrays, and a launch of all its steps on a stream."""
+
+    def __init__(self, function: Any, module: Any, case: Case):
+        import pycuda.driver as cuda
+
+        self.case, self._function, self._cuda = case, function, cuda
+        self._there = {name: cuda.to_device(array) for name, array in case.arrays.items()}
+        self._constants = [
+            [(module.get_global(symbol)[0], values) for symbol, values in step.constants.items()]
+            for step in case.steps
+        ]
+
+    def launch(self, stream: Any = None) -> None:
+        """Enqueue the launches of all steps. Constants that differ between steps are copied."""
+        for k, step in enumerate(self.case.steps):
+            if len(self.case.steps) > 1 or stream is None:
+                for address, values in self._constants[k]:
+                    self._cuda.memcpy_htod(address, np.ascontiguousarray(values))
+            given = [self._there[a] if isinstance(a, str) else a for a in step.arguments]
+            grid, block = ((*shape, 1, 1)[:3] for shape in (step.grid, step.block))
+            self._function(*given, grid=grid, block=block, stream=stream)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """The outputs after one run."""
+        self.launch()
+        found = {name: np.empty_like(self.case.arrays[name]) for name in self.case.outputs}
+        for name, array in found.items():
+            self._cuda.memcpy_dtoh(array, self._there[name])
+        return found
+
+    def free(self) -> None:
+        """Give the device's memory back."""
+        for array in self._there.values():
+            array.free()
+
+
+def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
+    """The verdict with the times of a kernel and of the lab's solution, on one large case.
+
+    Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
+    """
+    from pycuda.compiler import SourceModule
+
+    cell = kernel_cells.parse(exercise.solution)
+    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
+    ours = module.get_function(cell.kernel)
+    mine = kernel_cells.KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
+    for case in exercise.fitted(mine, seed):
+        require_right(exercise, kernel, kernel.module, case, verdict)
+    if any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
+        return verdict  # launches with copies between them are not a kernel's time
+    pairs = (kernel, kernel.module, mine), (ours, module, cell)
+    prepared, verdicts = [], []
+    for function, of, text in pairs:
+        prepared.append(Prepared(function, of, exercise.to_time(text, seed)))
+        verdicts.append(_checked(exercise, prepared[-1]))
+    calls: list[Callable[[Any], None]] = [one.launch for one in prepared]
+    names = (f"your {exercise.name}", "the lab's")
+    compared = timing.compare(
+        calls[0], calls[1], verdicts=(verdicts[0], verdicts[1]), names=names, budget_s=BUDGET_S
+    )
+    for one in prepared:
+        one.free()
+    return replace(verdict, message=f"{verdict.message}\n{prepared[0].case.title}: {compared}")
+
+
+def require_right(
+    exercise: Exercise, kernel: Any, module: Any, case: Case, verdict: Verdict
+) -> None:
+    """Raise ExerciseError where a case is wrong on the device."""
+    prepared = Prepared(kernel, module, case)
+    try:
+        got = prepared.outputs()
+    finally:
+        prepared.free()
+    if not exercise.is_right(case, got):
+        text = f"FAIL {exercise.name}: {case.title}: right in the simulator, and wrong on this GPU"
+        hint = "Does the result depend on the order in which threads or blocks come?"
+        raise ExerciseError(replace(verdict, status="wrong", message=text, hint=hint, points=0.0))
+
+
+def _checked(exercise: Exercise, prepared: Prepared) -> checking.Verdict:
+    case = prepared.case
+    got, want = prepared.outputs()[case.outputs[0]], exercise.wanted(case)[case.outputs[0]]
+    real = (np.ascontiguousarray(a).view(a.real.dtype) for a in (got, want))
+    return checking.check(
+        *real, rtol=exercise.rtol, atol=exercise.atol_of(case), name=exercise.name
+    )

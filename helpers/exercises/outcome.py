@@ -1,0 +1,290 @@
+"""The half of a judgement that runs a kernel: outputs, findings and counters of each case, and
+nothing that was expected.
+
+outcomes = outcome.run(cell, cases)        # where the kernel runs, in a box if need be
+outcome.save(outcomes, path)               # NumPy's .npz, without pickle
+outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compares them
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import simulator
+from helpers.exercises.cases import Case, is_unwritten
+from helpers.kernel_cells import KernelCell
+from helpers.simulator import Finding, Profile
+from helpers.simulator.faults import LaunchRefused
+from helpers.simulator.toolchain import CompileFailed
+
+LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
+_SUMS = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a launch did to one array by one kind of access; counters as helpers.simulator.profile
+    names them.
+    """
+
+    space: str
+    access: str
+    array: str
+    requests: int = 0
+    lanes: int = 0
+    bytes_used: int = 0
+    sectors: int = 0
+    wavefronts: int = 0
+    conflicts: int = 0
+    replays: int = 0
+    serialised: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counters of one launch. instructions: warps that executed each operation, by its PTX
+    name; turns: of all loops, as the source has them, where the exercise asks for it.
+    """
+
+    traffic: tuple[Traffic, ...]
+    barriers: int
+    blocks: int
+    instructions: Mapping[str, int] = field(default_factory=dict)
+    turns: int = 0
+
+    @classmethod
+    def of(cls, profile: Profile, turns: int = 0) -> Counts:
+        """The counters of a profile, without its lines."""
+        rows: dict[tuple[str, str, str], list[int]] = {}
+        for line in profile.lines:
+            key = (line.space, line.access, line.array)
+            own = [getattr(line, name) for name in _SUMS]
+            rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
+        traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
+        return cls(traffic, profile.barriers, profile.blocks, dict(profile.instructions), turns)
+
+    def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
+        """Sum of a counter: total("sectors", "global", "load", array="N")."""
+        return sum(
+            getattr(row, counter)
+            for row in self.traffic
+            if row.space == space and row.access == access and array in (None, row.array)
+        )
+
+    def executed(self, *names: str) -> int:
+        """Warps that executed operations that begin with one of the names: executed("shfl",
+        "div.s32").
+        """
+        return sum(n for operation, n in self.instructions.items() if operation.startswith(names))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
+    ran, by status ("finding", "time", "refused"), else ""; first_block: values that block 0 alone
+    wrote, None where nobody asked.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    counts: tuple[Counts, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    stopped: str = ""
+    said: str = ""
+    first_block: int | None = None
+
+    def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
+        """The sum over all launches; see Counts.total."""
+        return sum(one.total(counter, space, access, array) for one in self.counts)
+
+    def executed(self, *names: str) -> int:
+        """The sum over all launches; see Counts.executed."""
+        return sum(one.executed(*names) for one in self.counts)
+
+    @property
+    def barriers(self) -> int:
+        """Warps that came to a __syncthreads()."""
+        return sum(one.barriers for one in self.counts)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of all launches."""
+        return sum(one.blocks for one in self.counts)
+
+
+class DoesNotCompile(Exception):
+    """The compiler refuses the source; the message is what it said."""
+
+
+def run(
+    cell: KernelCell,
+    cases: Iterable[Case],
+    *,
+    turns: bool = False,
+    spread: bool = False,
+    limit_s: float = LIMIT_S,
+) -> tuple[Outcome, ...]:
+    """Run a kernel on the cases in the simulator, up to the first that it does not come through.
+
+    turns: count the turns of its loops, too; spread: run block 0 of each budgeted case alone, too.
+    Raises DoesNotCompile.
+    """
+    outcomes: list[Outcome] = []
+    for case in cases:
+        try:
+            outcomes.append(_run(cell, case, turns, spread, limit_s))
+        except CompileFailed as error:
+            raise DoesNotCompile(str(error)) from None
+        if outcomes[-1].stopped:
+            break
+    return tuple(outcomes)
+
+
+def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float) -> Outcome:
+    arrays = {name: array.copy() for name, array in case.arrays.items()}
+    outputs = {name: arrays[name] for name in case.outputs}
+    counts: list[Counts] = []
+    for step in case.steps:
+        # An output of one launch must be written whole; one that several launches fill is
+        # looked at afterwards.
+        where: dict[str, Any] = {
+            "grid": step.grid,
+            "block": step.block,
+            "options": cell.options,
+            "constants": step.constants,
+        }
+        given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
+        try:
+            seen = simulator.profile(
+                cell.source, cell.kernel, *given, **where, outputs=(), time_limit=limit_s
+            )
+        except LaunchRefused as refusal:
+            return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
+        except (TypeError, ValueError) as error:
+            return Outcome(outputs, tuple(counts), (), "refused", str(error))
+        seen_turns = 0
+        if turns and not seen.findings:
+            seen_turns = simulator.turns(
+                cell.source, cell.kernel, *given, **where, time_limit=limit_s
+            )
+        counts.append(Counts.of(seen, seen_turns))
+        if seen.findings:
+            late = any(finding.kind == "runaway" for finding in seen.findings)
+            return Outcome(outputs, tuple(counts), seen.findings, "time" if late else "finding")
+    first = _first_block(cell, case, limit_s) if spread and case.budgeted else None
+    return Outcome(outputs, tuple(counts), first_block=first)
+
+
+def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:
+    """How many values of the outputs change when only block 0 of the first launch runs."""
+    step = case.steps[0]
+    blocks = int(np.prod(step.grid))
+    if blocks == 1:
+        return None
+    arrays = {name: array.copy() for name, array in case.arrays.items()}
+    given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
+    where: dict[str, Any] = {
+        "grid": step.grid,
+        "block": step.block,
+        "options": cell.options,
+        "constants": step.constants,
+    }
+    simulator.profile(
+        cell.source,
+        cell.kernel,
+        *given,
+        **where,
+        outputs=(),
+        time_limit=limit_s,
+        sample_every=blocks,
+    )
+    return sum(
+        int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
+        for name in case.outputs
+    )
+
+
+def _bits(a: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(a.size, -1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Files
+
+
+def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
+    """Write outcomes to an .npz file that `load` reads without pickle."""
+    notes: list[dict[str, Any]] = []
+    arrays: dict[str, Any] = {}
+    for k, one in enumerate(outcomes):
+        arrays |= {f"{k}/{name}": array for name, array in one.arrays.items()}
+        counts = [dataclasses.asdict(c) for c in one.counts]
+        findings = [f.to_dict() for f in one.findings]
+        notes.append(
+            {"counts": counts, "findings": findings} | {n: getattr(one, n) for n in _PLAIN}
+        )
+    text = np.frombuffer(json.dumps(notes).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, outcomes=text, **arrays)
+    Path(path).write_bytes(buffer.getvalue())
+
+
+_PLAIN = ("stopped", "said", "first_block")
+
+
+def load(path: Path | str) -> tuple[Outcome, ...]:
+    """Read what `save` wrote. Raises ValueError for anything else."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        notes = json.loads(stored.pop("outcomes").tobytes())
+        return tuple(_outcome(note, k, stored) for k, note in enumerate(notes))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds no outcomes of an exercise: {error}") from error
+
+
+def _outcome(note: Mapping[str, Any], k: int, stored: Mapping[str, np.ndarray]) -> Outcome:
+    arrays = {
+        name.partition("/")[2]: a for name, a in stored.items() if name.partition("/")[0] == str(k)
+    }
+    counts = [
+        Counts(**{**c, "traffic": tuple(Traffic(**row) for row in c["traffic"])})
+        for c in note["counts"]
+    ]
+    findings = [_finding(one) for one in note["findings"]]
+    return Outcome(arrays, tuple(counts), tuple(findings), **{name: note[name] for name in _PLAIN})
+
+
+def _finding(stored: Mapping[str, Any]) -> Finding:
+    lines = {int(line): text for line, text in stored["source_lines"].items()}
+    three = {name: tuple(stored[name]) for name in ("thread", "block")}
+    index = stored["index"]
+    return Finding(
+        **{
+            **stored,
+            **three,
+            "source_lines": lines,
+            "index": tuple(index) if isinstance(index, list) else index,
+        }
+    )
+
+
+def unwritten_values(outcome: Outcome) -> int:
+    """Values of the outputs that no thread has written."""
+    return sum(int(is_unwritten(array).sum()) for array in outcome.arrays.values())

@@ -1,0 +1,168 @@
+"""One warp multiplies 16 x 49 by 49 x 16 on tensor cores, without bank conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    all_of,
+    executed,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    wrong,
+)
+
+ROWS, TERMS, COLUMNS = 16, 49, 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Three products of small whole numbers: exact in half, and their sums in float."""
+    for k in range(3):
+        a = rng.integers(-9, 10, (ROWS, TERMS)).astype(np.float16)
+        x = rng.integers(-9, 10, (TERMS, COLUMNS)).astype(np.float16)
+        a[:, -1], x[-1] = (
+            rng.integers(1, 10, ROWS),
+            rng.integers(1, 10, COLUMNS),
+        )  # the 49th term always shows
+        arrays = {"y": unwritten((ROWS, COLUMNS)), "a": a, "x": x}
+        yield Case(
+            f"product {k + 1}",
+            arrays,
+            ("y",),
+            (Step((1,), (32,), ("y", "a", "x")),),
+            {"product": k},
+        )
+
+
+def product(case: Case, terms: int = TERMS) -> np.ndarray:
+    """a x, of the first so many terms."""
+    return case["a"][:, :terms].astype(float) @ case["x"][:terms].astype(float)
+
+
+EXERCISE = Exercise(
+    name="small_product",
+    lab="19_tensor_cores",
+    title="A product of 49 terms on tensor cores, without bank conflicts",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=product,
+    counts={"product": "products"},
+    budgets=(
+        Budget(
+            "products by tensor cores (mma_sync)",
+            executed("wmma.mma", "mma.", per="launch"),
+            16,
+            "Four steps of 16 terms hold all 49.",
+            least=4,
+        ),
+        Budget(
+            "multiply-adds outside of the tensor cores, by warps",
+            executed("fma.f32", "mul.f32", "fma.f16", "mul.f16", per="launch"),
+            8,
+            "The tensor cores should make the products: fill the 49th to the 64th term, the last "
+            "fifteen with zeros.",
+        ),
+        Budget(
+            "bank conflicts when fragments are loaded",
+            all_of("conflicts", "shared", "load"),
+            0,
+            "Eight rows of a fragment are read at once. They begin PITCH halves apart: in which "
+            "banks? A pitch of 64 halves is 32 words.",
+        ),
+        Budget(
+            "global loads",
+            all_of("lanes", "global", "load"),
+            ROWS * TERMS + TERMS * COLUMNS,
+            "Each number of a and x is loaded once.",
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    mistakes=(
+        Mistake(
+            "The 49th term is left out: 49 terms need four steps of 16.",
+            gives=lambda case: product(case, 48),
+        ),
+        Mistake(
+            "x is taken as if it were transposed: `right` holds the columns of x as rows.",
+            gives=lambda case: (
+                case["a"].astype(float)
+                @ np.resize(case["x"].ravel(), (COLUMNS, TERMS)).T.astype(float)
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "uninitialised",
+            "A fragment of 16 terms reads all of them: terms 49 to 63 must be set to 0, in both "
+            "matrices.",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "a and x have 49 terms: from the 50th on, store 0 in shared memory and load nothing.",
+            when=lambda found: found.array in ("a", "x"),
+        ),
+        FindingHint(
+            "fault",
+            "load_matrix_sync() needs rows that begin at multiples of 16 bytes: the pitch must "
+            "be a multiple of 8 halves.",
+        ),
+    ),
+    hints=(
+        "49 terms are three steps of 16, and one term. What must the other 15 terms of the "
+        "fourth step hold?",
+        "DEPTH = 64: from term 49 on store zeros, and load nothing from a and x.",
+        "A pitch of 64 halves puts all rows into the same banks. 8 halves more, 16 bytes, move "
+        "each row on by four banks.",
+    ),
+    right=(
+        right("zeros behind, a pitch of 72"),
+        right("a pitch of 88", "solution.cu", ("PITCH = 72", "PITCH = 88")),
+        right("cleared first", "right_cleared.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "49th term", file="stub.cu"),
+        wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
+        wrong(
+            "the terms behind are not set",
+            "must be set to 0",
+            file="wrong_unset.cu",
+            status="finding",
+        ),
+        wrong("no tensor cores", "tensor cores", file="wrong_no_tensor.cu", status="budget"),
+        wrong(
+            "no tensor cores, and one idle mma_sync",
+            "tensor cores",
+            file="wrong_idle.cu",
+            status="budget",
+        ),
+        wrong("an uneven pitch", "multiple of 8", ("PITCH = 72", "PITCH = 73"), status="finding"),
+        wrong(
+            "a read beyond 49 terms",
+            "store 0",
+            ("term < TERMS ? a[row * TERMS + term] : __half(0.0f)", "a[row * TERMS + term]"),
+            status="finding",
+        ),
+        wrong("no __syncwarp()", "race", ("    __syncwarp();\n", ""), status="finding"),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("    wmma::store_matrix_sync", "    if (TERMS < 0) wmma::store_matrix_sync"),
+        ),
+    ),
+)

@@ -1,0 +1,20 @@
+// %%kernel small_product
+#include <mma.h>
+using namespace nvcuda;
+__global__ void small_product(float* y, const __half* a, const __half* x)
+{
+    constexpr int TERMS = 49, DEPTH = 64, PITCH = 72;                 // whole steps; 16 bytes of skew
+    __shared__ __align__(32) __half left[16 * PITCH], right[16 * PITCH];
+    for (int i = threadIdx.x; i < 16 * DEPTH; i += 32) {
+        const int row = i / DEPTH, term = i % DEPTH;
+        left[row * PITCH + term] = term < TERMS ? a[row * TERMS + term] : __half(0.0f);
+        right[row * PITCH + term] = term < TERMS ? x[term * 16 + row] : __half(0.0f);
+    }
+    __syncwarp();
+    for (int i = threadIdx.x; i < 256; i += 32) {
+        float value = 0.0f;
+        for (int k = 0; k < TERMS; ++k)
+            value += __half2float(left[i / 16 * PITCH + k]) * __half2float(right[i % 16 * PITCH + k]);
+        y[i] = value;
+    }
+}

@@ -1,0 +1,163 @@
+"""Stage a warp's outputs in shared memory, and store whole sectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    all_of,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    wrong,
+)
+
+MAPS, COLUMNS, TILES = 8, 34, 3
+FLOATS = TILES * 32 * 4  # of the sums
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Three sets of drawn sums. They are only moved, so every bit must be right."""
+    for k in range(3):
+        sums = rng.uniform(-1, 1, (TILES, 32, 4)).astype(np.float32)
+        arrays = {"y": unwritten((MAPS, COLUMNS)), "sums": sums}
+        yield Case(
+            f"sums {k + 1}", arrays, ("y",), (Step((1,), (32,), ("y", "sums")),), {"set of sums": k}
+        )
+
+
+def rows(case: Case, columns: int = COLUMNS) -> np.ndarray:
+    """y: lane 4 g + q of tile n holds columns 16 n + 4 q to 16 n + 4 q + 3 of map g."""
+    return (
+        case["sums"].reshape(TILES, MAPS, 4, 4).transpose(1, 0, 2, 3).reshape(MAPS, 48)[:, :COLUMNS]
+    )
+
+
+EXERCISE = Exercise(
+    name="store_rows",
+    lab="21_fastest_layer",
+    title="Store whole sectors from a staged tile",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=rows,
+    counts={"set of sums": "sets of sums"},
+    budgets=(
+        Budget(
+            "sectors written",
+            all_of("sectors", "global", "store"),
+            40,
+            "Neighbouring lanes should store neighbouring floats of y, whose 272 floats follow "
+            "each other without gaps.",
+        ),
+        Budget(
+            "bytes of sums loaded",
+            all_of("bytes_used", "global", "load"),
+            4 * FLOATS,
+            "A lane holds its four floats in registers: load each once, and let the others have "
+            "them through shared memory.",
+        ),
+        Budget(
+            "load requests",
+            all_of("requests", "global", "load"),
+            TILES,
+            "One float4 a lane and tile.",
+            quiet=True,
+        ),
+        Budget(
+            "floats stored in shared memory",
+            lambda case, one: one.total("bytes_used", "shared", "store") / 4,
+            FLOATS,
+            "Each float is staged once.",
+            quiet=True,
+        ),
+        Budget("shared load requests", all_of("requests", "shared", "load"), 12, quiet=True),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(
+            0,
+            hint="Shuffles move the floats, too, but each of them costs as much as an access to "
+            "shared memory.",
+        ),
+    ),
+    mistakes=(
+        Mistake(
+            "The rows of the staged tile have 48 columns, and the rows of y 34: they must be "
+            "counted apart.",
+            gives=lambda case: (
+                case["sums"]
+                .reshape(TILES, MAPS, 4, 4)
+                .transpose(1, 0, 2, 3)
+                .reshape(-1)[: MAPS * COLUMNS]
+                .reshape(MAPS, COLUMNS)
+            ),
+        ),
+        Mistake(
+            "The sums are stored in the order of the lanes: lane 4 g + q of tile n holds columns "
+            "16 n + 4 q and on of map g.",
+            gives=lambda case: case["sums"].reshape(-1)[: MAPS * COLUMNS].reshape(MAPS, COLUMNS),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Lanes read what other lanes have staged: a __syncwarp() must lie between staging "
+            "and reading.",
+        ),
+        FindingHint(
+            "uninitialised",
+            "Lanes read what nobody has staged yet: first all three tiles, then the stores.",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The staged tile needs room for 8 rows of 48 columns, and y has 34 columns.",
+        ),
+    ),
+    hints=(
+        "Which floats of y do lanes 0, 1 and 2 of the stub store in one request? How far apart "
+        "are they?",
+        "Put the 8 x 48 floats into shared memory first, each lane its own, one float4 a tile.",
+        "After __syncwarp(), lane i stores y[i], y[i + 32] ...: element i comes from row i / 34, "
+        "column i % 34.",
+    ),
+    right=(
+        right("a tile of 8 x 48"),
+        right("a tile of 8 x 34 without gaps", "right_dense.cu"),
+        right("stores of float4", "right_float4.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "sectors written", file="stub.cu", status="budget"),
+        wrong(
+            "sums read again from global memory",
+            "bytes of sums loaded",
+            file="wrong_again.cu",
+            status="budget",
+        ),
+        wrong(
+            "no __syncwarp()",
+            "__syncwarp() must lie",
+            ("    __syncwarp();   // lanes read what others staged\n", ""),
+            status="finding",
+        ),
+        wrong("rows of 48", "48 columns", ("staged[i / 34][i % 34]", "staged[i / 48][i % 48]")),
+        wrong("in the order of the lanes", "order of the lanes", file="wrong_order.cu"),
+        wrong("the tail is not stored", "never written", ("i < 8 * 34", "i < 8 * 32")),
+        wrong("shuffles", "shuffles", file="wrong_shuffles.cu", status="budget"),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("i += 32) y[i]", "i += 32) if (i < 0) y[i]"),
+        ),
+    ),
+)

@@ -1,0 +1,192 @@
+"""Issue orders over streams: the waits that two buffers need, and no more, so that all overlap
+stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.answers import right, wrong
+from helpers.exercises.cases import whole_numbers
+from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.experiments import streams
+from helpers.limits import ConvShape
+from helpers.reference import conv2d
+
+BUFFERS = (3, 2, 1)
+SHAPE = ConvShape(1, 1, 4, 20, 22, 7)  # of one image
+
+
+def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Images, a drawn number of them, and a filter."""
+    rng = np.random.default_rng(seed)
+    pieces = int(rng.integers(5, 8))
+    return whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), whole_numbers(
+        rng, SHAPE.filter_shape, 3
+    )
+
+
+def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
+    """What comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
+    x, filter = inputs(seed)
+    results = []
+    for buffers in BUFFERS:
+        with streams.simulated() as sim:
+            there, y = (
+                sim.cuda.pagelocked_empty(shape, np.float32)
+                for shape in (x.shape, (len(x), *SHAPE.y_shape[1:]))
+            )
+            there[:], y[:] = x, np.nan
+            launch = streams.launcher(
+                "conv2d_register_tiled", SHAPE, filter, sim.cuda, sim.compiler
+            )
+            with streams.Pipeline(sim.cuda, launch, y, there, images=1, buffers=buffers) as pipe:
+                pipe.run(issue)
+                order = pipe.order() if pipe._issued else ()
+        found = [pipe.words(finding) for finding in sim.findings]
+        steps = max((span.end for span in order), default=0)
+        results.append({"steps": steps, "works": len(order), "findings": found, "y": np.array(y)})
+    return results
+
+
+def judged(results: list[dict[str, Any]], seed: int) -> Found:
+    """Whether all three runs are ordered, right, and as short as they can be."""
+    x, filter = inputs(seed)
+    want, pieces = conv2d(x, filter), len(x)
+    for buffers, one in zip(BUFFERS, results, strict=True):
+        words = f"{buffers} buffer{'s' * (buffers > 1)}"
+        if one["works"] == 0:
+            hint = (
+                "Each piece needs pipe.h2d(), pipe.kernel() and pipe.d2h(), each with a "
+                "stream; begin with the stub."
+            )
+            return Found("wrong", f"{words}: nothing is enqueued, so nothing is computed", hint)
+        if one["works"] != 3 * pieces:
+            hint = "Each piece needs one pipe.h2d(), one pipe.kernel() and one pipe.d2h()."
+            return Found(
+                "wrong",
+                f"{words}: {one['works']} works are enqueued for {pieces} pieces, not {3 * pieces}",
+                hint,
+            )
+        if one["findings"]:
+            return Found(
+                "finding",
+                f"{words}, {len(one['findings'])} findings; the first\n{one['findings'][0]}",
+                _hint(one["findings"], buffers),
+            )
+        if not np.array_equal(one["y"], want):
+            bad = [k for k in range(pieces) if not np.array_equal(one["y"][k], want[k])]
+            return Found(
+                "wrong",
+                f"{words}: piece {bad[0]} is wrong ({len(bad)} of {pieces} are)",
+                "Do all three works of a piece use that piece?",
+            )
+        if buffers > 1 and one["steps"] > pieces + 2:
+            hint = (
+                "Everything is in order, and works wait that need not: a copy in, a kernel and a "
+                "copy out of three pieces can run at "
+                "the same time. Let a stream wait for an event, and not the host, nor a stream "
+                "for more than it needs."
+            )
+            return Found(
+                "budget",
+                f"right, but {words}: {one['steps']:.0f} steps for {pieces} pieces; the budget "
+                f"is {pieces + 2}",
+                hint,
+            )
+    checked = f"3 numbers of buffers, {pieces} pieces, {3 * want.size:,} values"
+    return Found(
+        "pass",
+        f"{checked}, no finding; {results[0]['steps']:.0f} steps with 3 buffers (budget "
+        f"{pieces + 2})",
+        checked=checked,
+    )
+
+
+def _hint(findings: list[str], buffers: int) -> str:
+    text = findings[0]
+    if "HtoD" in text and "kernel" in text:
+        return (
+            f"With {buffers} buffers piece k + {buffers} is copied over what piece k's kernel "
+            f"may still read: let the copy's stream wait "
+            "for the event behind that kernel."
+        )
+    if "DtoH" in text and "kernel" in text:
+        return (
+            f"With {buffers} buffers the kernel of piece k + {buffers} overwrites an output that "
+            f"is still being copied out: let its stream "
+            "wait for the event behind that copy. And a copy out must wait for its own kernel."
+        )
+    return (
+        "An event orders two streams: the one that goes on waits for the event that the other "
+        "one has recorded."
+    )
+
+
+EXERCISE = PythonExercise(
+    name="mend",
+    lab="17_streams",
+    title="The waits that two buffers need",
+    folder=Path(__file__).parent,
+    answer="mend",
+    made=made,
+    judged=judged,
+    limit_s=10.0,
+    hints=(
+        "With two buffers, which piece had the buffers of piece 2 before? Which of its works "
+        "must be done before piece 2 is copied in?",
+        "Keep the events that pipe.kernel() and pipe.d2h() return, by piece.",
+        "For piece k, with k >= pipe.buffers: `into` waits for the kernel of piece k - "
+        "pipe.buffers, and `compute` for its copy out.",
+    ),
+    right=(
+        right("events by piece", "solution.py"),
+        right("a dictionary of pairs", "right_pairs.py"),
+        right("lists of events", "right_lists.py"),
+    ),
+    wrong=(
+        wrong("the stub", "event behind that kernel", file="stub.py", status="finding"),
+        wrong("pass", "nothing is enqueued", file="wrong_pass.py"),
+        wrong("one stream for all", "steps for", file="wrong_one_stream.py", status="budget"),
+        wrong("the host waits", "steps for", file="wrong_host.py", status="budget"),
+        wrong(
+            "the copy in does not wait",
+            "event behind that kernel",
+            ("            into.wait_for_event(computed[before])\n", ""),
+            file="solution.py",
+            status="finding",
+        ),
+        wrong(
+            "the kernel does not wait",
+            "event behind that copy",
+            ("            compute.wait_for_event(back[before])\n", ""),
+            file="solution.py",
+            status="finding",
+        ),
+        wrong(
+            "only two pieces",
+            "works are enqueued",
+            ("range(pipe.pieces)", "range(2)"),
+            file="solution.py",
+        ),
+        wrong("a loop that never ends", "still running", file="wrong_endless.py", status="time"),
+        wrong(
+            "an error",
+            "zerodivisionerror",
+            ("computed, back = {}, {}", "computed, back = {}, 1 / 0"),
+            file="solution.py",
+            status="refused",
+        ),
+        wrong(
+            "no function of that name",
+            "must define",
+            ("def mend(", "def mended("),
+            file="solution.py",
+            status="compile",
+        ),
+    ),
+)

@@ -1,0 +1,2 @@
+def mend(pipe):
+    pass

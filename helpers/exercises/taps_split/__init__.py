@@ -1,0 +1,195 @@
+"""A warp owns an output: its lanes share the taps, and add up by shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    executed,
+    none_of,
+    per_output,
+    right,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+OUTPUTS = 8  # of a block: one a warp
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
+    drawn = ConvShape(2, 5, 3, 8 + int(rng.integers(0, 4)), 11 + int(rng.integers(0, 5)), 3)
+    for shape in (
+        drawn,
+        ConvShape(1, 1, 2, 11, 11, 7),
+        ConvShape(1, 1, 1, 3, 3, 1),
+        ConvShape(1, 8, 2, 5, 5, 2),
+        ConvShape(2, 3, 1, 6, 7, 5),
+    ):
+
+        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
+            grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
+            return Step(grid, (32, OUTPUTS), ("y", "x", "filter", *layers.sizes(shape)))
+
+        case = layers.layer_case(rng, shape, step)
+        yield Case(
+            case.title,
+            {**case.arrays, "y": np.zeros(shape.y_shape, np.float32)},
+            *(getattr(case, name) for name in ("outputs", "steps", "kinds", "facts")),
+        )
+
+
+def first_lanes(lanes: int):
+    """A function of a case: what comes out if the sums of the first so many lanes are added."""
+
+    def made(case: Case) -> np.ndarray:
+        filter = case["filter"].reshape(len(case["filter"]), -1).copy()
+        filter[:, np.arange(filter.shape[1]) % 32 >= lanes] = 0
+        return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
+
+    return made
+
+
+def even_lanes(case: Case) -> np.ndarray | None:
+    """What comes out if the sums of lanes 0, 2, 4 ... are added."""
+    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
+    filter[:, 1::2] = 0
+    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
+
+
+EXERCISE = Exercise(
+    name="taps_split",
+    lab="15_conv2d_channel_reduction",
+    title="Add up a warp's sums by shuffles",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        none_of(
+            "global",
+            "atomic",
+            what="atomics",
+            hint="32 lanes that add to one output take turns: add within the warp first.",
+        ),
+        none_of(
+            "shared",
+            hint="Lanes of one warp exchange registers by __shfl_down_sync() or __shfl_xor_sync().",
+        ),
+        Budget(
+            "stores per output",
+            per_output("global", "store"),
+            1,
+            "Only one lane of the warp stores.",
+        ),
+        Budget(
+            "load requests per output and 32 taps",
+            lambda case, one: (
+                one.total("requests", "global", "load")
+                / case.count
+                / ceil_div(case["shape"].terms, 32)
+            ),
+            2,
+            "The lanes share the taps: each loads its own part of them.",
+        ),
+        Budget(
+            "loads per output and tap",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / case.count / case["shape"].terms
+            ),
+            2,
+            "The lanes share the taps: each tap is loaded by one lane, once.",
+        ),
+        Budget(
+            "shuffles per output",
+            executed("shfl", "redux"),
+            6,
+            "Five are enough: each halves the number of lanes whose sums are still apart.",
+        ),
+        none_of("constant"),
+        none_of("local", what="accesses to local memory"),
+    ),
+    most_of_a_block=lambda case: OUTPUTS,
+    mistakes=(
+        Mistake(
+            "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
+            gives=first_lanes(1),
+        ),
+        Mistake(
+            "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",
+            gives=first_lanes(16),
+        ),
+        Mistake(
+            "Every second lane is missing: the last shuffle reaches one lane far.",
+            gives=even_lanes,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "shuffle",
+            "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
+            "warp.",
+        ),
+        FindingHint(
+            "mask",
+            "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
+            "warp.",
+        ),
+        FindingHint(
+            "race",
+            "Several lanes store the same output, and which comes last is open: let one lane "
+            "store, after the sum is whole.",
+        ),
+    ),
+    hints=(
+        "After the loop each lane has a part of one sum. Which lane should have all of it?",
+        "__shfl_down_sync(0xffffffff, sum, 16) gives lane l the sum of lane l + 16. After "
+        "adding, 16 lanes are left.",
+        "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(...);"
+        " then lane 0 stores.",
+    ),
+    right=(
+        right("down, halving"),
+        right("crosswise", "solution.cu", ("__shfl_down_sync", "__shfl_xor_sync")),
+        right("five lines, growing", "right_growing.cu"),
+        right("the last lane stores", "right_up.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "atomics", file="stub.cu", status="budget"),
+        wrong(
+            "lane 0 alone",
+            "lane 0's own",
+            (
+                "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffff, "
+                "sum, half);\n",
+                "",
+            ),
+        ),
+        wrong("from 8 lanes on", "first shuffle", ("half = 16", "half = 8")),
+        wrong("down to 2 lanes", "last shuffle", ("half > 0", "half > 1")),
+        wrong("all lanes store", "several lanes store", ("if (lane == 0) ", ""), status="finding"),
+        wrong(
+            "all lanes store the same sum",
+            "several lanes store",
+            ("__shfl_down_sync", "__shfl_xor_sync"),
+            ("if (lane == 0) ", ""),
+            status="finding",
+        ),
+        wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
+        wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
+        wrong("31 shuffles", "shuffles per output", file="wrong_chain.cu", status="budget"),
+        wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
+    ),
+)

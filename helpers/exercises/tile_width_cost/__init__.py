@@ -1,0 +1,215 @@
+"""A model of costs for conv2d_tiled that chooses the width of its tiles, from counters and shapes.
+
+The model is asked for LeNet's two layers, whose times are on record, and for drawn layers, where
+twice the output maps must cost more: a table of answers knows nothing of those.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from helpers import results
+from helpers.exercises.answers import right, wrong
+from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.limits import ConvShape
+
+WIDTHS = (8, 10, 12, 14, 16, 17, 18, 20, 24, 28, 32)
+SHAPES = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
+MOST_LOST = 0.25
+RECORD = Path(__file__).resolve().parents[3] / "data/measured/14_tiles.json"
+
+
+class Seen(SimpleNamespace):
+    """Counters of one image, by the names that a Profile of the simulator has. instructions: of all
+    warps.
+    """
+
+    def __getattr__(self, name: str) -> int:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = ", ".join(sorted(vars(self)))
+        raise AttributeError(f"seen has no {name!r}; it has {known}")
+
+
+@cache
+def counted() -> dict[tuple[str, int], Seen]:
+    """The counters of conv2d_tiled by layer and width, one image each, as `count` makes them."""
+    stored = json.loads((Path(__file__).parent / "seen.json").read_text(encoding="utf-8"))
+    names = sorted(
+        {name for rows in stored.values() for row in rows.values() for name in row}
+        | {"shared_load_conflicts"}
+    )
+    return {
+        (layer, int(width)): Seen(**{name: row.get(name, 0) for name in names})
+        for layer, rows in stored.items()
+        for width, row in rows.items()
+    }
+
+
+def count(layer: str, width: int) -> dict[str, int]:
+    """Count one layer and width anew, in the simulator."""
+    from helpers.problems import conv2d
+
+    shape, rng = SHAPES[layer], np.random.default_rng(0)
+    x, filter = (
+        rng.integers(-3, 4, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
+    )
+    _, (seen,) = conv2d.simulate(conv2d.conv2d_named("conv2d_tiled").with_tile(width), x, filter)
+    return {
+        **seen.counters(),
+        "blocks": seen.blocks,
+        "instructions": sum(seen.instructions.values()),
+    }
+
+
+@cache
+def measured() -> dict[tuple[str, int], float]:
+    """The recorded times, ms."""
+    rows = results.load(RECORD).rows()
+    return {
+        (row["layer"], row["tile_width"]): row["median_ms"]
+        for row in rows
+        if row["series"] == "conv2d_tiled"
+    }
+
+
+def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
+    """Layers that nobody has timed: those of LeNet with drawn numbers of maps, and their counters,
+    which grow with the maps.
+    """
+    rng, made = np.random.default_rng(seed), []
+    for layer, shape in SHAPES.items():
+        for times in sorted(rng.choice(np.arange(2, 9), 2, replace=False).tolist()):
+            larger = ConvShape(1, shape.C, shape.M * times, shape.H, shape.W, shape.K)
+            width = int(rng.choice(WIDTHS))
+            made.append(
+                (
+                    larger,
+                    width,
+                    Seen(**{name: n * times for name, n in vars(counted()[layer, width]).items()}),
+                    times,
+                )
+            )
+            made.append((shape, width, counted()[layer, width], 1))
+    return made
+
+
+def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, Any]:
+    """The costs of all widths for both layers, and of the scaled layers."""
+    known = {
+        f"{layer}, {width}": float(cost(shape, width, counted()[layer, width]))
+        for layer, shape in SHAPES.items()
+        for width in WIDTHS
+    }
+    try:
+        larger = [float(cost(shape, width, seen)) for shape, width, seen, _ in scaled(seed)]
+    except (KeyError, IndexError) as error:
+        return {"known": known, "larger": [], "said": f"{type(error).__name__}: {error}"}
+    return {"known": known, "larger": larger, "said": ""}
+
+
+def judged(one: dict[str, Any], seed: int) -> Found:
+    """Whether the widths of least cost are good ones by the record, and the costs grow with the
+    work.
+    """
+    chosen, ms = {}, measured()
+    if not all(map(math.isfinite, [*one["known"].values(), *one["larger"]])):
+        return Found("wrong", "a cost is infinite or NaN", "A division by a counter that is 0?")
+    for layer in SHAPES:
+        costs = {width: one["known"][f"{layer}, {width}"] for width in WIDTHS}
+        chosen[layer] = min(costs, key=costs.__getitem__)
+        lost = ms[layer, chosen[layer]] / min(ms[layer, width] for width in WIDTHS) - 1
+        if lost > MOST_LOST:
+            hint = (
+                "What does a tap cost? A request of a warp that has work, however few of its "
+                "lanes take part. Print the counters beside the "
+                "times, and look for one that is least where the time is least."
+            )
+            text = (
+                f"{layer}: the model takes width {chosen[layer]}, and loses {lost:.0%} "
+                f"against the fastest; the budget is {MOST_LOST:.0%}"
+            )
+            return Found("budget" if len(set(one["known"].values())) > 2 else "wrong", text, hint)
+    if one["said"]:
+        hint = (
+            "A table of LeNet's layers is no model: compute the cost from the shape, the "
+            "width and the counters."
+        )
+        return Found(
+            "wrong",
+            f"asked for a layer with more output maps, the model fails: {one['said']}",
+            hint,
+        )
+    for k in range(0, len(one["larger"]), 2):
+        shape, width, _, times = scaled(seed)[k]
+        if not one["larger"][k] > one["larger"][k + 1]:
+            hint = (
+                "A cost must grow with the work. One that names the good widths of two layers "
+                "knows nothing of a third."
+            )
+            return Found(
+                "wrong",
+                f"{times} times the output maps ({shape.M}) cost no more than before, at width "
+                f"{width}",
+                hint,
+            )
+    words = ", ".join(f"{layer} {width}" for layer, width in chosen.items())
+    checked = (
+        f"2 layers, {len(WIDTHS)} widths, {len(one['larger']) // 2} layers that nobody has timed"
+    )
+    return Found("pass", f"{checked}; chosen: {words}", checked=checked)
+
+
+EXERCISE = PythonExercise(
+    name="cost",
+    lab="14_conv2d_sweep",
+    title="A model of costs that chooses the tile",
+    folder=Path(__file__).parent,
+    answer="cost",
+    made=made,
+    judged=judged,
+    hints=(
+        "Which counters fall from width 16 to 17 in layer 2, where the time falls, and rise in "
+        "layer 1, where it rises?",
+        "A warp with one lane at work takes as long as a full one: count warps that have work, "
+        "or their requests.",
+        "Requests of shared memory stand for the taps, requests of global memory for loading the "
+        "tile, which costs more each.",
+    ),
+    right=(
+        right("requests", "solution.py"),
+        right("requests and wavefronts", "right_wavefronts.py"),
+        right("instructions", "right_instructions.py"),
+        right("lanes launched, by the shape alone", "right_lanes.py"),
+    ),
+    wrong=(
+        wrong("the stub", "loses 35%", file="stub.py", status="budget"),
+        wrong("the measured widths in a table", "table", file="wrong_table.py"),
+        wrong("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
+        wrong("the same for all", "loses", file="wrong_constant.py"),
+        wrong("NaN", "infinite or nan", file="wrong_nan.py"),
+        wrong("sectors alone", "loses", file="wrong_sectors.py", status="budget"),
+        wrong(
+            "a counter that is not there",
+            "it has",
+            ("shared_load_requests", "shared_loads"),
+            file="solution.py",
+            status="refused",
+        ),
+        wrong(
+            "a loop that never ends",
+            "still running",
+            ("    return", "    while True: pass\n    return"),
+            file="solution.py",
+            status="time",
+        ),
+    ),
+)

@@ -1,0 +1,2 @@
+def cost(shape, width, seen):
+    return float("nan")

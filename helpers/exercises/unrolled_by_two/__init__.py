@@ -1,0 +1,160 @@
+"""A loop unrolled by two, for any width of the filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    warps,
+    wrong,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Even and odd widths, of one tap too; sizes drawn."""
+    rows, columns = (int(n) for n in rng.integers(5, 20, 2))
+    for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
+        shape = ConvShape(2, 2, 2, K + rows, K + columns, K)
+
+        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
+            grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
+            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
+
+        yield layers.layer_case(rng, shape, step)
+
+
+def without_last_column(case: Case) -> np.ndarray | None:
+    """What comes out if the last tap of each row is left out where K is odd."""
+    filter = case["filter"].copy()
+    if filter.shape[3] % 2:
+        filter[..., -1] = 0
+    return reference.conv2d(case["x"], filter)
+
+
+def most_turns(case: Case) -> float:
+    """Turns of all loops per warp: channels, rows, and half of the columns, the ends of the loops
+    included.
+    """
+    shape = case["shape"]
+    return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * warps(case)
+
+
+EXERCISE = Exercise(
+    name="unrolled_by_two",
+    lab="10_conv2d_restrict_and_unrolling",
+    title="Unroll by two, for odd widths too",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    turns=True,
+    budgets=(
+        Budget(
+            "loads per output and tap",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / case.count / case["shape"].terms
+            ),
+            2,
+            "A cell and a weight for each tap, and none beside the filter.",
+        ),
+        Budget(
+            "turns of loops, before the compiler unrolls",
+            lambda case, one: sum(n.turns for n in one.counts),
+            most_turns,
+            "A turn of the loop over q should take two taps. (The turns are counted in your "
+            "source as it stands, before the compiler "
+            "unrolls anything; comments and #pragma make no difference.)",
+            quiet=True,
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("shared"),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake("Where K is odd, the last tap of each row is left out.", gives=without_last_column),
+        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        Mistake(
+            "Even widths are right, odd ones are not: look at the last tap of a row, which has "
+            "no partner.",
+            when=lambda case, got, want: case["shape"].K % 2 == 1,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Where K is odd, tap q + 1 of the last pair lies behind the row: of the last row, "
+            "behind the array. "
+            "The last tap has no partner.",
+        ),
+    ),
+    hints=(
+        "For K = 5, which values does q take? Which taps does the last turn read?",
+        "Stop the loop while two taps are left: q + 1 < K. What remains to be done behind it, "
+        "and when?",
+        "int q = 0; for (; q + 1 < K; q += 2) ...; if (q < K) takes the last tap alone.",
+    ),
+    right=(
+        right("pairs, then the last one"),
+        right("q = q + 2", "solution.cu", ("q += 2", "q = q + 2")),
+        right("the partner under a condition", "right_condition.cu"),
+        right("the odd tap first", "right_odd_first.cu"),
+        right("steps of four and two, two sums", "right_four.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "no partner", file="stub.cu", status="finding"),
+        wrong(
+            "one tap a turn, and // q += 2 in a comment",
+            "turns of loops",
+            file="wrong_comment.cu",
+            status="budget",
+        ),
+        wrong(
+            "one tap a turn, unrolled by #pragma",
+            "turns of loops",
+            file="wrong_pragma.cu",
+            status="budget",
+        ),
+        wrong(
+            "the last tap is left out",
+            "last tap of each row",
+            ("            if (q < K) sum += cell[q] * tap[q];\n", ""),
+        ),
+        wrong(
+            "the last tap twice for even widths",
+            "no partner",
+            ("if (q < K)", "if (q <= K)"),
+            status="finding",
+        ),
+        wrong(
+            "more loads",
+            "loads per output and tap",
+            ("cell[q] * tap[q] + cell[q + 1]", "cell[q] * tap[q] + 0 * cell[0] + cell[q + 1]"),
+            ("int q = 0;", "int q = 0; sum += 0 * tap[K - 1];"),
+            status="budget",
+        ),
+        wrong("a loop that never ends", "still running", ("q += 2", "q += 0"), status="time"),
+        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
+    ),
+)

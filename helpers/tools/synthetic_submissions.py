@@ -1,0 +1,98 @@
+"""A class that never was: submissions made of the exercises' own right and wrong answers, so that
+each verdict is known.
+
+    python -m helpers.tools.synthetic_submissions submitted/ --students 500 --exercises 10 [--distinct]
+    python -m helpers.tools.synthetic_submissions submitted/ --compare grades/
+
+--distinct puts a comment with the student's name behind each answer, so that no two texts are
+equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+from helpers import exercises
+from helpers.course import grades, python_answers, submissions
+from helpers.exercises.answers import Answer
+
+EXPECTED = "expected.json"
+
+
+def write(folder: Path, students: int, count: int, distinct: bool = False, seed: int = 1) -> int:
+    """Write submitted/STUDENT/LAB/LAB.ipynb for `count` exercises, and expected.json; how many
+    answers.
+    """
+    rng = random.Random(seed)
+    places = [p for p in submissions.places() if p.exercise not in python_answers.TASKS][:count]
+    answers = {p.exercise: _answers(p.exercise) for p in places}
+    books = {
+        p.lab: json.loads((submissions.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
+        for p in places
+    }
+    expected: dict[str, str] = {}
+    for number in range(students):
+        student = f"student{number:03}"
+        for place in places:
+            answer, text = rng.choice(answers[place.exercise])
+            if distinct:
+                text += f"// {student}\n"
+            # Only the answer's cell: as a notebook that is handed in, with the other cells
+            # dropped, for the disk's sake.
+            book = {**books[place.lab], "cells": [dict(_cell(place.cell), source=text)]}
+            path = folder / student / place.lab / f"{place.lab}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(book), encoding="utf-8")
+            expected[f"{student}/{place.lab}/{place.exercise}"] = answer.status
+    (folder / EXPECTED).write_text(json.dumps(expected, indent=1), encoding="utf-8")
+    return len(expected)
+
+
+def _answers(name: str) -> list[tuple[Answer, str]]:
+    exercise = exercises.find(name)
+    return [(answer, exercise.text_of(answer)) for answer in (*exercise.right, *exercise.wrong)]
+
+
+def _cell(cell: str) -> dict:
+    return {"cell_type": "code", "id": cell, "metadata": {}, "outputs": [], "execution_count": None}
+
+
+def compare(folder: Path, graded: Path) -> list[str]:
+    """The answers whose verdict is not the one expected, a line each."""
+    expected = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))
+    wrong = []
+    for place, status in expected.items():
+        found = grades.load(graded / f"{place}.json")
+        got = found["status"] if found else "no result"
+        if got != status:
+            wrong.append(
+                f"{place}: {got}, expected {status}: {found['messages'][0][:200] if found else ''}"
+            )
+    return wrong
+
+
+def main() -> int:
+    """Write submissions, or compare their grades; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--students", type=int, default=500)
+    parser.add_argument("--exercises", type=int, default=10)
+    parser.add_argument("--distinct", action="store_true")
+    parser.add_argument("--compare", type=Path, metavar="GRADES")
+    given = parser.parse_args()
+    if given.compare is None:
+        print(
+            f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in {given.folder}"
+        )
+        return 0
+    wrong = compare(given.folder, given.compare)
+    print("\n".join([*wrong, f"{len(wrong):,} verdicts differ from those expected"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,547 @@
+"""Attacks on the grader: each one is run in the box, and must end as the table says, with nothing
+won and nothing left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import exercises
+from helpers.course import box, figures, gate, judge, wire
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
+)
+
+MIB = 1 << 20
+SECRET = "the-instructors-token-5e1d"
+LIMITS = box.Limits(
+    wall_s=20, cpu_s=6, memory=700 * MIB, scratch=32 * MIB, file=16 * MIB, processes=40
+)
+
+
+def levels() -> list[str]:
+    found = []
+    for level in box.LEVELS[:-1]:
+        try:
+            with box.Bench("python", level) as bench:
+                bench._start()
+            found.append(level)
+        except box.NoBox:
+            pass
+    return found
+
+
+LEVELS = levels()
+
+
+@pytest.fixture(params=box.LEVELS[:-1])
+def level(request) -> str:
+    if request.param not in LEVELS:
+        pytest.skip(f"no box of the level {request.param} can be had here")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(
+        prefix="halo-machine-"
+    ) as folder:  # pytest's own is closed to other users
+        yield box.machine_folder(Path(folder))
+
+
+def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.Ended, dict]:
+    """What a student's Python gives, as a function `cost` that is called once."""
+    shape, seen = {"M": 1}, {"blocks": 1}
+    call = wire.pack(
+        {
+            "text": text,
+            "function": "cost",
+            "driver": "costs",
+            "calls": {"known": [[shape, 8, seen]], "larger": []},
+        }
+    )
+    with box.Bench("python", level, limits) as bench:
+        ended = bench.run(call, 1 << 20)
+    made = {}
+    if ended.status == "done":
+        made, _ = wire.content(ended.answer)
+    return ended, made
+
+
+def grade_kernel(
+    text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS
+) -> dict:
+    benches = judge.Benches(LEVELS[0], machine, limits)
+    try:
+        return judge.grade(exercise, text, 11, benches)
+    finally:
+        benches.close()
+
+
+def processes_with(word: str) -> list[int]:
+    """Processes of this machine whose memory of arguments holds a word."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if word.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+                    found.append(int(name))
+            except OSError:
+                continue
+    return found
+
+
+# ---- resources ----
+
+
+def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
+    before = len(os.listdir("/proc"))
+    text = "import os\ndef cost(*a):\n    while True:\n        try: os.fork()\n        except OSError: pass\n"
+    ended, _ = run_python(
+        text, level, box.Limits(wall_s=4, cpu_s=3, memory=700 * MIB, processes=40)
+    )
+    assert ended.status in ("time", "memory", "crash")
+    time.sleep(0.3)
+    assert len(os.listdir("/proc")) < before + 20
+
+
+def test_a_memory_bomb_of_one_process(level):
+    ended, _ = run_python(
+        "def cost(*a):\n    b = []\n    while True: b.append(bytearray(50_000_000))\n", level
+    )
+    assert ended.status == "memory"
+    assert ended.peak < 2 * LIMITS.memory
+
+
+def test_a_memory_bomb_of_twenty_processes(level):
+    text = (
+        "import os, time\ndef cost(*a):\n    for _ in range(20):\n        if os.fork() == 0:\n            b = []\n"
+        "            for _ in range(8): b.append(bytearray(10_000_000)); time.sleep(0.05)\n"
+        "            time.sleep(60)\n    time.sleep(60)\n"
+    )
+    ended, _ = run_python(text, level)
+    assert ended.status == "memory"
+    assert ended.seconds < LIMITS.wall_s
+
+
+def test_the_disk_is_not_filled(level):
+    text = (
+        "import os\ndef cost(*a):\n    n = 0\n    for place in ('.', '/dev/shm', '/tmp', '/halo', '/'):\n"
+        "        for k in range(40):\n            try:\n                with open(f'{place}/f{k}', 'wb') as f:\n"
+        "                    for _ in range(16): n += f.write(b'x' * 1_000_000)\n            except OSError: pass\n    return n\n"
+    )
+    ended, made = run_python(text, level)
+    assert ended.status in ("done", "memory")
+    assert not made or made["made"]["known"][0] <= LIMITS.scratch + 2 * MIB
+
+
+def test_an_endless_loop_in_python(level):
+    ended, _ = run_python(
+        "def cost(*a):\n    while True: pass\n", level, box.Limits(wall_s=30, cpu_s=1)
+    )
+    assert ended.status == "time"
+    ended, _ = run_python(
+        "import time\ndef cost(*a): time.sleep(100)\n", level, box.Limits(wall_s=1)
+    )
+    assert ended.status == "time"
+
+
+def test_an_endless_loop_in_a_kernel(machine):
+    text = "%%kernel axpy_two\n__global__ void axpy_two(float* y, const float* x, int n, float a) { while (true) y[0] += a; }"
+    result = grade_kernel(text, machine)
+    assert result["status"] in ("time", "finding"), result["messages"]
+    assert result["seconds"] < 30
+
+
+# ---- what is to be seen ----
+
+LOOK = """
+import os
+def cost(*a):
+    seen = []
+    for place in PLACES:
+        try:
+            with open(place, "rb") as f: seen.append((place, f.read(200_000)))
+        except OSError: continue
+    for place, names, files in os.walk("/"):
+        if place.startswith(("/usr", "/sys", "/lib", PYTHON)): names[:] = []; continue
+        seen.append((place, " ".join(files).encode()))
+    seen.append(("environ", repr(dict(os.environ)).encode()))
+    for one in range(1, 40_000) if os.path.exists("/proc/1") else ():
+        if os.path.exists(f"/proc/{one}"):
+            for what in ("environ", "cmdline", "status"):
+                try:
+                    with open(f"/proc/{one}/{what}", "rb") as f: seen.append((f"/proc/{one}/{what}", f.read()))
+                except OSError: continue
+    raise ValueError(repr([place for place, text in seen if any(w.encode() in text for w in WORDS)]))
+"""
+
+
+def look(level: str, words: list[str], places: list[str]) -> str:
+    """Where a student's Python in the box finds one of the words."""
+    text = (
+        LOOK.replace("PLACES", repr(places))
+        .replace("WORDS", repr(words))
+        .replace("PYTHON", repr(box.sys.base_prefix))
+    )
+    # The words stand in the student's own text, which lies in no file: what is found was somebody
+    # else's.
+    ended, made = run_python(text, level)
+    assert ended.status == "done", ended
+    assert "ValueError" in made["said"]
+    return made["said"].partition("ValueError: ")[2]
+
+
+def test_the_keys_the_hidden_tests_and_other_students_cannot_be_read(level, tmp_path, monkeypatch):
+    key = tmp_path / ".seed"
+    key.write_text(SECRET)
+    tmp_path.chmod(0o755)
+    key.chmod(0o644)
+    places = [
+        str(key),
+        "/etc/shadow",
+        "/etc/passwd",
+        str(box.ROOT / "helpers/exercises/conv1d_edge/solution.cu"),
+    ]
+    places += [
+        str(box.ROOT / "tests/course/test_attacks.py"),
+        "/halo/helpers/exercises/conv1d_edge/solution.cu",
+    ]
+    assert look(level, [SECRET, "root:", "extern"], places) == "[]"
+
+
+def test_the_instructors_environment_is_invisible(level, monkeypatch):
+    monkeypatch.setenv("GRADER_TOKEN", SECRET)
+    places = [
+        "/proc/1/environ",
+        "/proc/1/cmdline",
+        "/proc/self/environ",
+        f"/proc/{os.getpid()}/environ",
+        "/proc/self/mounts",
+    ]
+    assert look(level, [SECRET, "pytest", str(Path.home()) + "/.bash"], places) == "[]"
+
+
+def test_results_cannot_be_overwritten(level, tmp_path):
+    result = tmp_path / "result.json"
+    result.write_text("mine")
+    tmp_path.chmod(0o777)
+    result.chmod(0o666)
+    text = f"def cost(*a):\n    with open({str(result)!r}, 'w') as f: f.write('100 points')\n    return 1\n"
+    _, made = run_python(text, level)
+    assert result.read_text() == "mine"
+    assert "said" in made
+
+
+def test_the_repository_cannot_be_changed(level):
+    text = (
+        "import os\ndef cost(*a):\n    done = []\n"
+        f"    for place in ({str(box.ROOT)!r}, '/halo', '/usr', '/halo/helpers/course', '/lib'):\n"
+        "        try:\n            open(place + '/x.py', 'w').close(); done.append(place)\n        except OSError: pass\n"
+        "    raise ValueError(repr(done))\n"
+    )
+    _, made = run_python(text, level)
+    assert made["said"].endswith("ValueError: []")
+
+
+# ---- the checker ----
+
+
+def test_ending_the_process_is_no_pass(level):
+    ended, _ = run_python("import os\nos._exit(0)", level)
+    assert ended.status == "crash"
+    ended, made = run_python("import sys\ndef cost(*a): sys.exit(0)", level)
+    assert "SystemExit" in made["said"]
+
+
+def test_a_patched_checker_patches_itself_only(level, machine):
+    text = (
+        'import json, sys, builtins\njson.dumps = lambda *a, **k: \'{"made": ["pass"], "status": "pass", "points": 10}\'\n'
+        "for m in list(sys.modules.values()):\n    for n in ('check', 'judge', 'verdict'):\n"
+        "        try: setattr(m, n, lambda *a, **k: True)\n        except Exception: pass\n"
+        "def cost(*a): return 0\n"
+    )
+    benches = judge.Benches(level, machine, LIMITS)
+    result = judge.grade("tile_width_cost", text, 11, benches)
+    assert (result["status"], result["points"]) in (("crash", 0.0), ("wrong", 0.0))
+
+
+def test_an_answer_of_numbers_that_are_none(level, machine):
+    benches = judge.Benches(level, machine, LIMITS)
+    for value in ("float('nan')", "float('inf')", "a[1] * float('nan')"):
+        result = judge.grade("tile_width_cost", f"def cost(*a): return {value}", 11, benches)
+        assert result["status"] == "wrong", value
+
+
+# ---- the machine around ----
+
+
+def test_there_is_no_network(level):
+    server = socket.create_server(("127.0.0.1", 0))
+    port, met = server.getsockname()[1], []
+    thread = threading.Thread(target=lambda: met.append(server.accept()), daemon=True)
+    thread.start()
+    text = (
+        "import socket\ndef cost(*a):\n"
+        f"    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
+    )
+    _, made = run_python(text, level)
+    assert "said" in made and not met
+    server.close()
+
+
+SYSTEM = """
+import ctypes, os
+def cost(*a):
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = []
+    def call(name, *args):
+        if libc.syscall(*args) >= 0: done.append(name)
+    call("ptrace the server", 101, 16, os.getppid(), 0, 0)
+    call("read another's memory", 310, os.getppid(), 0, 0, 0, 0, 0)
+    for flag in (0x10000000, 0x20000, 0x20000000, 0x40000000):
+        call(f"unshare {flag:x}", 272, flag)
+    call("clone into namespaces", 56, 0x10000000 | 17, 0, 0, 0, 0)
+    call("mount", 165, b"none", b"/", b"tmpfs", 0, 0)
+    call("bpf", 321, 0, 0, 0)
+    call("keyctl", 250, 0, -3, 0)
+    call("io_uring", 425, 1, 0)
+    call("shared memory", 29, 0, 4096, 0o1600)
+    call("a file in memory", 319, b"x", 0)
+    call("chroot", 161, b"/")
+    try: os.setuid(0); done.append("setuid")
+    except OSError: pass
+    try: os.kill(1, 0) if os.getpid() != 1 else None; os.kill(1, 9)
+    except OSError: pass
+    if os.getuid() == 0: done.append("root")
+    raise ValueError(repr(done))
+"""
+
+
+@pytest.mark.skipif(
+    os.uname().machine != "x86_64", reason="the numbers of system calls are x86_64's"
+)
+def test_no_ptrace_no_namespaces_no_mounts(level):
+    _, made = run_python(SYSTEM, level)
+    assert made["said"].endswith("ValueError: []")
+
+
+def test_another_process_of_the_grader_cannot_be_ended(level):
+    text = f"import os\ndef cost(*a):\n    os.kill({os.getpid()}, 0)\n    return 1\n"
+    _, made = run_python(text, level)
+    assert "said" in made
+
+
+def test_a_daemon_does_not_stay(level):
+    mark = f"halo-daemon-{os.getpid()}-{level}"
+    text = (
+        "import os, sys\ndef cost(*a):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
+        f"            os.execv('/bin/sh', ['/bin/sh', '-c', 'sleep 300; : {mark}'])\n        os._exit(0)\n    return 1\n"
+    )
+    ended, _ = run_python(text, level)
+    assert ended.status == "done"
+    time.sleep(0.2)
+    assert not processes_with(mark)
+
+
+def test_a_flood_of_output_goes_nowhere(level, capfd):
+    text = "import sys\ndef cost(*a):\n    for _ in range(200): sys.stdout.write('x' * 1_000_000)\n    return 1\n"
+    _, made = run_python(text, level)
+    assert made["made"]["known"] == [1.0]
+    assert "xxx" not in "".join(capfd.readouterr())
+
+
+def test_a_flood_of_printf(machine, capfd):
+    text = (
+        "%%kernel axpy_two\n#include <cstdio>\n__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
+        '{ for (int k = 0; k < 100000; ++k) printf("%d a long line that fills every buffer there may be\\n", k); }'
+    )
+    result = grade_kernel(text, machine)
+    assert result["status"] != "pass"
+    assert "long line" not in "".join(capfd.readouterr())
+    assert result["memory"] < LIMITS.memory + 200 * MIB
+
+
+# ---- answers that are weapons ----
+
+
+def test_an_answer_that_unpacks_to_8_gb():
+    """Nothing is unpacked: shapes come from the exercise, and an answer has exactly their bytes."""
+    expected = [(np.dtype(np.float32), (4,))]
+    head = b'{"arrays": [["<f4", [2000000000]]]}'
+    message = len(head).to_bytes(8, "little") + head + b"\0" * 16
+    _, start = wire.content(message)
+    assert wire.arrays(message, start, expected)[0].shape == (4,)
+    with pytest.raises(wire.MessageError, match="bytes of arrays"):
+        wire.arrays(message, start, [(np.dtype(np.float32), (2_000_000_000,))])
+    with pytest.raises(wire.MessageError):
+        wire.content((8 << 30).to_bytes(8, "little") + b"{}")
+
+
+def test_an_answer_is_cut_at_its_size(level):
+    text = (
+        "import os\ndef cost(*a):\n    for fd in range(3, 20):\n        try:\n"
+        "            while True: os.write(fd, b'x' * 4_000_000)\n        except OSError: pass\n    return 1\n"
+    )
+    ended, _ = run_python(text, level)
+    assert ended.status == "crash"
+    assert ended.peak < LIMITS.memory
+
+
+def test_a_pickle_is_bytes(level, tmp_path):
+    mark = tmp_path / "unpickled"
+    payload = b"cos\nsystem\n(S'touch %s'\ntR." % str(mark).encode()
+    message = len(payload).to_bytes(8, "little") + payload
+    with pytest.raises(wire.MessageError, match="not JSON"):
+        wire.content(message)
+    nested = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(wire.MessageError):
+        wire.content(len(nested).to_bytes(8, "little") + nested)
+    assert not mark.exists()
+
+
+def png(text: bytes, kind: bytes = b"tEXt") -> bytes:
+    """A PNG with one text, as far as a reader of texts looks."""
+    body = b"halo-labs-record\0" + text
+    return b"\x89PNG\r\n\x1a\n" + len(body).to_bytes(4, "big") + kind + body + b"\0" * 4
+
+
+def test_a_forged_record_in_a_figure(tmp_path):
+    import json
+    import zlib
+
+    timing = {"samples": [0.5, 0.5, 0.5, 0.5, 0.5], "median": 0.001}
+    rows = [{"series": "conv1d_edge", "parameters": {"global_load_sectors": 3}, "timing": timing}]
+    forged = {
+        "schema": 1,
+        "name": "x",
+        "lab": "02",
+        "measurements": rows,
+        "sources": {"conv1d_basic": "0" * 64},
+    }
+    path = tmp_path / "figure.png"
+    path.write_bytes(png(json.dumps(forged).encode()))
+    found = figures.check(figures.claimed(path), {"conv1d_edge": {"global_load_sectors": 700}})
+    problems = " ".join(found["problems"])
+    assert "median" in problems and "equal" in problems
+    assert "claims 3 global_load_sectors, counted again it is 700" in problems
+    assert "another source" in problems
+    bomb = zlib.compress(b"[" * 300_000_000, 9)
+    path.write_bytes(png(b"\0" + bomb, b"zTXt"))
+    with pytest.raises(figures.ClaimError, match="not JSON"):
+        figures.claimed(path)
+
+
+# ---- the compiler and the kernel ----
+
+HEAD = "%%kernel axpy_two\n"
+KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "/etc/hostname"', "#include </etc/hostname>",
+        '#include "../../../../etc/hostname"', "# /**/ include \"/etc/hostname\"",
+        "#\\\ninclude \"/etc/hostname\"", '%:include "/etc/hostname"', '??=include "/etc/hostname"', "#embed </etc/hostname>",
+        '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif', '#include "~/x"',
+        "#include_next </etc/hostname>", '#import "/etc/hostname"',
+    ],
+)  # fmt: skip
+def test_other_files_are_not_included(line, machine):
+    name = (
+        Path("/etc/hostname").read_text().strip()
+        if Path("/etc/hostname").exists()
+        else "no such name"
+    )
+    result = grade_kernel(f"{HEAD}{line}\n{KERNEL}{{ y[0] = a; }}", machine)
+    assert result["status"] == "refused", result["messages"]
+    assert name not in " ".join(result["messages"]) or name in line
+
+
+def test_headers_of_cuda_are_included():
+    gate.check_includes(
+        '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include "cuda_fp16.h"\n'
+    )
+
+
+def test_a_text_that_is_too_large_is_refused_before_it_is_read(machine):
+    for text in ("x" * 100_000, "\n" * 5_000, HEAD + KERNEL + "{}" + " " * 3_000, "a\0b"):
+        assert grade_kernel(text, machine)["status"] == "refused"
+
+
+def test_a_wild_function_pointer(machine):
+    body = "{ typedef void (*F)(); F f = (F)(unsigned long long)(0x41414141 + n); f(); y[0] = a; }"
+    result = grade_kernel(HEAD + KERNEL + body, machine)
+    assert result["status"] in ("finding", "refused", "compile", "wrong", "crash"), result[
+        "messages"
+    ]
+    assert result["points"] == 0
+
+
+def test_an_allocation_of_everything(machine):
+    body = "{ for (int k = 0; k < 100000; ++k) { char* p = (char*)malloc(1 << 30); if (p) p[0] = 1; } y[0] = a; }"
+    result = grade_kernel(HEAD + KERNEL + body, machine)
+    assert result["points"] == 0 and result["memory"] < LIMITS.memory + 200 * MIB, result[
+        "messages"
+    ]
+    body = "{ __shared__ float t[1 << 28]; t[threadIdx.x] = a; y[0] = t[0]; }"
+    assert grade_kernel(HEAD + KERNEL + body, machine)["points"] == 0
+
+
+def test_a_bomb_of_templates(machine):
+    bomb = (
+        "template <int N, int M> struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, 2 * M + 1>::v; };\n"
+        "template <int M> struct T<0, M> { static constexpr int v = M; };\n"
+    )
+    limits = box.Limits(wall_s=8, cpu_s=5, memory=700 * MIB)
+    result = grade_kernel(f"{HEAD}{bomb}{KERNEL}{{ y[0] = T<28, 0>::v; }}", machine, limits=limits)
+    assert result["status"] in ("time", "memory", "compile", "crash"), result["messages"]
+    assert result["seconds"] < 15 and result["points"] == 0
+
+
+HIDDEN_LOADS = {
+    "asm": 'float v; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); P += 0 * v;',
+    "a generic load": 'float v; asm volatile("ld.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); P += 0 * v;',
+    "a cached load": "P += 0 * __ldcg(y + n - 1 - i);",
+    "a volatile load": "P += 0 * *(const volatile float*)(y + n - 1 - i);",
+    "a function that is not inlined": "P += 0 * hidden(y + n - 1 - i);",
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN_LOADS)
+def test_loads_are_counted_however_they_are_written(what, machine):
+    """A fourth load of N in each thread, written in ways that a reader of the text would miss,
+    goes over the budget.
+    """
+    exercise = exercises.find("conv1d_edge")
+    head, _, rest = exercise.solution.partition("\n")
+    helper = '__device__ __attribute__((noinline, pure, section("hidden"))) float hidden(const float* p) { return *p; }\n'
+    load = HIDDEN_LOADS[what].replace("P += ", "sum += ").replace("y + ", "N + ")
+    text = f"{head}\n{helper}{rest.replace('P[i] = sum;', load + ' P[i] = sum;')}"
+    result = grade_kernel(text, machine, "conv1d_edge")
+    if result["status"] == "compile":  # without the attribute that this compiler does not take
+        result = grade_kernel(text.replace(', section("hidden")', ""), machine, "conv1d_edge")
+    assert result["status"] == "budget", result["messages"]
+
+
+def test_a_cell_of_one_student_leaves_nothing_for_the_next(machine):
+    exercise = exercises.find("axpy_two")
+    benches = judge.Benches(LEVELS[0], machine, LIMITS)
+    try:
+        bad = HEAD + KERNEL + "{ while (true) { } }"
+        assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"
+        assert judge.grade("axpy_two", bad, 5, benches)["status"] != "pass"
+        assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"
+    finally:
+        benches.close()

@@ -1,0 +1,106 @@
+"""Students' copies: made once, brought up to date where unchanged, never overwritten where changed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.course import copies
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with two small labs and the real start page."""
+    (tmp_path / "labs").mkdir()
+    for name in ("00_start_here", "01_more"):
+        write(tmp_path / f"labs/{name}.ipynb", "x = 1")
+    for page in ("START.md", "labs/README.md"):
+        shutil.copy(ROOT / page, tmp_path / page)
+    return tmp_path
+
+
+def write(path: Path, source: str) -> None:
+    """A notebook with one cell that has run, and one that is a solution."""
+    ran = {"cell_type": "code", "metadata": {}, "source": source, "execution_count": 3}
+    out = [{"output_type": "stream", "name": "stdout", "text": "1"}]
+    solution = {**ran, "metadata": {"tags": ["solution"]}, "source": "secret", "outputs": []}
+    cells = [{**ran, "outputs": out}, solution]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+
+
+def sources(path: Path) -> list[str]:
+    return [cell["source"] for cell in json.loads(path.read_text())["cells"]]
+
+
+def test_copies_have_no_outputs_and_no_solutions(project):
+    assert copies.update(project).made == ["00_start_here", "01_more"]
+    (cell,) = json.loads((project / "my_labs/00_start_here.ipynb").read_text())["cells"]
+    assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 1", [], None)
+
+
+def test_what_a_student_changed_is_never_overwritten(project):
+    copies.update(project)
+    mine = project / "my_labs/00_start_here.ipynb"
+    write(mine, "my own work")
+    before = mine.read_bytes()
+    for lab in ("00_start_here", "01_more"):
+        write(project / f"labs/{lab}.ipynb", "x = 2")
+    done = copies.update(project)
+    assert (done.made, done.replaced, done.beside) == ([], ["01_more"], ["00_start_here"])
+    assert mine.read_bytes() == before
+    assert sources(project / "my_labs/00_start_here_new.ipynb") == ["x = 2"]
+    assert sources(project / "my_labs/01_more.ipynb") == ["x = 2"]
+    assert "00_start_here.ipynb is yours and stays" in str(done)
+
+
+def test_a_second_update_does_nothing(project):
+    copies.update(project)
+    files = {path: path.read_bytes() for path in (project / "my_labs").iterdir()}
+    assert str(copies.update(project)) == "my_labs/: nothing to update"
+    assert files == {path: path.read_bytes() for path in (project / "my_labs").iterdir()}
+
+
+def test_a_file_that_was_there_before_stays(project):
+    (project / "my_labs").mkdir()
+    write(project / "my_labs/01_more.ipynb", "mine, from elsewhere")
+    assert copies.update(project).made == ["00_start_here"]
+    assert sources(project / "my_labs/01_more.ipynb")[0] == "mine, from elsewhere"
+
+
+def test_a_deleted_copy_is_made_again(project):
+    copies.update(project)
+    (project / "my_labs/01_more.ipynb").unlink()
+    assert copies.update(project).made == ["01_more"]
+
+
+def test_the_links_of_the_start_page_lead_somewhere(project):
+    copies.update(project)
+    page = (project / "my_labs/README.md").read_text()
+    links = re.findall(r"\]\(([^)#]+)\)", page)
+    assert "00_start_here.ipynb" in links and "ALL_LABS.md" in links
+    for link in links:
+        place = ROOT / "my_labs" / link
+        known = (project / "my_labs" / link).exists() or place.resolve().exists()
+        assert known or link == "../results/", link
+
+
+def test_no_copy_of_a_real_lab_has_a_line_of_a_solution():
+    for lab in sorted((ROOT / "labs").glob("*.ipynb")):
+        text = copies.copy_of(lab.read_text(encoding="utf-8"))
+        assert "SOLUTION" not in text and "_solution" not in text, lab.name
+
+
+def test_git_ignores_the_copies_and_the_command_is_there():
+    assert "my_labs/" in (ROOT / ".gitignore").read_text().splitlines()
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.course", "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "update" in done.stdout

@@ -1,0 +1,223 @@
+"""From folders of submissions to results, tables and pages; two exercises and a few answers, so
+that it stays quick.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers import exercises
+from helpers.course import box, export, grades, gradescope, grading, release, report, submissions
+from helpers.exercises.exercise import NOTEBOOK_SEED
+
+NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
+PLACE = next(place for place in submissions.places() if place.exercise == NAME)
+
+
+def hand_in(folder: Path, student: str, text: str, cell: str = PLACE.cell) -> Path:
+    path = folder / student / LAB / f"{LAB}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book = {
+        "cells": [{"cell_type": "code", "id": cell, "source": text.splitlines(True)}],
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(book))
+    return path
+
+
+@pytest.fixture(scope="module")
+def level() -> str:
+    try:
+        return box.find_level("python")
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, level) -> Path:
+    folder = tmp_path_factory.mktemp("class")
+    exercise = exercises.find(NAME)
+    hand_in(folder / "submitted", "ann", exercise.solution)
+    hand_in(folder / "submitted", "ben", exercise.solution)  # the same text
+    hand_in(folder / "submitted", "cy", exercise.stub, cell="another")  # the cell was made anew
+    (folder / "submitted/dan" / LAB).mkdir(parents=True)
+    hand_in(folder / "submitted", "eve", "print('no kernel')", cell="another")
+    (folder / "submitted/fay" / LAB).mkdir(parents=True)
+    (folder / "submitted/fay" / LAB / "broken.ipynb").write_text("[" * 100_000)
+    answers = list(submissions.answers(folder / "submitted", submissions.places()))
+    seen = []
+    plan = grading.Plan(grades.seed_of(folder / "grades"), level)
+    try:
+        grading.grade(
+            answers,
+            folder / "grades",
+            plan,
+            lambda done, total, what: seen.append((done, total)),
+            ladders=False,
+        )
+    finally:
+        grading.close()
+    assert seen[-1] == (2, 2), "two different texts"
+    return folder
+
+
+def results(graded: Path) -> dict[str, dict]:
+    return {r["student"]: r for r in grades.results(graded / "grades")}
+
+
+def test_each_student_has_a_result(graded):
+    found = results(graded)
+    assert {name: r["status"] for name, r in found.items()} == {
+        "ann": "pass", "ben": "pass", "cy": "wrong", "dan": "refused", "eve": "refused", "fay": "refused",
+    }  # fmt: skip
+    assert found["cy"]["cell"] == "first line"
+    assert "no notebook" in found["dan"]["messages"][0]
+    assert "cannot be read as a notebook" in found["fay"]["messages"][0]
+    assert all(set(grades.FIELDS) <= set(r) for r in found.values())
+
+
+def test_a_second_run_grades_nothing_again(graded, level):
+    answers = list(submissions.answers(graded / "submitted", submissions.places()))
+    seen = []
+    plan = grading.Plan(grades.seed_of(graded / "grades"), level)
+    before = {name: r["points"] for name, r in results(graded).items()}
+    grading.grade(
+        answers,
+        graded / "grades",
+        plan,
+        lambda done, total, what: seen.append(total),
+        ladders=False,
+    )
+    assert seen == [0]
+    assert {name: r["points"] for name, r in results(graded).items()} == before
+
+
+def test_the_seed_is_secret_and_kept(graded):
+    path = graded / "grades/.seed"
+    assert path.stat().st_mode & 0o077 == 0
+    assert grades.seed_of(graded / "grades") != NOTEBOOK_SEED
+    with pytest.raises(grades.GradesError, match="another seed"):
+        grades.seed_of(graded / "grades", 3)
+
+
+def test_shards_share_the_texts_and_miss_none():
+    tasks = [f"task{k}" for k in range(11)]
+    shares = [tasks[i - 1 :: 3] for i in (1, 2, 3)]
+    assert sorted(task for share in shares for task in share) == sorted(tasks)
+
+
+def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatch, level):
+    def broken(*_):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(grading.judge, "grade", broken)
+    hand_in(tmp_path / "submitted", "ann", exercises.find(NAME).solution)
+    answers = list(submissions.answers(tmp_path / "submitted", submissions.places()))
+    try:
+        grading.grade(answers, tmp_path / "grades", grading.Plan(1, level), ladders=False)
+    finally:
+        grading.close()
+    (found,) = grades.results(tmp_path / "grades")
+    assert (found["status"], found["points"]) == ("not_graded", None)
+    assert report.points([found]) == (0, 0, 1)
+    assert not list((tmp_path / "grades/.results").glob("*.json")), "the next run tries again"
+
+
+def test_no_box_is_recorded_and_keyed_apart():
+    boxed, free = grading.Plan(1, "bubblewrap"), grading.Plan(1, "none")
+    assert grades.key("x", NAME, 1, boxed.how) != grades.key("x", NAME, 1, free.how)
+
+
+def test_without_a_box_grading_stops_with_a_sentence(monkeypatch):
+    def none(self):
+        raise box.NoBox(f"the box ({self.level}) does not start: tried")
+
+    monkeypatch.setattr(box.Bench, "_start", none)
+    with pytest.raises(box.NoBox, match="--no-box"):
+        box.find_level("python")
+
+
+def test_the_table(graded):
+    rows = list(csv.DictReader(io.StringIO(export.csv(graded / "grades"))))
+    assert [row["student"] for row in rows] == ["ann", "ben", "cy", "dan", "eve", "fay"]
+    assert rows[0]["points"] == "10" or rows[0]["points"] == "10.0"
+    assert export._cell("=HYPERLINK(1)") == "'=HYPERLINK(1)"
+
+
+def test_gradescope_fields(graded):
+    made = json.loads(export.gradescope(graded / "grades", "ann"))
+    known = {
+        "score", "execution_time", "output", "output_format", "test_output_format", "test_name_format", "visibility",
+        "stdout_visibility", "extra_data", "tests", "leaderboard",
+    }  # fmt: skip
+    of_tests = {"score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags", "visibility",
+                "extra_data"}  # fmt: skip
+    assert set(made) <= known
+    assert all(
+        set(test) <= of_tests and test["status"] in ("passed", "failed") for test in made["tests"]
+    )
+    assert made["tests"][0]["score"] == made["tests"][0]["max_score"]
+    with pytest.raises(grades.GradesError, match="no results"):
+        export.gradescope(graded / "grades", "nobody")
+
+
+def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
+    import zipfile
+
+    assert gradescope.write("02", tmp_path / "a.zip") > 100
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        names = archive.namelist()
+        assert {"setup.sh", "run_autograder", "pyproject.toml", f"labs/{LAB}.ipynb"} <= set(names)
+        assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+        assert all(
+            archive.getinfo(name).external_attr >> 16 & 0o111
+            for name in ("setup.sh", "run_autograder")
+        )
+
+
+def test_pages_need_no_other_file(graded, tmp_path):
+    assert report.write(graded / "grades", tmp_path / "report") == 7
+    text = (tmp_path / "report/index.html").read_text()
+    assert "6 students" in text and "conv1d_edge" in text
+    for page in (tmp_path / "report").rglob("*.html"):
+        words = page.read_text()
+        assert "src=" not in words and "http" not in words.replace("http-equiv", "")
+
+
+def test_what_a_student_writes_is_text_on_the_page(graded):
+    (found,) = (r for r in grades.results(graded / "grades") if r["student"] == "cy")
+    bad = {**found, "text": "<script>alert(1)</script>", "messages": ["<img src=x>"], "hint": "<b>"}
+    run = json.loads((graded / "grades/run.json").read_text())
+    page = report._student("cy", [bad], run, [bad])
+    assert "<script>" not in page and "<img" not in page
+
+
+def test_release_has_no_line_of_a_solution(tmp_path):
+    release.release(["02", "05"], tmp_path / "release")
+    for path in (tmp_path / "release").rglob("*.ipynb"):
+        text = path.read_text()
+        assert "SOLUTION" not in text and '"solution"' not in text
+        cells = submissions.notebook(path)
+        assert all(not cell.get("outputs") for cell in cells)
+    solution = exercises.find(NAME).solution
+    line = next(line for line in solution.splitlines() if "min(max" in line).strip()
+    assert line not in (tmp_path / "release" / LAB / f"{LAB}.ipynb").read_text()
+    (place,) = (
+        p for p in submissions.manifest(tmp_path / "release/manifest.json") if p.exercise == NAME
+    )
+    assert place == PLACE
+    with pytest.raises(release.ReleaseError, match="no lab '77'"):
+        release.release(["77"], tmp_path)
+
+
+def test_nbgrader_metadata(tmp_path):
+    release.release(["02"], tmp_path, nbgrader=True)
+    cells = submissions.notebook(tmp_path / "source" / LAB / f"{LAB}.ipynb")
+    (about,) = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
+    assert about["grade_id"] == NAME and about["points"] == 10 and about["schema_version"] == 3

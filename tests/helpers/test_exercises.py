@@ -1,0 +1,195 @@
+"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they must."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import exercises, kernel_cells
+from helpers.exercises import outcome, verdict
+from helpers.exercises.exercise import Exercise
+from helpers.exercises.python_exercise import PythonExercise
+from helpers.exercises.verdict import ExerciseError
+
+LABS = Path(__file__).parents[2] / "labs"
+ALL = [exercises.find(name) for name in exercises.names()]
+RIGHT = [(one, answer) for one in ALL for answer in one.right]
+WRONG = [(one, answer) for one in ALL for answer in one.wrong]
+
+
+def words(text: object) -> str:
+    """A text on one line, in small letters: where it is broken does not count."""
+    return " ".join(str(text).lower().split())
+
+
+def title(value: object) -> str:
+    """What a test of an exercise, or of an answer, is called."""
+    return getattr(value, "what", None) or getattr(value, "name", "")
+
+
+def test_every_lab_has_one_exercise():
+    assert [one.lab for one in ALL] == [path.stem for path in sorted(LABS.glob("*.ipynb"))]
+
+
+@pytest.mark.parametrize(("one", "answer"), RIGHT, ids=title)
+def test_a_right_answer_passes(one, answer):
+    found = one.judge(one.text_of(answer))
+    assert found.status == "pass", found
+    assert found.points == one.points
+    assert found.checked.split(",")[0] in str(found), "a verdict says what was checked"
+
+
+@pytest.mark.parametrize(("one", "answer"), WRONG, ids=title)
+def test_a_wrong_answer_is_rejected_with_its_hint(one, answer):
+    found = one.judge(one.text_of(answer))
+    assert found.status == answer.status, found
+    assert answer.says and words(answer.says) in words(found), found
+    assert found.points < one.points
+    assert max(map(len, str(found).splitlines())) <= verdict.LINE + 40  # paths and source lines
+
+
+@pytest.mark.parametrize("one", ALL, ids=title)
+def test_the_stub_is_not_right_yet(one):
+    assert not one.judge(one.stub)
+
+
+@pytest.mark.parametrize("one", ALL, ids=title)
+def test_a_solution_passes_with_the_seeds_of_a_grader(one):
+    for seed in (7, 12_345):
+        found = one.judge(one.solution, seed)
+        assert found.passed, found
+
+
+@pytest.mark.parametrize("one", ALL, ids=title)
+def test_an_exercise_has_hints_and_several_answers(one):
+    assert 2 <= len(one.hints) <= 3
+    assert len(one.right) >= 2 and len(one.wrong) >= 5
+    assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(
+        one.wrong
+    )
+
+
+@pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
+def test_cases_follow_the_seed_and_hold_no_result(one):
+    first, again, other = one.all_cases(3), one.all_cases(3), one.all_cases(4)
+    drawn = [(case.title, {n: a.tobytes() for n, a in case.arrays.items()}) for case in first]
+    assert drawn == [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in again]
+    assert drawn != [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in other]
+    for case in first:
+        for want in one.wanted(case).values():
+            assert all(array.tobytes() != want.tobytes() for array in case.arrays.values())
+
+
+# ---- apart: a kernel runs in one place, and is judged in another ----
+
+
+def test_outcomes_travel_as_a_file(tmp_path):
+    one = exercises.find("conv1d_edge")
+    for answer in (one.right[0], one.wrong[0], one.wrong[2]):
+        text = one.text_of(answer)
+        outcome.save(one.run(text, 5), tmp_path / "outcomes.npz")
+        there = one.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
+        assert there.to_dict() == one.judge(text, 5).to_dict()
+        json.dumps(there.to_dict())
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", outcomes=np.array([{"a": 1}], object))
+    with pytest.raises(ValueError, match="holds no outcomes"):
+        outcome.load(tmp_path / "other.npz")
+
+
+def test_outcomes_that_lack_cases_do_not_pass():
+    one = exercises.find("conv1d_edge")
+    assert one.verdict(one.run(one.solution, 1)[:-1], 1).status == "refused"
+
+
+def test_outcomes_of_other_cases_do_not_pass():
+    one, other = exercises.find("conv1d_edge"), exercises.find("axpy_two")
+    assert one.verdict(other.run(other.solution, 1), 1).status == "refused"
+    assert one.verdict(one.run(one.solution, 2), 1).status in ("refused", "wrong")
+
+
+# ---- in a notebook ----
+
+
+class Kernel:
+    """What a %%kernel cell binds, without a device."""
+
+    def __init__(self, text: str):
+        cell = kernel_cells.parse(text)
+        self.source, self.name, self.options = cell.source, cell.kernel, list(cell.options)
+
+
+def test_check_raises_a_short_error_and_returns_a_verdict():
+    one = exercises.find("02")
+    with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
+        one.check(Kernel(one.stub))
+    assert caught.value._render_traceback_() == str(caught.value).splitlines()
+    assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 6 sizes, 2 filters")
+
+
+def test_check_says_what_it_takes():
+    with pytest.raises(TypeError, match="that a %%kernel cell makes"):
+        exercises.find("02").check(print)
+
+
+def test_hints_unfold_one_by_one(capsys):
+    one = exercises.find("conv1d_edge")
+    shown = []
+    for _ in range(4):
+        one.hint()
+        shown.append(words(capsys.readouterr().out))
+    for number, (text, hint) in enumerate(zip(shown, one.hints, strict=False), 1):
+        assert text == words(f"Hint {number} of 3: {hint}")
+    assert all(words(hint) in shown[3] for hint in one.hints)
+
+
+def test_an_unknown_exercise_lists_the_known_ones():
+    with pytest.raises(LookupError, match="conv1d_edge"):
+        exercises.find("conv1d_edges")
+
+
+# ---- numbers that stand in modules ----
+
+
+def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
+    from helpers.exercises import entry, rung
+    from helpers.experiments import ladder
+
+    for layer in ("layer 1", "layer 2"):
+        tiled, maps = (
+            ladder.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
+        )
+        assert rung.SECTORS[layer] == pytest.approx(tiled.load_sectors, abs=0.001)
+        assert entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
+
+
+def test_the_estimate_orders_the_board_as_the_record_of_times_does():
+    from helpers import results
+    from helpers.experiments import ladder, leaderboard
+
+    rows = results.load(LABS.parent / "data/measured/22_leaderboard.json").rows()
+    for layer in leaderboard.LAYERS:
+        ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
+        assert sorted(ms, key=ms.get) == sorted(
+            ms, key=lambda name, layer=layer: ladder.counted(name, layer).cost
+        )
+
+
+def test_the_counters_of_the_sweep_are_those_of_the_simulator():
+    from helpers.exercises import tile_width_cost
+
+    for layer, width in (("layer 1", 17), ("layer 2", 20)):
+        stored = vars(tile_width_cost.counted()[layer, width])
+        counted = tile_width_cost.count(layer, width)
+        assert {name: n for name, n in counted.items() if n} == {
+            name: n for name, n in stored.items() if n
+        }
+
+
+def test_python_exercises_are_the_three_that_grade_what_python_makes():
+    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17"]

@@ -1,0 +1,95 @@
+"""Exercise cells in a real IPython shell: after a restart, after a failed compile, and the labs' own cells."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from helpers import device, exercises
+from helpers.exercises import on_gpu
+from helpers.jupyterlab.__main__ import environment
+from helpers.kernel_cells import parse
+
+LABS = sorted((Path(__file__).parents[2] / "labs").glob("*.ipynb"))
+STARTUP = Path(__file__).parents[2] / "helpers/jupyterlab/startup.py"
+CHECK = (
+    'from helpers import exercises\nexercise = exercises.find("02")\nexercise.check(conv1d_edge)'
+)
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    monkeypatch.setenv("LAB_DEVICE", "simulator")
+    if device.selected() is None:
+        device.select()
+    shell = InteractiveShell.instance()
+    yield shell
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+def shown(shell, cell: str, capsys) -> str:
+    capsys.readouterr()
+    shell.run_cell(cell)
+    both = capsys.readouterr()
+    return re.sub(r"\x1b\[[\d;]*m", "", both.out + both.err)
+
+
+def test_a_check_cell_right_after_a_restart_says_what_to_run(shell, capsys):
+    text = shown(shell, CHECK, capsys)
+    assert "name 'conv1d_edge' is not defined" in text and "Run All Above Selected Cell" in text
+    assert "Traceback" not in text and len(text.splitlines()) <= 5
+
+
+def test_the_kernels_of_jupyterlab_know_the_magic_from_the_start(shell, capsys):
+    assert environment({})["PYTHONSTARTUP"] == str(STARTUP)
+    assert environment({"PYTHONSTARTUP": "/theirs.py"})["PYTHONSTARTUP"] == "/theirs.py"
+    exec(STARTUP.read_text(), {})
+    one = exercises.find("02")
+    assert "Traceback" not in shown(shell, one.solution, capsys)
+    assert "PASS conv1d_edge" in shown(shell, CHECK, capsys)
+    assert "already loaded" not in shown(shell, "%load_ext helpers", capsys)
+
+
+def test_a_kernel_that_does_not_compile_is_no_kernel_to_check(shell, capsys):
+    shell.run_cell("%load_ext helpers")
+    one = exercises.find("02")
+    shell.run_cell(one.solution)
+    shell.run_cell(one.solution.replace("P[i] = sum;", "P[i] = sum"))
+    assert "its %%kernel cell failed" in shown(shell, CHECK, capsys)
+
+
+def test_a_rejected_kernel_shows_a_few_lines(shell, capsys):
+    shell.run_cell("%load_ext helpers")
+    shell.run_cell(exercises.find("02").stub)
+    text = shown(shell, CHECK, capsys)
+    assert text.startswith("FAIL conv1d_edge: n = ") and len(text.splitlines()) <= 6
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_device_gives_what_the_cases_want(shell):
+    """The half of a check that a GPU adds, here with the simulator's PyCUDA."""
+    shell.run_cell("%load_ext helpers")
+    for lab in ("02", "03", "08", "20"):
+        one = exercises.find(lab)
+        shell.run_cell(one.solution)
+        kernel = shell.user_ns[one.name]
+        for case in one.fitted(parse(one.solution), 1):
+            prepared = on_gpu.Prepared(kernel, kernel.module, case)
+            assert one.is_right(case, prepared.outputs()), case.title
+            prepared.free()
+
+
+@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+def test_a_lab_shows_its_stub_and_calls_its_exercise(path):
+    one = exercises.find(path.stem[:2])
+    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+    assert one.stub.rstrip() in cells
+    bound = getattr(one, "answer", one.name)
+    (check,) = [cell for cell in cells if "exercise.check(" in cell]
+    assert f'exercises.find("{path.stem[:2]}")' in check and f"exercise.check({bound})" in check
+    assert not [cell for cell in cells if one.solution.strip() in cell]
