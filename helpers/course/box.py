@@ -45,12 +45,26 @@ FIRST_UID, UIDS = (
 # What a job needs of this repository. No solution, no reference and no expected output is among it.
 _FILES = {
     "kernel": (
-        "helpers/__init__.py", "helpers/kernel_cells.py", "helpers/simulator", "helpers/exercises/__init__.py",
-        "helpers/exercises/cases.py", "helpers/exercises/outcome.py", "helpers/course/__init__.py", "helpers/course/wire.py",
-        "helpers/course/kernel_job.py", "helpers/course/inside.py", "helpers/course/confine.py",
+        "helpers/__init__.py",
+        "helpers/kernel_cells.py",
+        "helpers/limits.py",
+        "helpers/tables.py",
+        "helpers/simulator",
+        "helpers/exercises/__init__.py",
+        "helpers/exercises/cases.py",
+        "helpers/exercises/outcome.py",
+        "helpers/course/__init__.py",
+        "helpers/course/wire.py",
+        "helpers/course/kernel_job.py",
+        "helpers/course/inside.py",
+        "helpers/course/confine.py",
     ),
-    "python": ("helpers/course/inside.py", "helpers/course/confine.py", "helpers/course/python_job.py"),
-}  # fmt: skip
+    "python": (
+        "helpers/course/inside.py",
+        "helpers/course/confine.py",
+        "helpers/course/python_job.py",
+    ),
+}
 
 
 class NoBox(RuntimeError):
@@ -328,6 +342,8 @@ class Bench:
         for folder in sorted(map(str, folders)):
             if folder not in system:  # bwrap itself would make them readable by root only
                 arguments += ["--perms", "0755", "--dir", folder]
+        # `import helpers` looks for the repository's folder of kernels, which no job reads.
+        arguments += ["--perms", "0755", "--dir", "/halo/kernels"]
         for path, to in bound.items():
             arguments += (
                 ["--symlink", os.readlink(path), to]

@@ -9,6 +9,7 @@ job has started.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
@@ -45,7 +46,7 @@ def main() -> None:
             with contextlib.suppress(ImportError):
                 import numpy  # noqa: F401
             sys.path.insert(0, HERE)
-            import python_job  # noqa: F401
+            importlib.import_module("python_job")
 
             sys.path.remove(HERE)
         if first["landlock"]:
@@ -143,7 +144,7 @@ def _child(
         if first["kind"] == "kernel":
             from helpers.course.kernel_job import run
         else:
-            from python_job import run
+            run = importlib.import_module("python_job").run
         run(message, answer)
         status = 0
     except MemoryError:

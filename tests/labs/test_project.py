@@ -113,7 +113,9 @@ def test_an_undeclared_import_is_found():
 
 
 def test_helpers_import_what_is_declared():
-    declared = {requirement(text)[0] for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["gpu"]]}
+    extras = PROJECT["optional-dependencies"]
+    every = [*PROJECT["dependencies"], *extras["gpu"], *extras["course"], *extras["nbgrader"]]
+    declared = {requirement(text)[0] for text in every}
     sources = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "helpers").rglob("*.py")}
     assert len(sources) > 10
     assert undeclared(sources, declared) == []
