@@ -1,12 +1,14 @@
 // conv1d_constant.cu -- 1D convolution, one thread per output, the filter in constant memory
 //
-// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0   (cross-correlation)
-// Idea       All lanes of a warp read the same filter word at the same time: constant memory answers that with one
-//            broadcast, and the load/store unit is left to N and P.
+// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0 (cross-correlation)
+// Idea       All lanes of a warp read the same filter word at the same time: constant memory
+//            answers that with one broadcast, and the load/store unit is left to N and P.
 // Arrays     N, P: float32, shape (n,); must not alias.
 // Launch     block = (any, 1, 1); grid = (ceil(n / block), 1)
-// Sizes      1 <= n <= 2,000,000,000 (indices are int); the last block may be partial. FILTER_WIDTH odd, <= 16,383.
-// Memory     constant: FILTER_WIDTH * 4 bytes in `filter`, to be filled before the launch. No shared.
+// Sizes      1 <= n <= 2,000,000,000 (indices are int); the last block may be partial.
+//            FILTER_WIDTH odd, <= 16,383.
+// Memory     constant: FILTER_WIDTH * 4 bytes in `filter`, to be filled before the launch.
+//            shared: none.
 // Constants  FILTER_WIDTH by -D (default below). R = FILTER_WIDTH / 2.
 // Reference  helpers.reference.conv1d
 

@@ -1,9 +1,11 @@
 // conv1d_one_block.cu -- 1D convolution by a single block that walks over the whole array
 //
-// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0   (cross-correlation)
-// Idea       Threads of one block take neighbouring outputs, then all step ahead by the block's width: right for any n
-//            with no grid at all, but it uses one multiprocessor of the GPU (one block only on purpose).
-// Arrays     N, P: float32, shape (n,); filter: float32, shape (FILTER_WIDTH,); P must not alias the others.
+// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0 (cross-correlation)
+// Idea       Threads of one block take neighbouring outputs, then all step ahead by the block's
+//            width: right for any n with no grid at all, but it uses one multiprocessor of the GPU
+//            (one block only on purpose).
+// Arrays     N, P: float32, shape (n,); filter: float32, shape (FILTER_WIDTH,); P must not alias
+//            the others.
 // Launch     block = (any, 1, 1); grid = (1, 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); FILTER_WIDTH odd.
 // Memory     no shared, no constant: the filter is read from global memory.

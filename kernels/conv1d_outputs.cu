@@ -1,14 +1,18 @@
-// conv1d_outputs.cu -- 1D convolution, several neighbouring outputs per thread, each staged cell read once per thread
+// conv1d_outputs.cu -- 1D convolution, several neighbouring outputs per thread
 //
-// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0   (cross-correlation)
-// Idea       A thread makes OUTPUTS neighbouring outputs. It reads a cell from shared memory into a register once and
-//            adds it to every output that wants it: OUTPUTS + 2R shared loads in place of OUTPUTS * FILTER_WIDTH.
-//            Lanes are OUTPUTS cells apart: an odd OUTPUTS meets 32 different banks, an even one has bank conflicts.
+// Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0 (cross-correlation)
+// Idea       A thread makes OUTPUTS neighbouring outputs. It reads a cell from shared memory into a
+//            register once and adds it to every output that wants it: OUTPUTS + 2R shared loads in
+//            place of OUTPUTS * FILTER_WIDTH. Lanes are OUTPUTS cells apart: an odd OUTPUTS meets
+//            32 different banks, an even one has bank conflicts.
 // Arrays     N, P: float32, shape (n,); must not alias.
 // Launch     block = (TILE_WIDTH / OUTPUTS, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
-// Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial. FILTER_WIDTH odd, <= 4,095.
-// Memory     shared: (TILE_WIDTH + 2R) * 4 bytes, static. constant: FILTER_WIDTH * 4 bytes in `filter`.
-// Constants  TILE_WIDTH (outputs of a block, a multiple of OUTPUTS), OUTPUTS, FILTER_WIDTH by -D (defaults below).
+// Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.
+//            FILTER_WIDTH odd, <= 4,095.
+// Memory     shared: (TILE_WIDTH + 2R) * 4 bytes, static.
+//            constant: FILTER_WIDTH * 4 bytes in `filter`.
+// Constants  TILE_WIDTH (outputs of a block, a multiple of OUTPUTS), OUTPUTS, FILTER_WIDTH by -D
+//            (defaults below).
 // Reference  helpers.reference.conv1d
 
 #ifndef OUTPUTS
@@ -40,7 +44,8 @@ extern "C" __global__ void conv1d_outputs(float* P, const float* N, int n)
     }
     __syncthreads();   // outputs read cells that other threads loaded
 
-    // Compute: cell c of this thread's window is tap c - o of output o. Unrolled, every index below is a constant.
+    // Compute: cell c of this thread's window is tap c - o of output o. Unrolled, every index below
+    // is a constant.
     const int mine = threadIdx.x * OUTPUTS;
     float sum[OUTPUTS] = {};
     #pragma unroll 64

@@ -143,9 +143,11 @@ conv2d_fft_tiles(
             const int h = row + i / SIDE - (K - 1);
             const int w = column + i % SIDE - (K - 1);
             if (h >= row && w >= column && h < out_h && w < out_w) {
-                for (int s = 0; s <= second; ++s) {
-                    const float output = s ? tile[AT(i)].y : tile[AT(i)].x;
-                    y[((((size_t)b + s) * M + m) * out_h + h) * out_w + w] = output;
+                const float2 pair = tile[AT(i)];   // of image b, and of image b + 1
+                float* to = y + (((size_t)b * M + m) * out_h + h) * out_w + w;
+                *to = pair.x;
+                if (second) {
+                    to[(size_t)M * out_h * out_w] = pair.y;
                 }
             }
         }

@@ -1,12 +1,16 @@
-// conv2d_half_inside.cu -- convolution layer, both factors converted to half at every multiplication: slow on purpose
+// conv2d_half_inside.cu -- convolution layer, converts to half at every product: slow on purpose
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} half(x[b,c,h+p,w+q]) * half(filter[m,c,p,q]), valid, not flipped; sums in float32
-// Idea       What a course report called its FP16 kernel: the arrays stay float32, and the loop converts. Not a byte is saved,
-//            and each cell is converted M * K * K times. conv2d_half converts once, and gives the same y bit for bit.
-// Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape (B, M, out_h, out_w),
-//            out_h = H - K + 1. They must not overlap.
-// Launch     block = (any, any, 1), 16 x 16 unless said otherwise; grid = (tiles along columns * tiles along rows, M, B)
-// Sizes      K <= H, W; any B, C, M that the grid takes (65,535 each in y and z); the last tiles may be partial.
+// Computes   y[b,m,h,w] = sum_{c,p,q} half(x[b,c,h+p,w+q]) * half(filter[m,c,p,q]), valid, not
+//            flipped; sums in float32
+// Idea       A course report called this its FP16 kernel: the arrays stay float32, and the loop
+//            converts. No byte is saved, and each cell is converted M * K * K times. conv2d_half
+//            converts once, and gives the same y bit for bit.
+// Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape
+//            (B, M, out_h, out_w), out_h = H - K + 1. They must not overlap.
+// Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
+//            grid = (tiles along columns * tiles along rows, M, B)
+// Sizes      K <= H, W; any B, C, M that the grid takes (65,535 each in y and z); the last tiles
+//            may be partial.
 // Memory     no shared, no constant.
 // Constants  none.
 // Reference  helpers.reference.conv2d of the rounded arrays; tolerance: helpers.precision.HALF
@@ -16,11 +20,14 @@
 extern "C" __global__ void conv2d_half_inside(
     float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)
 {
-    const int out_h = H - K + 1, out_w = W - K + 1;
+    const int out_h = H - K + 1;
+    const int out_w = W - K + 1;
     const int tiles_across = (out_w + blockDim.x - 1) / blockDim.x;
-    const int w = blockIdx.x % tiles_across * blockDim.x + threadIdx.x;   // lanes lie side by side in a row
+    // Lanes lie side by side in a row.
+    const int w = blockIdx.x % tiles_across * blockDim.x + threadIdx.x;
     const int h = blockIdx.x / tiles_across * blockDim.y + threadIdx.y;
-    const int m = blockIdx.y, b = blockIdx.z;
+    const int m = blockIdx.y;
+    const int b = blockIdx.z;
 
     if (b < B && h < out_h && w < out_w) {
         const float* image = x + (long long)b * C * H * W;
@@ -31,7 +38,8 @@ extern "C" __global__ void conv2d_half_inside(
                 for (int q = 0; q < K; ++q) {
                     const __half cell = __float2half(image[(c * H + h + p) * W + w + q]);
                     const __half tap = __float2half(weights[(c * K + p) * K + q]);
-                    sum += __half2float(cell) * __half2float(tap);   // exact in float32: 22 significant bits
+                    // The product is exact in float32: it has 22 significant bits.
+                    sum += __half2float(cell) * __half2float(tap);
                 }
             }
         }

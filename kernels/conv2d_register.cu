@@ -1,15 +1,21 @@
-// conv2d_register.cu -- convolution layer: each thread makes a patch of neighbouring outputs of several maps, in registers
+// conv2d_register.cu -- convolution layer, each thread makes a patch of outputs in registers
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped   (cross-correlation)
-// Idea       A row of PATCH_WIDTH + K - 1 cells, loaded once into registers, serves PATCH_WIDTH neighbouring outputs, and each
-//            cell MAPS output maps: loads per multiply-add fall by about MAPS * PATCH_WIDTH * K / (PATCH_WIDTH + K - 1).
-// Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
-// Launch     block = (any, any), such as (16, 16), each thread a patch: a block's tile is blockDim.x * PATCH_WIDTH columns wide
-//            and blockDim.y rows high; grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
-// Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS; C * H * W < 2^31.
-// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory, that is from the L1 cache.
-//            Constant memory is far slower here (lab 13): nvcc loads each weight through a uniform register for only
-//            PATCH_WIDTH multiply-adds, and warps wait for misses.
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped
+//            (cross-correlation)
+// Idea       A row of PATCH_WIDTH + K - 1 cells, loaded once into registers, serves PATCH_WIDTH
+//            neighbouring outputs, and each cell MAPS output maps: loads per multiply-add fall by
+//            about MAPS * PATCH_WIDTH * K / (PATCH_WIDTH + K - 1).
+// Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, H - K + 1,
+//            W - K + 1); must not alias.
+// Launch     block = (any, any), such as (16, 16), each thread a patch: a block's tile is
+//            blockDim.x * PATCH_WIDTH columns wide and blockDim.y rows high;
+//            grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
+// Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS;
+//            C * H * W < 2^31.
+// Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory,
+//            that is from the L1 cache. Constant memory is far slower here (lab 13): nvcc loads
+//            each weight through a uniform register for only PATCH_WIDTH multiply-adds, and warps
+//            wait for misses.
 // Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS by -D (defaults below).
 // Reference  helpers.reference.conv2d
 
@@ -25,14 +31,20 @@
 #define CELLS (PATCH_WIDTH + FILTER_WIDTH - 1)
 
 extern "C" __global__ void conv2d_register(
-    float* y, const float* __restrict__ x, const float* __restrict__ filter, int B, int C, int M, int H, int W)
+    float* y, const float* __restrict__ x, const float* __restrict__ filter,
+    int B, int C, int M, int H, int W)
 {
-    const int out_h = H - FILTER_WIDTH + 1, out_w = W - FILTER_WIDTH + 1;
+    const int out_h = H - FILTER_WIDTH + 1;
+    const int out_w = W - FILTER_WIDTH + 1;
     const int across = (out_w + blockDim.x * PATCH_WIDTH - 1) / (blockDim.x * PATCH_WIDTH);
     const int h = blockIdx.x / across * blockDim.y + threadIdx.y;
-    const int w = (blockIdx.x % across * blockDim.x + threadIdx.x) * PATCH_WIDTH;   // the patch's first column
-    const int first = blockIdx.y * MAPS, b = blockIdx.z;                             // and its first output map
-    if (h >= out_h || w >= out_w) return;   // no barrier below
+    // The patch begins at this column and at this output map.
+    const int w = (blockIdx.x % across * blockDim.x + threadIdx.x) * PATCH_WIDTH;
+    const int first = blockIdx.y * MAPS;
+    const int b = blockIdx.z;
+    if (h >= out_h || w >= out_w) {   // no barrier below
+        return;
+    }
     float sum[MAPS][PATCH_WIDTH] = {};
 
     for (int c = 0; c < C; ++c) {
@@ -40,22 +52,30 @@ extern "C" __global__ void conv2d_register(
         for (int p = 0; p < FILTER_WIDTH; ++p) {
             float cell[CELLS];
             #pragma unroll
-            for (int i = 0; i < CELLS; ++i) cell[i] = w + i < W ? channel[(h + p) * W + w + i] : 0.0f;
+            for (int i = 0; i < CELLS; ++i) {
+                cell[i] = w + i < W ? channel[(h + p) * W + w + i] : 0.0f;
+            }
             // Unrolled, every index into cell and sum is a constant: only then are they registers.
             #pragma unroll
             for (int m = 0; m < MAPS; ++m) {
-                const int map = min(first + m, M - 1);   // past the last map: its sum again, which is not stored
+                // Past the last map: its sum again, which is not stored.
+                const int map = min(first + m, M - 1);
                 #pragma unroll
                 for (int q = 0; q < FILTER_WIDTH; ++q) {
-                    const float weight = filter[((map * C + c) * FILTER_WIDTH + p) * FILTER_WIDTH + q];
-                    for (int o = 0; o < PATCH_WIDTH; ++o) sum[m][o] += cell[o + q] * weight;
+                    const float weight =
+                        filter[((map * C + c) * FILTER_WIDTH + p) * FILTER_WIDTH + q];
+                    for (int o = 0; o < PATCH_WIDTH; ++o) {
+                        sum[m][o] += cell[o + q] * weight;
+                    }
                 }
             }
         }
     }
     for (int m = 0; m < MAPS; ++m) {
         for (int o = 0; o < PATCH_WIDTH; ++o) {
-            if (first + m < M && w + o < out_w) y[(((size_t)b * M + first + m) * out_h + h) * out_w + w + o] = sum[m][o];
+            if (first + m < M && w + o < out_w) {
+                y[(((size_t)b * M + first + m) * out_h + h) * out_w + w + o] = sum[m][o];
+            }
         }
     }
 }

@@ -1,27 +1,35 @@
 // conv2d_uncoalesced.cu -- a convolution layer with threadIdx.x on the rows: uncoalesced on purpose
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q]; valid, not flipped
-// Idea       conv2d_basic with one index swapped: neighbouring lanes own outputs above each other, a whole row apart in
-//            memory, so that nearly every lane of a request asks for a 32-byte sector of its own. Right, and slow.
-// Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape (B, M, out_h, out_w)
-//            with out_h = H - K + 1 and out_w = W - K + 1; all C-contiguous; y must not alias the others.
-// Launch     block = (n, n, 1), 16 x 16 unless said otherwise; grid = (tiles along columns * tiles along rows, M, B)
-// Sizes      1 <= K <= H, W; M, B <= 65,535; C * H * W and M * C * K * K < 2^31. The last tiles may be partial.
+// Idea       conv2d_basic with one index swapped: neighbouring lanes own outputs above each other,
+//            a whole row apart in memory, so that nearly every lane of a request asks for a 32-byte
+//            sector of its own. Right, and slow.
+// Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape
+//            (B, M, out_h, out_w) with out_h = H - K + 1 and out_w = W - K + 1; all C-contiguous; y
+//            must not alias the others.
+// Launch     block = (n, n, 1), 16 x 16 unless said otherwise;
+//            grid = (tiles along columns * tiles along rows, M, B)
+// Sizes      1 <= K <= H, W; M, B <= 65,535; C * H * W and M * C * K * K < 2^31.
+//            The last tiles may be partial.
 // Memory     no shared, no constant: x and filter are read from global memory by every thread.
 // Constants  none.
 // Reference  helpers.reference.conv2d
 
-extern "C" __global__ void conv2d_uncoalesced(float* y, const float* x, const float* filter,
-                                              int B, int C, int M, int H, int W, int K)
+extern "C" __global__ void conv2d_uncoalesced(
+    float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)
 {
-    const int out_h = H - K + 1, out_w = W - K + 1;
+    const int out_h = H - K + 1;
+    const int out_w = W - K + 1;
     const int tiles_across = (out_w + blockDim.y - 1) / blockDim.y;
     const int w = blockIdx.x % tiles_across * blockDim.y + threadIdx.y;
-    const int h = blockIdx.x / tiles_across * blockDim.x + threadIdx.x;   // on purpose: lanes go down a column
-    const int m = blockIdx.y, b = blockIdx.z;
+    // Uncoalesced on purpose: lanes go down a column.
+    const int h = blockIdx.x / tiles_across * blockDim.x + threadIdx.x;
+    const int m = blockIdx.y;
+    const int b = blockIdx.z;
 
     if (b < B && h < out_h && w < out_w) {
-        // 64 bits where an image begins: 10,000 images of layer 1 and its output maps hold 256 million floats already.
+        // The offset of an image takes 64 bits: the output maps of 10,000 images of layer 1 hold
+        // 256 million floats already.
         const float* image = x + (long long)b * C * H * W;
         const float* weights = filter + m * C * K * K;
         float sum = 0.0f;

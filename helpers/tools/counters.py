@@ -478,7 +478,10 @@ def _lenet() -> Iterable[Case]:
         yield Case.of(f"{what}, windows of {pool}", one, arrays)
 
 
-_PARTS = (_axpy, _conv1d, _conv2d, _reduced, _tensor, _fourier, _lenet, _copies, _planes, _products, _sums, _histograms, _lanes, _shared)
+_PARTS = (
+    _axpy, _conv1d, _conv2d, _reduced, _tensor, _fourier, _lenet, _copies, _planes, _products, _sums,
+    _histograms, _lanes, _shared,
+)  # fmt: skip
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 
 def matching(pattern: str) -> tuple[Case, ...]:
@@ -502,7 +505,11 @@ _JOINED = (
     "nvcc joins two loads of neighbours to one; the simulator's compiler, NVRTC, writes their addresses in another way, in which "
     "they stay two"
 )
+_MORE = (
+    "the hardware takes 78 to 82 passes more (4 %) in three readings; by which rule is not known"
+)
 KNOWN: dict[str, dict[str, str]] = {
+    "conv2d_mma_pairs, layer 2": {"shared_store_wavefronts": _MORE, "shared_store_conflicts": _MORE},
     "reduce_interleaved, n = 1000": {"shared_load_wavefronts": _JOINED, "shared_load_conflicts": _JOINED},
     "histogram_global, random": {"global_atomic_sectors": _TURNS},
 }
