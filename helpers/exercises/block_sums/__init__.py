@@ -61,6 +61,8 @@ EXERCISE = Exercise(
     reference=sums,
     counts={"size": "sizes"},
     budgets=(
+        none_of("global", "atomic", what="atomics"),
+        none_of("shared", "atomic", what="atomics"),
         Budget(
             "waits at __syncthreads() per warp",
             lambda case, one: one.barriers / (one.blocks * WARPS),
@@ -89,8 +91,6 @@ EXERCISE = Exercise(
             quiet=True,
         ),
         Budget("stores per sum", per_output("global", "store"), 1, quiet=True),
-        none_of("global", "atomic", what="atomics"),
-        none_of("shared", "atomic", what="atomics"),
         none_of("local", what="accesses to local memory"),
     ),
     timed=large,

@@ -45,6 +45,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield layers.layer_case(rng, shape, step, budgeted=shape is wide)
 
 
+def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether just those outputs are written whose map and column agree within a block."""
+    maps, columns = np.arange(got.shape[1]) % TILE, np.arange(got.shape[3]) % TILE
+    written = np.isfinite(got)
+    agree = (maps[:, None] == columns)[None, :, None, :]
+    return bool((written == np.broadcast_to(agree, got.shape)).all())
+
+
 def written_maps(case: Case, got: np.ndarray) -> np.ndarray:
     """Which maps have any value."""
     return np.isfinite(got).any(axis=(0, 2, 3))
@@ -97,6 +105,12 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
+        Mistake(
+            "Two threads write the same output, 16 in fact, and most outputs have none: m and w "
+            "depend on the same "
+            "threadIdx. One of the two must use threadIdx.x, the other one threadIdx.y.",
+            when=only_diagonal,
+        ),
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),
         Mistake(
             "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
@@ -146,19 +160,16 @@ EXERCISE = Exercise(
             "both by y",
             "two threads write the same output",
             ("16 + threadIdx.x", "16 + threadIdx.y"),
-            status="finding",
         ),
         wrong(
             "both by x",
             "two threads write the same output",
             ("16 + threadIdx.y", "16 + threadIdx.x"),
-            status="finding",
         ),
         wrong(
             "only the first 16 maps",
-            "two blocks write the same output",
+            "maps from 16 on",
             ("blockIdx.y % ((M + 15) / 16) * 16", "0"),
-            status="finding",
         ),
         wrong("maps from 16 on left out", "maps from 16 on", ("m >= M", "m >= min(M, 16)")),
         wrong("no guard for maps", "out-of-bounds", ("|| m >= M", ""), status="finding"),

@@ -182,10 +182,10 @@ EXERCISE = Exercise(
         wrong("all lanes store", "several lanes store", ("if (lane == 0) ", ""), status="finding"),
         wrong(
             "all lanes store the same sum",
-            "several lanes store",
+            "only one lane of the warp",
             ("__shfl_down_sync", "__shfl_xor_sync"),
             ("if (lane == 0) ", ""),
-            status="finding",
+            status="budget",
         ),
         wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
         wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
