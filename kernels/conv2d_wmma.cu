@@ -42,7 +42,7 @@
 #define TF32 0
 #endif
 #ifndef ROWS
-#define ROWS 16
+#define ROWS 8
 #endif
 #ifndef WARPS
 #define WARPS 8

@@ -380,8 +380,11 @@ def _reduced() -> Iterable[Case]:
 
 
 def _tensor() -> Iterable[Case]:
-    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network."""
-    for spec in conv2d.FASTEST:
+    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+
+    Their blocks are as many as a device holds at once, unless said: one is enough for one image.
+    """
+    for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
         for what, shape in LAYERS.items():
             try:
                 spec.require(shape)
@@ -391,7 +394,7 @@ def _tensor() -> Iterable[Case]:
     for pooled in pipeline.POOLED:
         if isinstance(pooled, pipeline.MmaPool):
             shape = LAYERS[pooled.takes]
-            (one,) = pooled.plan(shape)
+            (one,) = dataclasses.replace(pooled, blocks=1).plan(shape)
 
             def arrays(
                 shape: ConvShape = shape, pool: int = pooled.pool

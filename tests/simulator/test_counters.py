@@ -156,7 +156,7 @@ def test_a_wrong_count_is_seen():
     assert "250/251 !" in counters.table(compared) and "1 for none" in counters.table(compared)
     assert counters.unexplained(compared) == [
         "axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 251 by ncu (+1); "
-        "the simulator's by line: 19 (x) 125, 19 (y) 125"
+        "the simulator's by line: 21 (x) 125, 21 (y) 125"
     ]
 
 
