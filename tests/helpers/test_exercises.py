@@ -193,3 +193,12 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
 
 def test_python_exercises_are_the_three_that_grade_what_python_makes():
     assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17"]
+
+
+@pytest.mark.parametrize("seed", [2, 246446619280644])
+def test_one_tap_a_turn_is_seen_whatever_sizes_are_drawn(seed):
+    """A warp beyond the last row turned no loop, and left its turns to the others."""
+    one = exercises.find("unrolled_by_two")
+    slow = [answer for answer in one.wrong if answer.what.startswith("one tap a turn")]
+    assert len(slow) == 2
+    assert {one.judge(one.text_of(answer), seed=seed).status for answer in slow} == {"budget"}
