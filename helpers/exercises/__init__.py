@@ -61,8 +61,7 @@ def _shorten_errors() -> None:
     except ImportError:
         return
     shell = get_ipython()
-    # The shells of one process share their magics, but each shows errors in a way of its own.
-    if shell is not None and Exception not in shell.custom_exceptions:
+    if shell is not None and "kernel" not in shell.magics_manager.magics["cell"]:
         import helpers
 
         helpers.load_ipython_extension(shell)
