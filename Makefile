@@ -25,7 +25,7 @@ endif
 
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu ladder clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu ladder site clean check-python check-gpu
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -78,6 +78,9 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark
 	$(PYTHON) -m helpers.experiments.ladder
 
+site: $(ENVIRONMENT) $(if $(PY),,.venv/.site) ## a static website from the executed labs, in results/site
+	$(PYTHON) -m helpers.tools.website
+
 clean: ## remove results/ and caches (.venv stays)
 	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 | xargs -0 rm -rf
@@ -114,6 +117,10 @@ check-python:
 	$(PYTHON) -c 'import pycuda.driver; pycuda.driver.init()' || { \
 	    echo; echo 'PyCUDA was built but does not start, see above. README.md, "Troubleshooting", has the usual causes.'; \
 	    echo 'To go on without it, in the simulator: add GPU=no to the command, as in: make labs GPU=no'; exit 1; }
+	@touch $@
+
+.venv/.site: .venv/.installed
+	$(PYTHON) -m pip install --quiet --editable '.[site]'
 	@touch $@
 
 comma := ,

@@ -59,10 +59,26 @@ class KernelMagics(Magics):
 
 
 def load_ipython_extension(shell) -> None:
-    """Registers %%kernel with the IPython `shell`, which then shows errors in a few lines."""
+    """Register %%kernel with the IPython `shell`, which then shows errors in a few lines and describes figures."""
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     tracebacks.install(shell, magics.unbound)
+    _describe_figures(shell)
+
+
+def _describe_figures(shell) -> None:
+    """Have IPython show a figure's description as its text form; the picture's form stays.
+
+    A screen reader reads it, and the website puts it beside the picture. Matplotlib is imported by whoever draws.
+    """
+
+    def write(figure, printer, cycle: bool) -> None:
+        from .plotting.descriptions import description
+
+        printer.text(description(figure))
+
+    plain = shell.display_formatter.formatters["text/plain"]
+    plain.for_type_by_name("matplotlib.figure", "Figure", write)
 
 
 def _compile(cell: kernel_cells.KernelCell):

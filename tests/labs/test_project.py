@@ -114,7 +114,7 @@ def test_an_undeclared_import_is_found():
 
 def test_helpers_import_what_is_declared():
     extras = PROJECT["optional-dependencies"]
-    every = [*PROJECT["dependencies"], *extras["gpu"], *extras["course"], *extras["nbgrader"]]
+    every = [*PROJECT["dependencies"], *extras["gpu"], *extras["course"], *extras["nbgrader"], *extras["site"]]
     declared = {requirement(text)[0] for text in every}
     sources = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "helpers").rglob("*.py")}
     assert len(sources) > 10
