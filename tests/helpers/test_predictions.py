@@ -1,0 +1,81 @@
+"""Predictions are kept by key, shown beside what was measured, and judged by their factor."""
+
+import pytest
+
+from helpers.predictions import Prediction
+
+
+def noted(guess):
+    prediction = Prediction()
+    prediction.number("loads", guess, "loads per output", unit="loads")
+    return prediction
+
+
+@pytest.mark.parametrize(
+    ("guess", "measured", "verdict"),
+    [
+        (3, 3, "met"),
+        (3.2, 3, "met"),
+        (2.8, 3, "met"),
+        (31, 3.1, "10 times too high"),
+        (1, 2.5, "2.5 times too low"),
+        (0, 0, "met"),
+        (0, 4, "off"),
+        (-2, 2, "off"),
+    ],
+)
+def test_a_number_is_judged_by_its_factor(guess, measured, verdict):
+    row = noted(guess).beside(loads=measured).splitlines()[1]
+    assert row.endswith(verdict) and row.startswith("loads per output")
+
+
+def test_an_open_question_is_shown_and_counted():
+    prediction = noted(None)
+    prediction.number("idle", 2, "idle threads", unit="%")
+    table = prediction.beside(loads=1.125, idle=11.8)
+    assert "loads per output    -  1.12 loads" in table
+    assert "You left 1 of 2 open" in table
+    assert "all open" in noted(None).beside(loads=1)
+    assert "open" not in noted(1).beside(loads=1)
+
+
+def test_a_choice_is_one_of_its_answers():
+    prediction = Prediction()
+    prediction.choice("fastest", "tile", "the fastest", among=("tile", "no tile"))
+    assert prediction.beside(fastest="tile").endswith("met")
+    assert prediction.beside(fastest="no tile").endswith("another")
+    with pytest.raises(ValueError, match="choose one of 'tile', 'no tile'; got 'tiles'"):
+        prediction.choice("fastest", "tiles", "the fastest", among=("tile", "no tile"))
+
+
+def test_running_the_cell_again_replaces_the_guess():
+    prediction = noted(1)
+    prediction.number("loads", 4, "loads per output")
+    assert prediction.beside(loads=4).count("\n") == 1
+    assert prediction.beside(loads=4).endswith("met")
+
+
+@pytest.mark.parametrize("guess", ["3", True, [3]])
+def test_what_is_no_number_is_refused(guess):
+    with pytest.raises(TypeError, match="write a number in place of None"):
+        noted(guess)
+
+
+def test_an_infinite_guess_is_refused():
+    with pytest.raises(ValueError, match="finite"):
+        noted(float("inf"))
+
+
+def test_keys_must_agree():
+    with pytest.raises(KeyError, match="no prediction named load; there are: loads"):
+        noted(1).beside(loads=1, load=2)
+    with pytest.raises(KeyError, match="run the cell with the predictions first"):
+        Prediction().beside(loads=1)
+    with pytest.raises(ValueError, match="no measurement for the prediction loads"):
+        noted(1).beside()
+
+
+def test_large_and_small_numbers_are_plain():
+    prediction = noted(1_000_000)
+    assert "1,000,000 loads  2,500,000 loads" in prediction.beside(loads=2_500_000)
+    assert "0.00123" in noted(None).beside(loads=0.00123)
