@@ -1,7 +1,7 @@
 """What a speedup is measured against: the named CPU programs that a GPU time may be set beside.
 
-They are compiled at first use, with the compiler that the simulator uses, and each is checked against the oracle of
-`reference` before it is handed out.
+They are compiled at first use, with the compiler that the simulator uses, and each is checked
+against the oracle of `reference` before it is handed out.
 """
 
 from __future__ import annotations
@@ -31,13 +31,18 @@ class BaselineError(RuntimeError):
 def _require_float32(**arrays: np.ndarray) -> None:
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"{name} is a {type(array).__name__}; expected a NumPy array of float32")
+            raise TypeError(
+                f"{name} is a {type(array).__name__}; expected a NumPy array of float32"
+            )
         if array.dtype != np.float32:
-            raise TypeError(f"{name} is {array.dtype}; the CPU baselines take float32: pass {name}.astype(numpy.float32)")
+            raise TypeError(
+                f"{name} is {array.dtype}; the CPU baselines take float32: pass "
+                f"{name}.astype(numpy.float32)"
+            )
         if not array.flags.c_contiguous:
             raise ValueError(
-                f"{name} is a view with strides {array.strides}, but C++ expects its values side by side in memory: "
-                f"pass numpy.ascontiguousarray({name})"
+                f"{name} is a view with strides {array.strides}, but C++ expects its "
+                f"values side by side in memory: pass numpy.ascontiguousarray({name})"
             )
 
 
@@ -49,16 +54,19 @@ class Baseline:
     description: str
     compute: Callable[..., None]  # of cells, filter and outputs
 
-    # Shapes of N and filter at which `require_correct` compares: short, ragged, and longer than what a loop takes at a time.
+    # Shapes of N and filter at which `require_correct` compares: short, ragged, and longer than
+    # what a loop takes at a time.
     checked: ClassVar[Sequence[tuple]] = tuple(
-        ((n,), (width,)) for n, width in ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))
+        ((n,), (width,))
+        for n, width in ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))
     )
 
     def call(self, N: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """P, float32, shape (n,), of N and filter: float32, C-contiguous, shapes (n,) and (width,), width odd.
 
-        Give `out` (float32, shape (n,)) when timing: the first touch of fresh memory can cost more than the sums.
-        Raises TypeError for another dtype; ValueError for a strided view, an empty array, an even width, a wrong `out`.
+        Give `out` (float32, shape (n,)) when timing: the first touch of fresh memory can cost more
+        than the sums. Raises TypeError for another dtype; ValueError for a strided view, an empty
+        array, an even width, a wrong `out`.
         """
         _require_float32(N=N, filter=filter)
         reference.require_shapes(N, filter)
@@ -73,7 +81,9 @@ class Baseline:
         """The numbers that the C++ takes after the arrays."""
         return N.size, filter.size
 
-    def _into(self, out: np.ndarray | None, shape: tuple[int, ...], **arrays: np.ndarray) -> np.ndarray:
+    def _into(
+        self, out: np.ndarray | None, shape: tuple[int, ...], **arrays: np.ndarray
+    ) -> np.ndarray:
         if out is None:
             out = np.empty(shape, np.float32)
         _require_float32(out=out)
@@ -81,7 +91,10 @@ class Baseline:
             raise ValueError(f"out has shape {out.shape}; expected {shape}, a cell for each output")
         for name, array in arrays.items():
             if np.may_share_memory(array, out):
-                raise ValueError(f"out shares memory with {name}: outputs would overwrite what later outputs read")
+                raise ValueError(
+                    f"out shares memory with {name}: outputs would "
+                    "overwrite what later outputs read"
+                )
         self.compute(*arrays.values(), out)
         return out
 
@@ -92,14 +105,18 @@ class LayerBaseline(Baseline):
 
     # Rows narrower and wider than a vector, and ragged.
     checked: ClassVar[Sequence[tuple]] = (
-        ((1, 1, 1, 1), (1, 1, 1, 1)), ((2, 3, 9, 12), (5, 3, 4, 4)), ((1, 2, 8, 22), (7, 2, 7, 7)), ((3, 1, 11, 49), (4, 1, 3, 3)),
-    )  # fmt: skip
+        ((1, 1, 1, 1), (1, 1, 1, 1)),
+        ((2, 3, 9, 12), (5, 3, 4, 4)),
+        ((1, 2, 8, 22), (7, 2, 7, 7)),
+        ((3, 1, 11, 49), (4, 1, 3, 3)),
+    )
 
     def call(self, x: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """y, float32, shape (B, M, H - K + 1, W - K + 1), of x (B, C, H, W) and filter (M, C, K, K): see `reference.conv2d`.
 
-        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of fresh memory can cost
-        more than the sums. Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not fit.
+        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of
+        fresh memory can cost more than the sums. Raises TypeError for another dtype; ValueError for
+        a strided view and for shapes that do not fit.
         """
         _require_float32(x=x, filter=filter)
         return self._into(out, _layer_shape(x, filter), x=x, filter=filter)
@@ -118,9 +135,14 @@ class LayerBaseline(Baseline):
 def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]:
     """The shape of y. Raises ValueError where x and filter have another rank or do not fit."""
     if x.ndim != 4 or filter.ndim != 4 or filter.shape[2] != filter.shape[3]:
-        raise ValueError(f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, K)")
+        raise ValueError(
+            f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, "
+            "K)"
+        )
     if x.shape[1] != filter.shape[1]:
-        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many")
+        raise ValueError(
+            f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many"
+        )
     images, channels, rows, columns = x.shape
     return limits.ConvShape(images, channels, len(filter), rows, columns, filter.shape[2]).y_shape
 
@@ -128,9 +150,10 @@ def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]
 def conv1d() -> dict[str, Baseline]:
     """The CPU baselines by short key: numpy, one_core, unrolled_2, unrolled_4, unrolled_8, swapped, all_cores.
 
-    The first call compiles them (once per compiler and processor; then they come from the cache) and checks each
-    against `reference.conv1d`. Without OpenMP a line is printed, and "all_cores" runs on one core and says so in its name.
-    Raises toolchain.CompilerMissingError without a C++ compiler and BaselineError where a result is wrong.
+    The first call compiles them (once per compiler and processor; then they come from the cache)
+    and checks each against `reference.conv1d`. Without OpenMP a line is printed, and "all_cores"
+    runs on one core and says so in its name. Raises toolchain.CompilerMissingError without a C++
+    compiler and BaselineError where a result is wrong.
     """
     return dict(_conv1d_programs(toolchain.find_compiler()))
 
@@ -138,7 +161,8 @@ def conv1d() -> dict[str, Baseline]:
 def conv2d() -> dict[str, LayerBaseline]:
     """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
 
-    Compiled and checked against `reference.conv2d` as those of `conv1d` are, and with the same errors.
+    Compiled and checked against `reference.conv2d` as those of `conv1d` are, and with the same
+    errors.
     """
     return dict(_conv2d_programs(toolchain.find_compiler()))
 
@@ -189,7 +213,9 @@ def _compiled(
     found = {"numpy": in_numpy}
     for key, words in described.items():
         compute = _bind(library, f"{source}_{key}", in_numpy.sizes)
-        found[key] = dataclasses.replace(in_numpy, name=f"C++, {names[key]}", description=words, compute=compute)
+        found[key] = dataclasses.replace(
+            in_numpy, name=f"C++, {names[key]}", description=words, compute=compute
+        )
     for baseline in found.values():
         require_correct(baseline)
     return found
@@ -201,15 +227,17 @@ def require_correct(baseline: Baseline) -> None:
     for shapes in baseline.checked:
         cells, filter = (random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
         want = baseline.want(cells, filter)
-        scale = baseline.want(np.abs(cells), np.abs(filter))  # the size of the terms: rounding errors grow with it
+        # The size of the terms: rounding errors grow with it.
+        scale = baseline.want(np.abs(cells), np.abs(filter))
         terms = filter.size if filter.ndim == 1 else filter[0].size
         error = np.abs(baseline.call(cells, filter, np.full(want.shape, np.nan, np.float32)) - want)
         wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # written so that NaN counts as wrong
         if wrong.any():
             place = [int(i) for i in np.argwhere(wrong)[0]]
             raise BaselineError(
-                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: {int(wrong.sum())} of {want.size} outputs "
-                f"differ for cells {cells.shape} and filter {filter.shape}, the first at {place}"
+                f"the CPU baseline {baseline.name!r} is wrong and may not be timed: "
+                f"{int(wrong.sum())} of {want.size} outputs differ for cells {cells.shape} and "
+                f"filter {filter.shape}, the first at {place}"
             )
 
 
@@ -220,7 +248,8 @@ def _numpy_conv1d(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
 def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
     weights = filter.reshape(len(filter), -1)
     for image, outputs in zip(x, out, strict=True):
-        windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))  # (C, out_h, out_w, K, K)
+        # (C, out_h, out_w, K, K).
+        windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))
         columns = windows.transpose(0, 3, 4, 1, 2).reshape(weights.shape[1], -1)
         np.matmul(weights, columns, out=outputs.reshape(len(weights), -1))
 
@@ -228,7 +257,8 @@ def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
 def usable_cores() -> int:
     """How many cores this process may use: those it may run on, or fewer where a container limits its CPU time.
 
-    OpenMP knows nothing of a container's limit, and 192 threads on a share of 16 cores are slower than one.
+    OpenMP knows nothing of a container's limit, and 192 threads on a share of 16 cores are slower
+    than one.
     """
     try:
         cores = len(os.sched_getaffinity(0))
@@ -243,7 +273,9 @@ def _container_cores(folder: Path, cores: int) -> int:
         quota, period = (folder / "cpu.max").read_text().split()
     except (OSError, ValueError):
         try:  # version 1: -1 is no limit
-            quota, period = ((folder / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+            quota, period = (
+                (folder / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")
+            )
         except OSError:
             return cores
     return int(quota) // int(period) if quota.strip() not in ("max", "-1") else cores
@@ -260,7 +292,8 @@ def cpu_source(name: str) -> str:
 def load_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
     """Compiles C++17 `text` with -O3 and this processor's instructions (cached by content) and loads it.
 
-    Raises toolchain.CompileFailed with the compiler's message, in which the text is called NAME.cpp.
+    Raises toolchain.CompileFailed with the compiler's message, in which the text is called
+    NAME.cpp.
     """
     all_flags = ("-O3", "-pthread", *toolchain.native_flags(), *flags)
     return ctypes.CDLL(str(toolchain.shared_library(name, text, all_flags)))
@@ -270,18 +303,23 @@ def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = Fals
     """A `Baseline` of your own C++: `extern "C" void conv1d(float* P, const float* N, const float* filter,
     long long n, long long width)`. It is not checked against the oracle.
 
-    guarded: N and filter get 64 cells of NaN on either side, so that a read outside them shows in P, and a write
-    outside P raises IndexError; this costs copies, so leave it out when timing.
+    guarded: N and filter get 64 cells of NaN on either side, so that a read outside them shows in
+    P, and a write outside P raises IndexError; this costs copies, so leave it out when timing.
     Raises toolchain.CompileFailed, and LookupError where `text` does not define `function`.
     """
     library = load_cpp("yours", text)
     if not hasattr(library, function):
-        raise LookupError(f'the C++ text defines no function {function!r}; expected extern "C" void {function}(...)')
+        raise LookupError(
+            f'the C++ text defines no function {function!r}; expected '
+            f'extern "C" void {function}(...)'
+        )
     compute = _bind(library, function, Baseline.sizes)
     return Baseline(function, "C++ given as text", _with_guards(compute) if guarded else compute)
 
 
-def _bind(library: ctypes.CDLL, symbol: str, sizes: Callable[..., tuple[int, ...]]) -> Callable[..., None]:
+def _bind(
+    library: ctypes.CDLL, symbol: str, sizes: Callable[..., tuple[int, ...]]
+) -> Callable[..., None]:
     function = getattr(library, symbol)
     function.restype = None
 
@@ -294,12 +332,16 @@ def _bind(library: ctypes.CDLL, symbol: str, sizes: Callable[..., tuple[int, ...
 
 def _with_guards(compute: Callable[..., None], cells: int = 64) -> Callable[..., None]:
     def guarded(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
-        N, filter, P = (np.pad(a, cells, constant_values=np.nan) for a in (N, filter, np.full_like(out, np.nan)))
+        N, filter, P = (
+            np.pad(a, cells, constant_values=np.nan) for a in (N, filter, np.full_like(out, np.nan))
+        )
         inside = slice(cells, -cells)
         compute(N[inside], filter[inside], P[inside])
         for place, guard in (("before P[0]", P[:cells]), (f"after P[{out.size - 1}]", P[-cells:])):
             if not np.isnan(guard).all():
-                raise IndexError(f"the C++ function wrote outside P, {place}: P has {out.size} cells")
+                raise IndexError(
+                    f"the C++ function wrote outside P, {place}: P has {out.size} cells"
+                )
         out[:] = P[inside]
 
     return guarded

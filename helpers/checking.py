@@ -1,7 +1,8 @@
 """Is a result right, and if not, what does the mismatch look like?
 
-:func:`check` compares in float64 and never lets a NaN pass. Where values are wrong it looks at *where* they are wrong,
-and names the usual cause: a missing halo, an unguarded last block, whole tiles, a flipped filter.
+:func:`check` compares in float64 and never lets a NaN pass. Where values are wrong it looks at
+*where* they are wrong, and names the usual cause: a missing halo, an unguarded last block, whole
+tiles, a flipped filter.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ import numpy as np
 
 from helpers.limits import require_filter
 
-__all__ = ["CheckError", "DeviceCounter", "Diagnosis", "Verdict", "check", "require_array", "require_filter"]
+__all__ = [
+    "CheckError",
+    "DeviceCounter",
+    "Diagnosis",
+    "Verdict",
+    "check",
+    "require_array",
+    "require_filter",
+]
 
 LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
 SHOWN = 5  # wrong cells listed in a message
-LONGEST_HALO = 64  # cells at an end that still look like a halo: filters of the labs are far shorter than 129
+# Cells at an end that still look like a halo: filters of the labs are far shorter than 129.
+LONGEST_HALO = 64
 SMALLEST_TILE = 16  # patterns with a shorter period are strides, not tiles
 
 
@@ -77,14 +87,17 @@ def check(
 ) -> Verdict:
     """Return a Verdict if |got - want| <= atol + rtol * |want| for each value, compared in float64.
 
-    ``got`` and ``want`` have the same shape and the same kind: both real floats (any widths), both integers, or both
-    bool. NaN and infinity in ``got`` never pass. ``suspects`` maps a cause to the array that it would produce, such as
-    {"the filter is flipped": reference.conv1d(x, f[::-1])}: where ``got`` is that array, the message says so.
+    ``got`` and ``want`` have the same shape and the same kind: both real floats (any widths), both
+    integers, or both bool. NaN and infinity in ``got`` never pass. ``suspects`` maps a cause to the
+    array that it would produce, such as {"the filter is flipped": reference.conv1d(x, f[::-1])}:
+    where ``got`` is that array, the message says so.
 
-    ``max_error`` is the largest |got - want| / |want|; a value wanted as 0 is measured against the largest |want|.
+    ``max_error`` is the largest |got - want| / |want|; a value wanted as 0 is measured against the
+    largest |want|.
 
-    Raises CheckError with a diagnosis where values, shape or kind are wrong; ValueError for an empty array, a
-    reference that holds NaN or infinity, or a tolerance that is not a number >= 0; TypeError for other dtypes.
+    Raises CheckError with a diagnosis where values, shape or kind are wrong; ValueError for an
+    empty array, a reference that holds NaN or infinity, or a tolerance that is not a number >= 0;
+    TypeError for other dtypes.
     """
     _require_tolerance(rtol, "rtol")
     _require_tolerance(atol, "atol")
@@ -98,7 +111,8 @@ def check(
     atol_text = f", atol={atol:g}" if atol else ""
     message = "\n".join(
         [
-            f"FAIL {name}: {_count(wrong.sum(), want.size)} wrong (rtol={rtol:g}{atol_text}){_not_finite(got)}",
+            f"FAIL {name}: {_count(wrong.sum(), want.size)} wrong "
+            f"(rtol={rtol:g}{atol_text}){_not_finite(got)}",
             textwrap.fill(diagnosis.text, LINE),
             *_first_wrong(got, want, wrong),
         ]
@@ -106,45 +120,65 @@ def check(
     raise CheckError(message, name=name, wrong=int(wrong.sum()), diagnosis=diagnosis)
 
 
-def require_array(a: Any, *, dtype: Any, shape: Sequence[int] | None = None, ndim: int | None = None, name: str = "array") -> Any:
+def require_array(
+    a: Any,
+    *,
+    dtype: Any,
+    shape: Sequence[int] | None = None,
+    ndim: int | None = None,
+    name: str = "array",
+) -> Any:
     """Return ``a`` if it can be handed to a launch: that dtype, C order without gaps, not empty, that shape or ndim.
 
-    A kernel sees only an address, so anything else would be read as wrong numbers without any error. Takes NumPy and
-    GPU arrays. Raises TypeError for something that is no array or has another dtype, ValueError otherwise.
+    A kernel sees only an address, so anything else would be read as wrong numbers without any
+    error. Takes NumPy and GPU arrays. Raises TypeError for something that is no array or has
+    another dtype, ValueError otherwise.
     """
     if not (hasattr(a, "dtype") and hasattr(a, "shape") and hasattr(a, "flags")):
-        raise TypeError(f"{name} is a {type(a).__name__}; a launch needs an array: np.asarray(..., dtype=...)")
+        raise TypeError(
+            f"{name} is a {type(a).__name__}; a launch needs an array: np.asarray(..., dtype=...)"
+        )
     wanted = np.dtype(dtype)
     if np.dtype(a.dtype) != wanted:
         raise TypeError(
-            f"{name} is {np.dtype(a.dtype).str if np.dtype(a.dtype).name == wanted.name else a.dtype}, but the kernel "
-            f"reads {wanted.name}: pass {name}.astype(np.{wanted.name})"
+            f"{name} is "
+            f"{np.dtype(a.dtype).str if np.dtype(a.dtype).name == wanted.name else a.dtype}, "
+            f"but the kernel reads {wanted.name}: pass {name}.astype(np.{wanted.name})"
         )
     size = math.prod(a.shape)
     if size == 0:
         raise ValueError(f"{name} is empty (shape {tuple(a.shape)}): there is nothing to launch on")
     if shape is not None and tuple(a.shape) != tuple(shape):
-        raise ValueError(f"{name} has shape {tuple(a.shape)}, but the launch expects {tuple(shape)}")
-    if ndim is not None and len(a.shape) != ndim:
-        raise ValueError(f"{name} has {len(a.shape)} axes (shape {tuple(a.shape)}), but the launch expects {ndim}")
-    if not a.flags.c_contiguous:
-        layout = "in Fortran order" if a.flags.f_contiguous else "a view with gaps or reversed steps"
         raise ValueError(
-            f"{name} is {layout} (strides {tuple(a.strides)}), but the kernel reads C order without gaps: "
-            f"pass np.ascontiguousarray({name})"
+            f"{name} has shape {tuple(a.shape)}, but the launch expects {tuple(shape)}"
+        )
+    if ndim is not None and len(a.shape) != ndim:
+        raise ValueError(
+            f"{name} has {len(a.shape)} axes (shape {tuple(a.shape)}), "
+            f"but the launch expects {ndim}"
+        )
+    if not a.flags.c_contiguous:
+        layout = (
+            "in Fortran order" if a.flags.f_contiguous else "a view with gaps or reversed steps"
+        )
+        raise ValueError(
+            f"{name} is {layout} (strides {tuple(a.strides)}), but the kernel "
+            f"reads C order without gaps: pass np.ascontiguousarray({name})"
         )
     return a
 
 
-# One count a thread, summed by the host: a value that is wrong, or NaN because nobody wrote it, is counted once.
+# One count a thread, summed by the host: a value that is wrong, or NaN because nobody wrote it, is
+# counted once.
 _COUNT_SOURCE = """
-extern "C" __global__ void count_wrong(unsigned* wrong, const float* got, const float* want, float tolerance, long long n)
+extern "C" __global__ void count_wrong(
+    unsigned* wrong, const float* got, const float* want, float tolerance, long long n)
 {
     const long long threads = (long long)gridDim.x * blockDim.x;
     const long long mine = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     unsigned count = 0;
     for (long long i = mine; i < n; i += threads) {
-        if (!(fabsf(got[i] - want[i]) <= tolerance)) {   // "not within": NaN is neither within nor beyond
+        if (!(fabsf(got[i] - want[i]) <= tolerance)) {   // NaN is neither within nor beyond
             ++count;
         }
     }
@@ -157,8 +191,8 @@ POISON = 0x7FC00000  # the bits of a NaN
 class DeviceCounter:
     """Counts wrong float32 values where they are, on the device: for results that are too large to bring back.
 
-    Takes device addresses; the device must have been selected. It says how many are wrong, `check` says what they look
-    like: use it on a part that the host holds.
+    Takes device addresses; the device must have been selected. It says how many are wrong, `check`
+    says what they look like: use it on a part that the host holds.
     """
 
     def __init__(self) -> None:
@@ -187,7 +221,7 @@ class DeviceCounter:
         return int(counts.sum(dtype=np.int64))
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Comparing
 
 
@@ -203,20 +237,38 @@ def _kind(a: np.ndarray) -> str:
 def _require_comparable(got: np.ndarray, want: np.ndarray, name: str) -> None:
     for array, role in ((got, "got"), (want, "want")):
         if not _kind(array):
-            raise TypeError(f"{name}: {role} has dtype {array.dtype}; check compares floats, integers and bools")
+            raise TypeError(
+                f"{name}: {role} has dtype {array.dtype}; check compares floats, integers and bools"
+            )
         if array.size == 0:
-            raise ValueError(f"{name}: {role} is empty (shape {array.shape}), and an empty check proves nothing")
+            raise ValueError(
+                f"{name}: {role} is empty (shape {array.shape}), and an empty check proves nothing"
+            )
     if not np.isfinite(want).all():
-        raise ValueError(f"{name}: the reference itself holds NaN or infinity, so it cannot judge: correct it first")
+        raise ValueError(
+            f"{name}: the reference itself holds NaN or infinity, so it cannot judge: "
+            "correct it first"
+        )
     problem = None
     if got.shape != want.shape:
-        hint = " Rows and columns are exchanged." if got.ndim > 1 and got.shape == want.shape[::-1] else ""
-        problem = Diagnosis("shape", f"the result has shape {got.shape}, wanted {want.shape}.{hint}")
+        hint = (
+            " Rows and columns are exchanged."
+            if got.ndim > 1 and got.shape == want.shape[::-1]
+            else ""
+        )
+        problem = Diagnosis(
+            "shape", f"the result has shape {got.shape}, wanted {want.shape}.{hint}"
+        )
     elif _kind(got) != _kind(want):
-        text = f"the result is {got.dtype}, wanted {want.dtype}: convert on purpose, or correct the kernel's types."
+        text = (
+            f"the result is {got.dtype}, wanted {want.dtype}: convert on purpose, "
+            "or correct the kernel's types."
+        )
         problem = Diagnosis("dtype", text)
     if problem:
-        raise CheckError(f"FAIL {name}: {problem.text}", name=name, wrong=got.size, diagnosis=problem)
+        raise CheckError(
+            f"FAIL {name}: {problem.text}", name=name, wrong=got.size, diagnosis=problem
+        )
 
 
 def _error(got: np.ndarray, want: np.ndarray) -> np.ndarray:
@@ -263,12 +315,17 @@ def _value(value: Any) -> str:
     return f"{value:.6g}" if value.dtype.kind == "f" else str(value)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Diagnosis: first what the values are, then where the wrong ones stand
 
 
 def _diagnose(
-    got: np.ndarray, want: np.ndarray, wrong: np.ndarray, rtol: float, atol: float, suspects: Mapping[str, Any]
+    got: np.ndarray,
+    want: np.ndarray,
+    wrong: np.ndarray,
+    rtol: float,
+    atol: float,
+    suspects: Mapping[str, Any],
 ) -> Diagnosis:
     def same(part: np.ndarray, other: np.ndarray) -> bool:
         return bool((_error(part, other) <= atol + rtol * np.abs(other.astype(np.float64))).all())
@@ -286,13 +343,14 @@ def _diagnose(
     if wrong.all():
         return Diagnosis(
             "all",
-            "Every value is wrong, in no pattern known here: compare the formula with the kernel, then the order and "
-            "the types of the arguments.",
+            "Every value is wrong, in no pattern known here: compare the formula with the kernel, "
+            "then the order and the types of the arguments.",
         )
     return Diagnosis(
         "scattered",
-        "Wrong values stand here and there, in no pattern known here: if they change from run to run, look for a "
-        "missing __syncthreads() or for memory that is read before it is written; if not, at the index arithmetic.",
+        "Wrong values stand here and there, in no pattern known here: if they "
+        "change from run to run, look for a missing __syncthreads() or for memory that is read "
+        "before it is written; if not, at the index arithmetic.",
     )
 
 
@@ -311,14 +369,16 @@ def _constant(got: np.ndarray, want: np.ndarray) -> Diagnosis | None:
     if np.isnan(got).all():
         return Diagnosis(
             "untouched",
-            "Every value is NaN, the poison that fresh memory holds: the kernel never wrote the output. Was it "
-            "launched, on this array, and does its guard let any thread store?",
+            "Every value is NaN, the poison that fresh memory holds: the kernel "
+            "never wrote the output. Was it launched, on this array, and does "
+            "its guard let any thread store?",
         )
     if not got.any() and want.any():
         return Diagnosis(
             "zero",
-            "Every value is 0: the kernel wrote nothing or sums of nothing. Was the result copied back, and were "
-            "the input and the filter copied to the device (a __constant__ filter starts as zeros)?",
+            "Every value is 0: the kernel wrote nothing or sums of nothing. "
+            "Was the result copied back, and were the input and the filter copied to the device (a "
+            "__constant__ filter starts as zeros)?",
         )
     return None
 
@@ -338,8 +398,9 @@ def _moved(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, same: Same) -> 
             along = "" if want.ndim == 1 else f" along axis {axis}"
             return Diagnosis(
                 "reversed",
-                f"The output runs backwards{along}: the index counts down, or, if the input is an impulse, the "
-                "filter is flipped (cross-correlation reads filter[j] beside N[i - R + j]).",
+                f"The output runs backwards{along}: the index counts down, or, "
+                "if the input is an impulse, the filter is flipped (cross-correlation reads "
+                "filter[j] beside N[i - R + j]).",
             )
         for shift in (1, -1, 2, -2, 3, -3):
             if _is_shifted(got, want, wrong, shift, axis, same):
@@ -347,7 +408,9 @@ def _moved(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, same: Same) -> 
     return None
 
 
-def _is_shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, shift: int, axis: int, same: Same) -> bool:
+def _is_shifted(
+    got: np.ndarray, want: np.ndarray, wrong: np.ndarray, shift: int, axis: int, same: Same
+) -> bool:
     """got[i + shift] == want[i] wherever both exist, and most of what is wrong is there, not at the ends."""
     if got.shape[axis] <= 2 * abs(shift):
         return False
@@ -355,15 +418,20 @@ def _is_shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, shift: int
     here[axis] = slice(shift, None) if shift > 0 else slice(None, shift)
     there[axis] = slice(None, -shift) if shift > 0 else slice(-shift, None)
     explained = int(wrong[tuple(here)].sum())
-    return explained >= 3 and 2 * explained > wrong.sum() and same(got[tuple(here)], want[tuple(there)])
+    return (
+        explained >= 3
+        and 2 * explained > wrong.sum()
+        and same(got[tuple(here)], want[tuple(there)])
+    )
 
 
 def _shifted(shift: int, along: str) -> Diagnosis:
     cells = "1 cell" if abs(shift) == 1 else f"{abs(shift)} cells"
     return Diagnosis(
         "shifted",
-        f"The values are right but stand {cells} too {'late' if shift > 0 else 'early'}{along}: an index is off by "
-        f"{abs(shift)}, often i - R + j with the wrong R, or a tile read without adding its halo.",
+        f"The values are right but stand {cells} too {'late' if shift > 0 else 'early'}{along}: "
+        f"an index is off by {abs(shift)}, often i - R + j with the wrong R, "
+        "or a tile read without adding its halo.",
     )
 
 
@@ -389,8 +457,8 @@ def _planes(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     which = ", ".join(map(str, bad[:SHOWN])) + (", ..." if bad.size > SHOWN else "")
     return Diagnosis(
         "planes",
-        f"Whole planes are wrong ({bad.size} of {len(wrong)}: {which}) and the others right: look at the image or "
-        f"channel index, and at how many blocks the grid has for it.{hold}",
+        f"Whole planes are wrong ({bad.size} of {len(wrong)}: {which}) and the others right: "
+        f"look at the image or channel index, and at how many blocks the grid has for it.{hold}",
     )
 
 
@@ -419,7 +487,9 @@ def _frame(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     edges = (wrong[:r, r:-r], wrong[-r:, r:-r], wrong[r:-r, :r], wrong[r:-r, -r:])
     if 2 * rows.size < wrong.size - inside or not all(edge.any() for edge in edges):
         return None
-    return Diagnosis("halo", _HALO.format(where=f"Only cells within {r} of the border are wrong", hold=hold))
+    return Diagnosis(
+        "halo", _HALO.format(where=f"Only cells within {r} of the border are wrong", hold=hold)
+    )
 
 
 def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
@@ -431,28 +501,34 @@ def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 
 _HALO = (
-    "{where}: halo cells. Cells outside the input must count as 0, and the outputs at the ends must still be "
-    "written: is there a guard that leaves them out, or is the halo not loaded?{hold}"
+    "{where}: halo cells. Cells outside the input must count as 0, and the "
+    "outputs at the ends must still be written: is there a guard that leaves them out, "
+    "or is the halo not loaded?{hold}"
 )
 _LAST = (
-    "Only the {unit} from {start:,} on are wrong: the last, partial block. The size is not a multiple of the block: "
-    "is the grid rounded down (use kernels.grid_for), or does the last block stop early?{hold}"
+    "Only the {unit} from {start:,} on are wrong: the last, partial block. "
+    "The size is not a multiple of the block: is the grid rounded down (use kernels.grid_for), "
+    "or does the last block stop early?{hold}"
 )
 _TILES = (
-    "Wrong values come in whole tiles of {tile} and the others are right: look at the tile's origin "
-    "(blockIdx times the tile, not the block, where they differ) and at how many blocks are launched.{hold}"
+    "Wrong values come in whole tiles of {tile} and the others are right: "
+    "look at the tile's origin (blockIdx times the tile, not the block, where they differ) and at "
+    "how many blocks are launched.{hold}"
 )
 _BORDERS = (
-    "Wrong {unit} stand at the borders between tiles of {period}, {length} at each: the tile's halo. Is it loaded on "
-    "both sides, and is there a __syncthreads() between loading and reading?{hold}"
+    "Wrong {unit} stand at the borders between tiles of {period}, {length} at each: "
+    "the tile's halo. Is it loaded on both sides, and is there a __syncthreads() "
+    "between loading and reading?{hold}"
 )
 _IN_TILE = (
-    "In each tile of {period} {unit}, {length} are wrong and the rest right: the tile is read before all of it is "
-    "loaded (is a __syncthreads() missing?), or only a part of it is loaded at all.{hold}"
+    "In each tile of {period} {unit}, {length} are wrong and the rest right: "
+    "the tile is read before all of it is loaded (is a __syncthreads() missing?), "
+    "or only a part of it is loaded at all.{hold}"
 )
 _STRIDE = (
-    "Of every {period} {unit}, {length} wrong, from index {first} on: a stride. Look at a component of a vector load, "
-    "at an unrolled loop's remainder, or at an index that is multiplied by {period}.{hold}"
+    "Of every {period} {unit}, {length} wrong, from index {first} on: a stride. "
+    "Look at a component of a vector load, at an unrolled loop's remainder, "
+    "or at an index that is multiplied by {period}.{hold}"
 )
 
 
@@ -477,7 +553,11 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
     if not tail.size:
         if head.size % (2 * SMALLEST_TILE) == 0:  # a tile rather than a halo
             return None
-        return _halo(f"Only {_these('first', first, unit)} wrong", hold) if first <= LONGEST_HALO else None
+        return (
+            _halo(f"Only {_these('first', first, unit)} wrong", hold)
+            if first <= LONGEST_HALO
+            else None
+        )
     if not head.size:
         if last % SMALLEST_TILE == 0 or tail.size > LONGEST_HALO:
             return _last_block(last, tail.size, unit, hold)
@@ -485,12 +565,16 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
     if first > LONGEST_HALO:
         return None
     if tail.size <= min(2 * first, LONGEST_HALO):
-        return _halo(f"Only the {unit} at the ends are wrong, first {first} and last {tail.size}", hold)
+        return _halo(
+            f"Only the {unit} at the ends are wrong, first {first} and last {tail.size}", hold
+        )
     halo, block = (
         _halo(f"At the start, {_these('first', first, unit)} wrong", hold),
         _last_block(last, tail.size, unit, ""),
     )
-    return Diagnosis("halo, last block", f"{halo.text} And: {block.text[0].lower()}{block.text[1:]}")
+    return Diagnosis(
+        "halo, last block", f"{halo.text} And: {block.text[0].lower()}{block.text[1:]}"
+    )
 
 
 def _wrong_end(end: np.ndarray) -> bool:
@@ -501,7 +585,11 @@ def _wrong_end(end: np.ndarray) -> bool:
 
 def _these(which: str, count: int, unit: str) -> str:
     """Such as "the first 3 cells are" or "the last row is"."""
-    return f"the {which} {count} {unit} are" if count > 1 else f"the {which} {unit.removesuffix('s')} is"
+    return (
+        f"the {which} {count} {unit} are"
+        if count > 1
+        else f"the {which} {unit.removesuffix('s')} is"
+    )
 
 
 def _halo(where: str, hold: str) -> Diagnosis:
@@ -510,7 +598,11 @@ def _halo(where: str, hold: str) -> Diagnosis:
 
 def _last_block(start: int, count: int, unit: str, hold: str) -> Diagnosis:
     # One or two values after a multiple of 16 may be either; say so rather than guess.
-    either = " (If the size is a multiple of the block: the halo at the right end.)" if count <= 2 else ""
+    either = (
+        " (If the size is a multiple of the block: the halo at the right end.)"
+        if count <= 2
+        else ""
+    )
     return Diagnosis("last block", _LAST.format(unit=unit, start=start, hold=hold) + either)
 
 
@@ -533,15 +625,24 @@ def _period(n: int, runs: list[tuple[int, int]], unit: str, hold: str) -> Diagno
         return None
     period, length = periods.pop(), lengths.pop()
     (start, end), last = inner[0], inner[-1][0]
-    if start > period or last + period + length < n:  # a run is missing at an end: not all through the array
+    # A run is missing at an end: not all through the array.
+    if start > period or last + period + length < n:
         return None
-    if period >= SMALLEST_TILE and (start - 1) // period != end // period:  # a multiple of the period in or beside it
+    # A multiple of the period in or beside it.
+    if period >= SMALLEST_TILE and (start - 1) // period != end // period:
         if 2 * length > period:
-            return Diagnosis("in each tile", _IN_TILE.format(unit=unit, period=period, length=length, hold=hold))
-        return Diagnosis("tile borders", _BORDERS.format(unit=unit, period=period, length=length, hold=hold))
+            return Diagnosis(
+                "in each tile", _IN_TILE.format(unit=unit, period=period, length=length, hold=hold)
+            )
+        return Diagnosis(
+            "tile borders", _BORDERS.format(unit=unit, period=period, length=length, hold=hold)
+        )
     first = start % period
     length_text = f"{length} are" if length > 1 else "1 is"
-    return Diagnosis("stride", _STRIDE.format(period=period, length=length_text, unit=unit, first=first, hold=hold))
+    return Diagnosis(
+        "stride",
+        _STRIDE.format(period=period, length=length_text, unit=unit, first=first, hold=hold),
+    )
 
 
 def _precision(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
@@ -553,6 +654,7 @@ def _precision(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> Diagnosi
         return None
     return Diagnosis(
         "precision",
-        f"The values are right to about {math.floor(-math.log10(error))} digits: rounding, not an index. Is there "
-        "FP16 where FP32 was asked (float holds 7 digits, half 3), or a long sum whose rounding exceeds the tolerance?",
+        f"The values are right to about {math.floor(-math.log10(error))} digits: rounding, "
+        "not an index. Is there FP16 where FP32 was asked (float holds 7 digits, half 3), "
+        "or a long sum whose rounding exceeds the tolerance?",
     )

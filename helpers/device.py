@@ -1,7 +1,8 @@
 """The one owner of "which device": a GPU through PyCUDA, or the simulator in its place.
 
-`select()` decides once per process, prints which and why, and makes a context current, so that afterwards
-`import pycuda.driver` means the right thing. `LAB_DEVICE=gpu` or `LAB_DEVICE=simulator` overrides the choice.
+`select()` decides once per process, prints which and why, and makes a context current, so that
+afterwards `import pycuda.driver` means the right thing. `LAB_DEVICE=gpu` or `LAB_DEVICE=simulator`
+overrides the choice.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from .simulator import pycuda_api
 VARIABLE = "LAB_DEVICE"
 KINDS = ("gpu", "simulator")
 
-# FP32 results per clock cycle and multiprocessor, by compute capability; CUDA C++ Programming Guide, table "Throughput
-# of Native Arithmetic Instructions", row "32-bit floating-point add, multiply, multiply-add".
+# FP32 results per clock cycle and multiprocessor, by compute capability; CUDA C++ Programming
+# Guide, table "Throughput of Native Arithmetic Instructions", row "32-bit floating-point add,
+# multiply, multiply-add".
 _FP32_PER_CLOCK = {
-    (5, 0): 128, (5, 2): 128, (5, 3): 128, (6, 0): 64, (6, 1): 128, (6, 2): 128, (7, 0): 64, (7, 2): 64, (7, 5): 64,
-    (8, 0): 64, (8, 6): 128, (8, 7): 128, (8, 9): 128, (9, 0): 128, (10, 0): 128, (10, 3): 128, (11, 0): 128,
-    (12, 0): 128, (12, 1): 128,
+    (5, 0): 128, (5, 2): 128, (5, 3): 128, (6, 0): 64, (6, 1): 128, (6, 2): 128,
+    (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64, (8, 6): 128, (8, 7): 128, (8, 9): 128,
+    (9, 0): 128, (10, 0): 128, (10, 3): 128, (11, 0): 128, (12, 0): 128, (12, 1): 128,
 }  # fmt: skip
 
 # CUresult values of cuda.h that a user can do something about.
@@ -49,10 +51,10 @@ class Device:
     """The device that the labs run on.
 
     kind: "gpu" or "simulator"; compute_capability: (major, minor); multiprocessors: how many;
-    shared_memory_per_block: bytes, static; l2_bytes: bytes of L2 cache; dram_bandwidth: bytes/s, 2 transfers per memory
-    clock x bus width; fp32_peak: flop/s, multiprocessors x FP32 results per clock x 2 (multiply and add) x clock; both
-    None on the simulator, which has the limits of an NVIDIA H200 and no clock, and where a driver does not tell;
-    why: why this device was chosen.
+    shared_memory_per_block: bytes, static; l2_bytes: bytes of L2 cache; dram_bandwidth: bytes/s, 2
+    transfers per memory clock x bus width; fp32_peak: flop/s, multiprocessors x FP32 results per
+    clock x 2 (multiply and add) x clock; both None on the simulator, which has the limits of an
+    NVIDIA H200 and no clock, and where a driver does not tell; why: why this device was chosen.
     """
 
     kind: str
@@ -74,7 +76,10 @@ class Device:
         """From what to_dict() gave. Raises ValueError naming the fields that are missing or unknown."""
         names = {field.name for field in fields(cls)}
         if wrong := names.symmetric_difference(data):
-            raise ValueError(f"a device record has the fields {sorted(names)}; missing or unknown: {sorted(wrong)}")
+            raise ValueError(
+                f"a device record has the fields {sorted(names)}; missing or unknown: "
+                f"{sorted(wrong)}"
+            )
         return cls(**{**data, "compute_capability": tuple(data["compute_capability"])})
 
     def __str__(self) -> str:
@@ -85,9 +90,9 @@ class Device:
 class Probe:
     """What the computer has, found without PyCUDA.
 
-    driver: the CUDA version that the NVIDIA driver supports, None without a driver; problem: why the driver gives no
-    usable GPU, "" where it gives one; pycuda: whether it is installed; nvcc: its CUDA version, None without nvcc,
-    (0, 0) where it does not tell.
+    driver: the CUDA version that the NVIDIA driver supports, None without a driver; problem: why
+    the driver gives no usable GPU, "" where it gives one; pycuda: whether it is installed; nvcc:
+    its CUDA version, None without nvcc, (0, 0) where it does not tell.
     """
 
     driver: tuple[int, int] | None
@@ -101,7 +106,10 @@ class Probe:
 
 
 _OTHER_GPU = "or choose another GPU by CUDA_VISIBLE_DEVICES"
-_REINSTALL = "build it against this machine's CUDA toolkit: pip install --force-reinstall --no-binary pycuda pycuda"
+_REINSTALL = (
+    "build it against this machine's CUDA toolkit: pip install --force-reinstall "
+    "--no-binary pycuda pycuda"
+)
 
 _selected: Device | None = None
 
@@ -114,10 +122,10 @@ def selected() -> Device | None:
 def select() -> Device:
     """The device to use, chosen at the first call, which prints one line that names it and says why.
 
-    Without LAB_DEVICE: the GPU where there is a usable one, else the simulator. Raises NoDeviceError where
-    LAB_DEVICE=gpu asks for a GPU that cannot be used, ValueError for another value than gpu and simulator,
-    DeviceChangedError where the process uses the other kind already, and RuntimeError where the simulator is wanted and
-    the real PyCUDA is imported.
+    Without LAB_DEVICE: the GPU where there is a usable one, else the simulator. Raises
+    NoDeviceError where LAB_DEVICE=gpu asks for a GPU that cannot be used, ValueError for another
+    value than gpu and simulator, DeviceChangedError where the process uses the other kind already,
+    and RuntimeError where the simulator is wanted and the real PyCUDA is imported.
     """
     global _selected
     wanted = _wanted()
@@ -126,7 +134,8 @@ def select() -> Device:
         print(f"Device: {_selected}")
     elif wanted not in (None, _selected.kind):
         raise DeviceChangedError(
-            f"{VARIABLE}={wanted}, but this process uses the {_selected.kind} already: restart the kernel to change it"
+            f"{VARIABLE}={wanted}, but this process uses the {_selected.kind} already: "
+            "restart the kernel to change it"
         )
     return _selected
 
@@ -157,7 +166,8 @@ def _choose(wanted: str | None, look: Callable[[], Probe]) -> Device:
 def _only_simulator(wanted: str | None, problem: str) -> Device:
     if wanted == "gpu":
         raise NoDeviceError(
-            f"{VARIABLE}=gpu, but {problem}. To run in the simulator instead, unset {VARIABLE} and restart the kernel"
+            f"{VARIABLE}=gpu, but {problem}. To run in the simulator instead, "
+            f"unset {VARIABLE} and restart the kernel"
         )
     return _use_simulator(problem)
 
@@ -170,14 +180,17 @@ def problem_of(found: Probe) -> str:
         return "there is a GPU, but PyCUDA is not installed: run `make env`, or pip install pycuda"
     if found.nvcc is None:
         return (
-            "there is a GPU, but nvcc is not found: install the CUDA toolkit and put its bin folder on PATH "
-            "(usually /usr/local/cuda/bin), or conda install -c conda-forge cuda-nvcc"
+            "there is a GPU, but nvcc is not found: install the CUDA toolkit "
+            "and put its bin folder on PATH (usually /usr/local/cuda/bin), "
+            "or conda install -c conda-forge cuda-nvcc"
         )
-    # A driver runs code of any toolkit of its own major version (CUDA minor version compatibility) and of older ones.
+    # A driver runs code of any toolkit of its own major version (CUDA minor version compatibility)
+    # and of older ones.
     if found.driver is not None and found.nvcc[0] > found.driver[0]:
         return (
-            f"there is a GPU, but its driver is too old: it supports CUDA {_version(found.driver)} and nvcc is of "
-            f"CUDA {_version(found.nvcc)}; update the NVIDIA driver, or use a CUDA {found.driver[0]} toolkit"
+            "there is a GPU, but its driver is too old: it supports CUDA "
+            f"{_version(found.driver)} and nvcc is of CUDA {_version(found.nvcc)}; "
+            f"update the NVIDIA driver, or use a CUDA {found.driver[0]} toolkit"
         )
     return ""
 
@@ -220,7 +233,9 @@ def _probe_driver(driver: ctypes.CDLL | None) -> tuple[tuple[int, int] | None, s
 def _context_problem(driver: ctypes.CDLL) -> str:
     """Why no context can be made on the first GPU, found by making one; "" where it can."""
     context, gpu = ctypes.c_void_p(), ctypes.c_int(0)
-    code = driver.cuDeviceGet(ctypes.byref(gpu), 0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), gpu)
+    code = driver.cuDeviceGet(ctypes.byref(gpu), 0) or driver.cuDevicePrimaryCtxRetain(
+        ctypes.byref(context), gpu
+    )
     if code == 0:
         driver.cuDevicePrimaryCtxRelease(gpu)
     return _driver_problem(driver, code)
@@ -233,11 +248,20 @@ def _driver_problem(driver: ctypes.CDLL, code: int) -> str:
     driver.cuGetErrorString(code, ctypes.byref(text))
     said = f"(driver error {code}: {(text.value or b'unknown').decode()})"
     if code == _OUT_OF_MEMORY:
-        return f"the GPU is out of memory {said}: close the programs that nvidia-smi lists, {_OTHER_GPU}"
+        return (
+            f"the GPU is out of memory {said}: close the programs that nvidia-smi lists, "
+            f"{_OTHER_GPU}"
+        )
     if code == _UNAVAILABLE:
-        return f"the GPU is busy {said}: close the program that holds it for itself (nvidia-smi lists it), {_OTHER_GPU}"
+        return (
+            f"the GPU is busy {said}: close the program that holds it for itself "
+            f"(nvidia-smi lists it), {_OTHER_GPU}"
+        )
     if code in _DRIVER_MISMATCHES:
-        return f"the NVIDIA driver does not fit this computer {said}: update the driver and restart the computer"
+        return (
+            f"the NVIDIA driver does not fit this computer {said}: update the "
+            "driver and restart the computer"
+        )
     return f"the NVIDIA driver does not work {said}: nvidia-smi may say more"
 
 
@@ -263,7 +287,9 @@ def _use_gpu(why: str) -> Device:
         context = _make_context_current(cuda)
         return _describe(cuda, context.get_device(), "gpu", None, why)
     except cuda.Error as error:
-        raise NoDeviceError(f"the GPU cannot be used: {error}; see nvidia-smi for what else uses it") from error
+        raise NoDeviceError(
+            f"the GPU cannot be used: {error}; see nvidia-smi for what else uses it"
+        ) from error
 
 
 def _use_simulator(why: str) -> Device:

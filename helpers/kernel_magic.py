@@ -3,10 +3,12 @@
     %%kernel twice -DBLOCK=256
     __global__ void twice(float *out, const float *in, int n) { ... }
 
-binds `twice`, the function that SourceModule gives, with four attributes more: `twice.source`, the source with the line
-numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile; `twice.name`, the kernel's name in it;
-`twice.options`; and `twice.module`, for get_global. A kernel that does not compile fails its cell with the compiler's
-message and nothing else, and leaves NAME unbound: a check in a later cell must not pass on the kernel before it.
+binds `twice`, the function that SourceModule gives, with four attributes more: `twice.source`, the
+source with the line numbers of the cell (line 1 is the %%kernel line), for
+helpers.simulator.profile; `twice.name`, the kernel's name in it; `twice.options`; and
+`twice.module`, for get_global. A kernel that does not compile fails its cell with the compiler's
+message and nothing else, and leaves NAME unbound: a check in a later cell must not pass on the
+kernel before it.
 """
 
 from __future__ import annotations
@@ -22,12 +24,21 @@ from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError
 from .simulator.toolkit import ToolkitMissingError
 
-__all__ = ["UNBOUND", "USAGE", "KernelError", "KernelMagics", "load_ipython_extension", "with_c_linkage"]
+__all__ = [
+    "UNBOUND",
+    "USAGE",
+    "KernelError",
+    "KernelMagics",
+    "load_ipython_extension",
+    "with_c_linkage",
+]
 
 UNBOUND = "its %%kernel cell failed. Correct that cell and run it first."
 
 # nvcc writes kernel.cu(7): error, the host's compilers kernel.cu:7:12: error.
-_PLACE = re.compile(r"^(?:\S*[/\\])?kernel\.cu(?:\((\d+)\)|:(\d+)(?::\d+)?)?:? ?", flags=re.MULTILINE)
+_PLACE = re.compile(
+    r"^(?:\S*[/\\])?kernel\.cu(?:\((\d+)\)|:(\d+)(?::\d+)?)?:? ?", flags=re.MULTILINE
+)
 
 
 @magics_class
@@ -43,7 +54,8 @@ class KernelMagics(Magics):
     def kernel(self, line: str, cell: str) -> None:
         """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source and bind its kernel to NAME.
 
-        NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes, NAME.module has get_global.
+        NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes,
+        NAME.module has get_global.
         """
         name = kernel_cells.name_of(line)
         # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
@@ -90,7 +102,9 @@ def _compile(cell: kernel_cells.KernelCell):
         module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
         return module.get_function(cell.kernel), module
     except CompileError as error:
-        raise KernelError(explanation(cell.kernel, error.stderr or error.stdout or error.msg)) from None
+        raise KernelError(
+            explanation(cell.kernel, error.stderr or error.stdout or error.msg)
+        ) from None
     except (CompilerMissingError, ToolkitMissingError) as error:
         raise KernelError(str(error)) from None
 

@@ -18,7 +18,16 @@ from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
 FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
-HEADER_FIELDS = ("Computes", "Idea", "Arrays", "Launch", "Sizes", "Memory", "Constants", "Reference")
+HEADER_FIELDS = (
+    "Computes",
+    "Idea",
+    "Arrays",
+    "Launch",
+    "Sizes",
+    "Memory",
+    "Constants",
+    "Reference",
+)
 
 
 class UnknownKernelError(KeyError):
@@ -46,7 +55,11 @@ def path(name: str) -> Path:
     known = names()
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
+        hint = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"there are: {', '.join(known) or 'none'}"
+        )
         raise UnknownKernelError(f"no kernel {name!r} in {FOLDER.name}/; {hint}")
     return FOLDER / f"{name}.cu"
 
@@ -95,12 +108,15 @@ def changed(name: str, *changes: tuple[str, str]) -> str:
 def header(name: str) -> dict[str, str]:
     """Return the header of kernel ``name``: "Summary" and one entry for each of HEADER_FIELDS that it has.
 
-    Continued lines are joined by a space. Raises HeaderError if the first line is not ``// <name>.cu -- summary``.
+    Continued lines are joined by a space. Raises HeaderError if the first line is not ``//
+    <name>.cu -- summary``.
     """
     lines = source(name).splitlines()
     first = re.fullmatch(rf"// {re.escape(name)}\.cu -- (\S.*)", lines[0] if lines else "")
     if first is None:
-        raise HeaderError(f"{name}.cu begins with {lines[:1]}; its first line must be // {name}.cu -- <one line>")
+        raise HeaderError(
+            f"{name}.cu begins with {lines[:1]}; its first line must be // {name}.cu -- <one line>"
+        )
     parts, current = {"Summary": [first[1]]}, "Summary"
     for line in lines[1:]:
         if not line.startswith("//"):
@@ -124,7 +140,9 @@ class Listing:
     def __repr__(self) -> str:
         lines = self.text.splitlines()
         digits = len(str(self.first + len(lines) - 1))
-        numbered = [f"{number:>{digits}}  {line}".rstrip() for number, line in enumerate(lines, self.first)]
+        numbered = [
+            f"{number:>{digits}}  {line}".rstrip() for number, line in enumerate(lines, self.first)
+        ]
         return "\n".join([self.title, *numbered])
 
     def _repr_html_(self) -> str:
@@ -143,18 +161,22 @@ class Listing:
             style="default",
             linenos="inline",
             linenostart=self.first,
-            cssstyles=f"{box}border:1px solid #c8c8c8;border-radius:3px;max-width:100%;overflow-x:auto;",
+            cssstyles=f"{box}border:1px solid "
+            "#c8c8c8;border-radius:3px;max-width:100%;overflow-x:auto;",
             prestyles=f"{box}margin:0;padding:0.5em 0.8em;line-height:1.35;{whole_lines}",
         )
-        title = f'<div style="{box}padding:0.3em 0.8em;font-weight:bold;">{html.escape(self.title)}</div>'
+        title = (
+            f'<div style="{box}padding:0.3em '
+            f'0.8em;font-weight:bold;">{html.escape(self.title)}</div>'
+        )
         return title + highlight(self.text, CudaLexer(stripnl=False), formatter)
 
 
 def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
     """Return the source of kernel ``name`` for display, with line numbers.
 
-    ``lines=(a, b)`` shows lines a to b only, counted from 1, both included. Raises ValueError for lines that are not
-    there, UnknownKernelError for an unknown name.
+    ``lines=(a, b)`` shows lines a to b only, counted from 1, both included. Raises ValueError for
+    lines that are not there, UnknownKernelError for an unknown name.
     """
     text = source(name)
     if lines is None:
@@ -162,8 +184,15 @@ def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
     every = text.splitlines()
     first, last = lines
     if not 1 <= first <= last <= len(every):
-        raise ValueError(f"lines={lines} of {name}.cu; give (first, last) with 1 <= first <= last <= {len(every)}")
-    return Listing(f"kernels/{name}.cu, lines {first} to {last}", "\n".join(every[first - 1 : last]) + "\n", first)
+        raise ValueError(
+            f"lines={lines} of {name}.cu; give (first, last) with 1 <= "
+            f"first <= last <= {len(every)}"
+        )
+    return Listing(
+        f"kernels/{name}.cu, lines {first} to {last}",
+        "\n".join(every[first - 1 : last]) + "\n",
+        first,
+    )
 
 
 def grid_for(
@@ -171,10 +200,11 @@ def grid_for(
 ) -> tuple[int, int, int]:
     """Return the smallest grid (x, y, z) whose blocks cover an output of ``shape``: ceil(cells / tile) along each axis.
 
-    ``shape`` is in NumPy's order, slowest axis first, up to three axes; ``block`` and the result are in CUDA's order,
-    x first. So ``grid_for((rows, columns), (32, 8))`` is (ceil(columns / 32), ceil(rows / 8), 1). ``tile`` is what one
-    block puts out, in CUDA's order: leave it away where each thread makes one output. Raises GridError for an empty
-    shape, more than 1,024 threads in a block, or a grid that CUDA does not allow.
+    ``shape`` is in NumPy's order, slowest axis first, up to three axes; ``block`` and the result
+    are in CUDA's order, x first. So ``grid_for((rows, columns), (32, 8))`` is (ceil(columns / 32),
+    ceil(rows / 8), 1). ``tile`` is what one block puts out, in CUDA's order: leave it away where
+    each thread makes one output. Raises GridError for an empty shape, more than 1,024 threads in a
+    block, or a grid that CUDA does not allow.
     """
     cells = _cells(shape)
     block = _three(block, "block")
@@ -187,17 +217,30 @@ def grid_for(
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
     """Cells along x, y, z."""
-    axes = tuple(operator.index(a) for a in shape) if isinstance(shape, Sequence) else (operator.index(shape),)
+    axes = (
+        tuple(operator.index(a) for a in shape)
+        if isinstance(shape, Sequence)
+        else (operator.index(shape),)
+    )
     if not 1 <= len(axes) <= 3:
-        raise GridError(f"shape {axes} has {len(axes)} axes; a grid has 1 to 3: fold the others into one")
+        raise GridError(
+            f"shape {axes} has {len(axes)} axes; a grid has 1 to 3: fold the others into one"
+        )
     if min(axes) < 1:
-        raise GridError(f"shape {axes} is empty: there is nothing to launch; give at least one cell along each axis")
+        raise GridError(
+            f"shape {axes} is empty: there is nothing to launch; give at "
+            "least one cell along each axis"
+        )
     x, y, z = (*reversed(axes), 1, 1)[:3]
     return x, y, z
 
 
 def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
-    axes = tuple(operator.index(a) for a in size) if isinstance(size, Sequence) else (operator.index(size),)
+    axes = (
+        tuple(operator.index(a) for a in size)
+        if isinstance(size, Sequence)
+        else (operator.index(size),)
+    )
     if not 1 <= len(axes) <= 3 or min(axes) < 1:
         raise GridError(f"{what} is {axes}; give 1 to 3 whole numbers of at least 1: (x, y, z)")
     x, y, z = (*axes, 1, 1)[:3]
@@ -207,7 +250,10 @@ def _three(size: int | Sequence[int], what: str) -> tuple[int, int, int]:
 def _require_block(block: tuple[int, int, int]) -> None:
     threads = math.prod(block)
     if threads > MAX_THREADS:
-        raise GridError(f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. Take more and smaller blocks.")
+        raise GridError(
+            f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. "
+            "Take more and smaller blocks."
+        )
     if any(size > most for size, most in zip(block, MAX_BLOCK, strict=True)):
         raise GridError(f"block {block} is too long along an axis; CUDA allows {MAX_BLOCK}")
 
@@ -215,6 +261,6 @@ def _require_block(block: tuple[int, int, int]) -> None:
 def _require_grid(grid: tuple[int, ...]) -> None:
     if any(size > most for size, most in zip(grid, MAX_GRID, strict=True)):
         raise GridError(
-            f"grid {grid} is too long along an axis; CUDA allows {MAX_GRID}. Put the longest axis along x, "
-            "or let each thread make several outputs."
+            f"grid {grid} is too long along an axis; CUDA allows {MAX_GRID}. "
+            "Put the longest axis along x, or let each thread make several outputs."
         )

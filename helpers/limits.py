@@ -1,7 +1,8 @@
 """What bounds a launch: the limits of a GPU, and the least time for a problem.
 
-The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009): a kernel takes at
-least bytes / bandwidth, and at least operations / peak. The larger of the two is the floor.
+The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009):
+a kernel takes at least bytes / bandwidth, and at least operations / peak. The larger of the two is
+the floor.
 """
 
 from __future__ import annotations
@@ -61,16 +62,19 @@ class Floor:
 def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
     """Work of a 1D convolution of ``n`` cells of ``itemsize`` bytes with a filter of ``filter_width`` (odd).
 
-    Bytes: the input and the filter read once, the output written once. Operations: a multiplication and an addition
-    per filter cell and output, 2 n K. Ghost cells are counted like others, as is usual: R (R + 1) of the n K products.
-    Raises ValueError for n < 1, an even or non-positive filter width, or an item size that is not positive.
+    Bytes: the input and the filter read once, the output written once. Operations: a multiplication
+    and an addition per filter cell and output, 2 n K. Ghost cells are counted like others, as is
+    usual: R (R + 1) of the n K products. Raises ValueError for n < 1, an even or non-positive
+    filter width, or an item size that is not positive.
     """
     n, itemsize = operator.index(n), operator.index(itemsize)
     filter_width = require_filter(filter_width)
     if n < 1:
         raise ValueError(f"n is {n}: there is nothing to convolve; give at least one cell")
     if itemsize < 1:
-        raise ValueError(f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32")
+        raise ValueError(
+            f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32"
+        )
     return Work(bytes=(2 * n + filter_width) * itemsize, flops=2 * n * filter_width)
 
 
@@ -78,9 +82,9 @@ def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
 class ConvShape:
     """The sizes of one convolution layer: B images of C channels and H x W cells give M output maps of out_h x out_w.
 
-    The filter has width K, and is placed at every ``stride``-th row and column where all of it lies on the image
-    ("valid"). Arrays are NCHW. Raises TypeError for a size that is no whole number, ValueError for one below 1 and for a
-    filter larger than the image.
+    The filter has width K, and is placed at every ``stride``-th row and column where all of it lies
+    on the image ("valid"). Arrays are NCHW. Raises TypeError for a size that is no whole number,
+    ValueError for one below 1 and for a filter larger than the image.
     """
 
     B: int
@@ -101,8 +105,9 @@ class ConvShape:
             object.__setattr__(self, name, operator.index(value))
         if min(self.H, self.W) < self.K:
             raise ValueError(
-                f"the filter is larger than the image: {self.K} x {self.K} weights on {self.H} x {self.W} cells leave no "
-                "output. Give a narrower filter, or pad the image with zeros first."
+                f"the filter is larger than the image: {self.K} x {self.K} weights on {self.H} x "
+                f"{self.W} cells leave no output. Give a narrower filter, or "
+                "pad the image with zeros first."
             )
 
     @property
@@ -142,7 +147,10 @@ class ConvShape:
 
     def __str__(self) -> str:
         stride = f", stride {self.stride}" if self.stride > 1 else ""
-        return f"{self.B:,} images, {self.C} -> {self.M} channels, {self.H} x {self.W}, K = {self.K}{stride}"
+        return (
+            f"{self.B:,} images, {self.C} -> {self.M} channels, {self.H} x {self.W}, "
+            f"K = {self.K}{stride}"
+        )
 
 
 _SIZES = {
@@ -159,13 +167,16 @@ _SIZES = {
 def conv2d(shape: ConvShape, itemsize: int = 4) -> Work:
     """Work of a convolution layer whose cells and weights have ``itemsize`` bytes.
 
-    Bytes: input and filter read once, output written once. Operations: a multiplication and an addition for each of the
-    C K K products of an output, 2 B M C K K out_h out_w. (FFT and Winograd's transform need fewer, and round otherwise.)
-    Raises ValueError for an item size that is not positive.
+    Bytes: input and filter read once, output written once. Operations: a multiplication and an
+    addition for each of the C K K products of an output, 2 B M C K K out_h out_w. (FFT and
+    Winograd's transform need fewer, and round otherwise.) Raises ValueError for an item size that
+    is not positive.
     """
     itemsize = operator.index(itemsize)
     if itemsize < 1:
-        raise ValueError(f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32")
+        raise ValueError(
+            f"itemsize is {itemsize}; give the bytes of one cell, such as 4 for float32"
+        )
     cells = math.prod(shape.x_shape) + math.prod(shape.filter_shape) + shape.outputs
     return Work(bytes=cells * itemsize, flops=2 * shape.outputs * shape.terms)
 
@@ -176,11 +187,14 @@ def require_filter(width: int) -> int:
         raise TypeError(f"filter width is {width!r}; give a whole number, such as 3")
     width = operator.index(width)
     if width < 1:
-        raise ValueError(f"filter width is {width}; a filter has at least one weight: give 1, 3, 5, ...")
+        raise ValueError(
+            f"filter width is {width}; a filter has at least one weight: give 1, 3, 5, ..."
+        )
     if width % 2 == 0:
         raise ValueError(
-            f"filter width is {width}, which is even: there is no centre weight, so the output would be shifted by "
-            f"half a cell. Give an odd width, such as {width + 1} (the filter with a weight of 0 added at one end)."
+            f"filter width is {width}, which is even: there is no centre weight, "
+            "so the output would be shifted by half a cell. Give an odd width, "
+            f"such as {width + 1} (the filter with a weight of 0 added at one end)."
         )
     return width
 
@@ -205,7 +219,10 @@ def floor(work: Work, device: Chip) -> Floor:
     """
     if device.dram_bandwidth is None or device.fp32_peak is None:
         raise ValueError(
-            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 peak to make a floor from. "
-            "Pass the device that a record was measured on: limits.floor(work, record.device)."
+            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 "
+            "peak to make a floor from. Pass the device that a record was measured on: "
+            "limits.floor(work, record.device)."
         )
-    return Floor(memory_s=work.bytes / device.dram_bandwidth, compute_s=work.flops / device.fp32_peak)
+    return Floor(
+        memory_s=work.bytes / device.dram_bandwidth, compute_s=work.flops / device.fp32_peak
+    )

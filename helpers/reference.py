@@ -10,8 +10,8 @@ from helpers import limits
 def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
     """The oracle of 1D convolution: P[i] = sum_j N[i - R + j] * filter[j], with R = width // 2; float64, shape (n,).
 
-    Cells outside N count as 0; the filter is not flipped (cross-correlation, as in neural networks).
-    N: real numbers, shape (n,), n >= 1; filter: real numbers, shape (width,), width odd.
+    Cells outside N count as 0; the filter is not flipped (cross-correlation, as in neural
+    networks). N: real numbers, shape (n,), n >= 1; filter: real numbers, shape (width,), width odd.
     Raises ValueError for an empty array, an even width, or an array that is not one-dimensional.
     """
     N, filter = np.asarray(N), np.asarray(filter)
@@ -28,12 +28,14 @@ def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
 def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
     """The oracle of the convolution layer: y[b,m,h,w] = sum_{c,p,q} x[b,c,h*stride+p,w*stride+q] * filter[m,c,p,q].
 
-    Float64, shape (B, M, (H - K) // stride + 1, (W - K) // stride + 1): only windows that lie inside the image ("valid"), and
-    the filter is not flipped (cross-correlation, as in neural networks).
-    x: real numbers, shape (B, C, H, W); filter: real numbers, shape (M, C, K, K), K odd or even; stride >= 1, in both directions.
-    Images do not depend on each other: conv2d(x[:3], filter) is the start of conv2d(x, filter), in less time.
-    Raises TypeError for values that are not real numbers and for a stride that is no whole number; ValueError for another rank,
-    an empty array, another number of channels, a filter that is not square or larger than the image, or a stride below 1.
+    Float64, shape (B, M, (H - K) // stride + 1, (W - K) // stride + 1): only windows that lie
+    inside the image ("valid"), and the filter is not flipped (cross-correlation, as in neural
+    networks). x: real numbers, shape (B, C, H, W); filter: real numbers, shape (M, C, K, K), K odd
+    or even; stride >= 1, in both directions. Images do not depend on each other: conv2d(x[:3],
+    filter) is the start of conv2d(x, filter), in less time. Raises TypeError for values that are
+    not real numbers and for a stride that is no whole number; ValueError for another rank, an empty
+    array, another number of channels, a filter that is not square or larger than the image, or a
+    stride below 1.
     """
     x, filter = np.asarray(x), np.asarray(filter)
     _require_layer(x, filter)
@@ -58,15 +60,25 @@ def _require_layer(x: np.ndarray, filter: np.ndarray) -> None:
         if array.ndim != 4:
             raise ValueError(f"{name} has shape {array.shape}; expected four dimensions, {axes}")
         if array.size == 0:
-            raise ValueError(f"{name} is empty, shape {array.shape}; expected at least one value in each of {axes}")
+            raise ValueError(
+                f"{name} is empty, shape {array.shape}; expected at least "
+                f"one value in each of {axes}"
+            )
     if filter.shape[2] != filter.shape[3]:
-        raise ValueError(f"filter is {filter.shape[2]} x {filter.shape[3]}, which is not square; expected (M, C, K, K)")
+        raise ValueError(
+            f"filter is {filter.shape[2]} x {filter.shape[3]}, which is not square; expected (M, "
+            "C, K, K)"
+        )
     if x.shape[1] != filter.shape[1]:
-        raise ValueError(f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many: (B, C, H, W), (M, C, K, K)")
+        raise ValueError(
+            f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many: (B, C, "
+            "H, W), (M, C, K, K)"
+        )
     if filter.shape[2] > min(x.shape[2:]):
         raise ValueError(
-            f"the filter, {filter.shape[2]} x {filter.shape[3]}, is larger than the image, {x.shape[2]} x {x.shape[3]}: "
-            "no window lies inside it. Give a larger image or a smaller filter."
+            f"the filter, {filter.shape[2]} x {filter.shape[3]}, is larger than the image, "
+            f"{x.shape[2]} x {x.shape[3]}: no window lies inside it. Give a "
+            "larger image or a smaller filter."
         )
 
 
@@ -80,7 +92,10 @@ def _require_stride(stride: int) -> None:
 def require_shapes(N: np.ndarray, filter: np.ndarray) -> None:
     for name, array in (("N", N), ("filter", filter)):
         if array.ndim != 1:
-            raise ValueError(f"{name} has shape {array.shape}; 1D convolution expects one dimension: {name}.ravel()?")
+            raise ValueError(
+                f"{name} has shape {array.shape}; 1D convolution expects one dimension: "
+                f"{name}.ravel()?"
+            )
         if array.size == 0:
             raise ValueError(f"{name} is empty; expected at least one value")
     limits.require_filter(filter.size)

@@ -1,8 +1,8 @@
 """The record that a lab writes: what was measured, on what, from which sources, and the same inside its figures.
 
-A record is JSON, schema version 1, written with sorted keys to ``results/<name>.json`` (or the folder that the
-environment variable LAB_RESULTS names). Without a GPU, :func:`record` returns the repository's own record of the same
-name from data/measured/ instead, and its caption says so.
+A record is JSON, schema version 1, written with sorted keys to ``results/<name>.json`` (or the
+folder that the environment variable LAB_RESULTS names). Without a GPU, :func:`record` returns the
+repository's own record of the same name from data/measured/ instead, and its caption says so.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Measurement:
         row = {"series": self.series} | self.parameters
         if self.timing is not None:
             t = self.timing
-            row |= dict(zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True))
+            row |= dict(
+                zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
+            )
         return row
 
 
@@ -65,8 +67,8 @@ class Measurement:
 class Record:
     """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
 
-    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its code, with its headers. ``software``
-    maps names to versions (None where a thing was not used).
+    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its code,
+    with its headers. ``software`` maps names to versions (None where a thing was not used).
     """
 
     name: str
@@ -82,12 +84,18 @@ class Record:
     def caption(self) -> str:
         """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
         where, day = self._where(), self.created[:10]
-        return f"Recorded on {where}, {day} (no GPU here)" if self.recalled else f"Measured on {where}, {day}"
+        return (
+            f"Recorded on {where}, {day} (no GPU here)"
+            if self.recalled
+            else f"Measured on {where}, {day}"
+        )
 
     def _where(self) -> str:
         timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
         # The simulator times nothing: what was measured beside it was the host.
-        return self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
+        return (
+            self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
+        )
 
     def series(self, name: str) -> tuple[Measurement, ...]:
         """Return the measurements of one series. Raises KeyError, naming those there are."""
@@ -104,7 +112,9 @@ class Record:
     def changed_sources(self) -> tuple[str, ...]:
         """Return the kernels whose source is no longer what was measured (or is gone)."""
         known = set(kernels.names())
-        return tuple(k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha)
+        return tuple(
+            k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON. ``recalled`` is left out: it says how a record was come by, not what it holds."""
@@ -117,7 +127,11 @@ class Record:
             "software": self.software,
             "sources": self.sources,
             "measurements": [
-                {"series": m.series, "parameters": m.parameters, "timing": m.timing and m.timing.to_dict()}
+                {
+                    "series": m.series,
+                    "parameters": m.parameters,
+                    "timing": m.timing and m.timing.to_dict(),
+                }
                 for m in self.measurements
             ],
         }
@@ -125,7 +139,10 @@ class Record:
     def to_json(self) -> str:
         """Return the record's text: keys sorted, the samples of a timing on one line, the same for the same record."""
         text = json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False)
-        return re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text) + "\n"
+        return (
+            re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text)
+            + "\n"
+        )
 
     def __repr__(self) -> str:
         columns, cells = self._table()
@@ -136,11 +153,16 @@ class Record:
         columns, cells = self._table()
 
         def row(tag: str, texts: Iterable[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+            return (
+                "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+            )
 
         body = "".join(row("td", line) for line in cells)
         caption = html.escape(f"{self.name}. {self.caption()}")
-        return f"<table><caption>{caption}</caption><thead>{row('th', columns)}</thead><tbody>{body}</tbody></table>"
+        head = row("th", columns)
+        return (
+            f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = self.rows()
@@ -156,7 +178,7 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Making and reading records
 
 
@@ -170,12 +192,13 @@ def record(
 ) -> Record:
     """Measure, write ``results/<name>.json`` and return the record; on the simulator return the recorded one.
 
-    ``measure()`` returns dicts such as {"series": "conv1d_basic", "n": 1000000, "timing": Timing or None}; the other
-    entries are plain scalars (NumPy ones too). A series, or an entry "kernel", that is the name of a kernel has that
-    kernel's source recorded. It is not called on the simulator, unless ``needs_gpu=False`` (host measurements).
+    ``measure()`` returns dicts such as {"series": "conv1d_basic", "n": 1000000, "timing": Timing or
+    None}; the other entries are plain scalars (NumPy ones too). A series, or an entry "kernel",
+    that is the name of a kernel has that kernel's source recorded. It is not called on the
+    simulator, unless ``needs_gpu=False`` (host measurements).
 
-    Raises RecordError if the results folder cannot be written (found out before measuring) or there is no recorded
-    measurement; ValueError or TypeError for a malformed measurement or name.
+    Raises RecordError if the results folder cannot be written (found out before measuring) or there
+    is no recorded measurement; ValueError or TypeError for a malformed measurement or name.
     """
     _require_name(name)
     if device.kind != "gpu" and needs_gpu:
@@ -225,8 +248,8 @@ def _recall(name: str) -> Record:
     path = MEASURED / f"{name}.json"
     if not path.exists():
         raise RecordError(
-            f"there is no GPU here, and no recorded measurement {path} to show instead. Run the lab on a machine with "
-            f"an NVIDIA GPU and copy results/{name}.json there."
+            f"there is no GPU here, and no recorded measurement {path} to show instead. "
+            f"Run the lab on a machine with an NVIDIA GPU and copy results/{name}.json there."
         )
     found = load(path)
     return Record(**{f: getattr(found, f) for f in found.__dataclass_fields__} | {"recalled": True})
@@ -239,24 +262,36 @@ def _parse(text: str, where: str) -> Record:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         body = text.rstrip()
-        if not body or (body.startswith("{") and (not body.endswith("}") or error.pos >= len(body))):
-            raise RecordError(f"{where} is cut off after {len(text):,} characters; measure again") from None
+        if not body or (
+            body.startswith("{") and (not body.endswith("}") or error.pos >= len(body))
+        ):
+            raise RecordError(
+                f"{where} is cut off after {len(text):,} characters; measure again"
+            ) from None
         raise RecordError(f"{where} is not JSON ({error}); measure again") from error
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, int):
         raise RecordError(f"{where} is not a record of these labs: it has no schema version")
     if schema < SCHEMA:
-        raise RecordError(f"{where} has the older schema {schema}, and this version reads {SCHEMA}; measure again")
+        raise RecordError(
+            f"{where} has the older schema {schema}, and this version reads {SCHEMA}; measure again"
+        )
     if schema > SCHEMA:
-        raise RecordError(f"{where} has the newer schema {schema}, and this version reads {SCHEMA}; update the labs")
+        raise RecordError(
+            f"{where} has the newer schema {schema}, and this version reads {SCHEMA}; "
+            "update the labs"
+        )
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"])) for m in data["measurements"]
+            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
         return Record(device=Device.from_dict(data["device"]), measurements=measurements, **kept)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RecordError(f"{where} lacks or garbles a part of a record ({error!r}); measure again") from error
+        raise RecordError(
+            f"{where} lacks or garbles a part of a record ({error!r}); measure again"
+        ) from error
 
 
 def _require_name(name: str) -> None:
@@ -268,18 +303,31 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
     parameters = dict(row)
     series, timing = parameters.pop("series", None), parameters.pop("timing", None)
     if not isinstance(series, str) or not series:
-        raise ValueError(f'a measurement needs a "series", such as the kernel\'s name; got {dict(row)!r}')
+        raise ValueError(
+            f'a measurement needs a "series", such as the kernel\'s name; got {dict(row)!r}'
+        )
     if timing is not None and not isinstance(timing, Timing):
-        raise TypeError(f"{series}: timing is a {type(timing).__name__}; give what helpers.timing returned, or None")
+        raise TypeError(
+            f"{series}: timing is a {type(timing).__name__}; give what helpers.timing returned, "
+            "or None"
+        )
     if taken := [key for key in parameters if key in _FROM_TIMING]:
-        raise ValueError(f"{series}: {', '.join(taken)} would hide a column that the timing fills; use other names")
-    return Measurement(series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing)
+        raise ValueError(
+            f"{series}: {', '.join(taken)} would hide a column that the timing fills; "
+            "use other names"
+        )
+    return Measurement(
+        series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing
+    )
 
 
 def _scalar(value: Any, series: str, key: str) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if not (value is None or isinstance(value, str | bool | int | float)):
-        raise TypeError(f"{series}: {key} is a {type(value).__name__}; a record holds texts, numbers, bools and None")
+        raise TypeError(
+            f"{series}: {key} is a {type(value).__name__}; a record holds texts, numbers, "
+            "bools and None"
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{series}: {key} is {value}; use None where there is no number")
     return value
@@ -315,7 +363,7 @@ def _software(device: Device) -> dict[str, str | None]:
     return versions
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files
 
 
@@ -334,7 +382,8 @@ def _writable_folder() -> Path:
     except OSError as error:
         raise RecordError(
             f"the results folder {target} cannot be written ({error.strerror}). "
-            "Set the environment variable LAB_RESULTS to a folder that can be, and run the cell again."
+            "Set the environment variable LAB_RESULTS to a folder that can be, "
+            "and run the cell again."
         ) from error
     return target
 
@@ -349,8 +398,9 @@ def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
         os.replace(part, path)
     except OSError as error:
         raise RecordError(
-            f"{path} cannot be written ({error.strerror}). Free the disk or make the folder writable, or set the "
-            "environment variable LAB_RESULTS to another folder, and run the cell again."
+            f"{path} cannot be written ({error.strerror}). Free the disk or make "
+            "the folder writable, or set the environment variable LAB_RESULTS to another folder, "
+            "and run the cell again."
         ) from error
     finally:
         part.unlink(missing_ok=True)
@@ -359,14 +409,22 @@ def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
 def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
 
-    The record goes into the PNG's metadata, so a picture that is handed in alone still holds its numbers. The
-    background is opaque white, to be read in a dark theme too. Raises RecordError if the folder cannot be written.
+    The record goes into the PNG's metadata, so a picture that is handed in alone still holds its
+    numbers. The background is opaque white, to be read in a dark theme too. Raises RecordError if
+    the folder cannot be written.
     """
     _require_name(name)
     path = _writable_folder() / f"{name}.png"
     metadata = {} if record is None else {PNG_KEY: record.to_json()}
     with _replacing(path) as file:
-        fig.savefig(file, format="png", metadata=metadata, facecolor="white", transparent=False, bbox_inches="tight")
+        fig.savefig(
+            file,
+            format="png",
+            metadata=metadata,
+            facecolor="white",
+            transparent=False,
+            bbox_inches="tight",
+        )
     return path
 
 
@@ -383,15 +441,18 @@ def from_png(path: Path | str) -> Record:
     except (OSError, ValueError, SyntaxError) as error:
         raise RecordError(f"{path} cannot be read as a picture ({error})") from error
     if text is None:
-        raise RecordError(f"{path} holds no record; save figures with results.save_figure(fig, name, record)")
+        raise RecordError(
+            f"{path} holds no record; save figures with results.save_figure(fig, name, record)"
+        )
     return _parse(text, f"the record in {path}")
 
 
 def reported(name: str) -> list[dict[str, Any]]:
     """Return the rows of data/reported/<name>.csv, numbers published by others.
 
-    A column whose values are all whole numbers holds int, all numbers float, else str; an empty value is None.
-    Raises RecordError if there is no such file, naming those there are, or if a row has too many or too few values.
+    A column whose values are all whole numbers holds int, all numbers float, else str; an empty
+    value is None. Raises RecordError if there is no such file, naming those there are, or if a row
+    has too many or too few values.
     """
     path = REPORTED / f"{name}.csv"
     try:

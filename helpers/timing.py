@@ -1,13 +1,13 @@
 """Timings with their uncertainty, and comparisons that do not mistake noise for a difference.
 
-GPU work is timed with CUDA events on the launch stream, host work with ``time.perf_counter``. All times are in
-milliseconds. Every sample is kept.
+GPU work is timed with CUDA events on the launch stream, host work with ``time.perf_counter``. All
+times are in milliseconds. Every sample is kept.
 
-Medians get the order-statistic interval of `statistics.interval_of_median`, ratios the paired interval of
-`statistics.ratio_interval`. :func:`compare` draws the order inside each pair at random. Where both run the same code,
-each pair then shows a/b or b/a with probability 1/2 each, *whatever* the noise does: drift, bursts and autocorrelation
-shift a whole pair, or are as likely to favour one side as the other. A bootstrap would need independent pairs; this
-interval does not.
+Medians get the order-statistic interval of `statistics.interval_of_median`, ratios the paired
+interval of `statistics.ratio_interval`. :func:`compare` draws the order inside each pair at random.
+Where both run the same code, each pair then shows a/b or b/a with probability 1/2 each, *whatever*
+the noise does: drift, bursts and autocorrelation shift a whole pair, or are as likely to favour one
+side as the other. A bootstrap would need independent pairs; this interval does not.
 
 This module does not import CUDA until a GPU is timed.
 """
@@ -38,19 +38,22 @@ from helpers.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
 MAX_SAMPLES = 500
 FEWEST_SAMPLES = 6  # the fewest whose extremes enclose the median with 96 %: 1 - 2 / 2**6 = 0.969
 
-# Sampling may stop after any of these numbers of samples, when the interval is narrow. That favours intervals which are
-# narrow by luck: 95 % intervals then enclose the median in 94.4 % of simulated timings. 96 % intervals keep the 95 %.
+# Sampling may stop after any of these numbers of samples, when the interval is narrow. That favours
+# intervals which are narrow by luck: 95 % intervals then enclose the median in 94.4 % of simulated
+# timings. 96 % intervals keep the 95 %.
 LOOKS = (10, 30, 100, 250, MAX_SAMPLES)
 MEDIAN_LEVEL = 0.96
 
-# compare() must not see a difference where there is none, so its guarantee does not rest on a simulation: five looks at
-# 99 % keep 95 % over the whole comparison, whatever makes it stop (Bonferroni's inequality).
+# compare() must not see a difference where there is none, so its guarantee does not rest on a
+# simulation: five looks at 99 % keep 95 % over the whole comparison, whatever makes it stop
+# (Bonferroni's inequality).
 PAIR_LOOKS = (25, 50, 100, 200, 400)
 PAIR_LEVEL = 1 - 0.05 / len(PAIR_LOOKS)
 
 EVENT_STEP_MS = 0.0005  # CUDA documents a resolution of about 0.5 us for event times
 SHORTEST_SAMPLE_MS = 0.05  # 1 % of this is one step of the event clock; perf_counter is finer still
-MAX_LAUNCHES = 200  # stays well under the number of launches that a stream queues before it blocks the host
+# Stays well under the number of launches that a stream queues before it blocks the host.
+MAX_LAUNCHES = 200
 MAX_HOLD_S = 0.02
 
 # Faults after which every later call on the context fails as well (from CUDA's error table).
@@ -92,7 +95,7 @@ class DeviceLostError(RuntimeError):
     """A fault on the GPU destroyed the context; only a new process can use the GPU again."""
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Records
 
 
@@ -100,11 +103,11 @@ class DeviceLostError(RuntimeError):
 class Timing:
     """One timed thing. Times are in milliseconds and are rounded to seven significant digits.
 
-    ``samples`` holds every sample; a sample is the mean over ``launches`` launches made between two readings of the
-    clock (more than 1 only where one launch is too short for the clock). ``low`` to ``high`` is the 95 % interval of
-    the median, with the repeated looks that sampling takes allowed for (see LOOKS). ``what`` is "kernel",
-    "end to end" or "cpu"; ``cache`` is "cold", "hot" or None (host timings). ``clocks`` is what nvidia-smi said
-    before and after, or None.
+    ``samples`` holds every sample; a sample is the mean over ``launches`` launches made between two
+    readings of the clock (more than 1 only where one launch is too short for the clock). ``low`` to
+    ``high`` is the 95 % interval of the median, with the repeated looks that sampling takes allowed
+    for (see LOOKS). ``what`` is "kernel", "end to end" or "cpu"; ``cache`` is "cold", "hot" or None
+    (host timings). ``clocks`` is what nvidia-smi said before and after, or None.
     """
 
     name: str
@@ -138,13 +141,24 @@ class Timing:
         if high - low < step:
             low, high = min(low, median - step / 2), max(high, median + step / 2)
         return cls(
-            name, samples, _rounded(median), _rounded(low), _rounded(high), len(samples), what, cache, device, clocks,
+            name,
+            samples,
+            _rounded(median),
+            _rounded(low),
+            _rounded(high),
+            len(samples),
+            what,
+            cache,
+            device,
+            clocks,
             launches,
-        )  # fmt: skip
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"samples": list(self.samples)}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {
+            "samples": list(self.samples)
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Timing:
@@ -154,8 +168,8 @@ class Timing:
     def __str__(self) -> str:
         cache = f", {self.cache} cache" if self.cache else ""
         return (
-            f"{self.name}: {self.median:.4g} ms (95 % interval {self.low:.4g} to {self.high:.4g}, n = {self.n}, "
-            f"{self.what}{cache}, {self.device})"
+            f"{self.name}: {self.median:.4g} ms (95 % interval {self.low:.4g} to {self.high:.4g}, "
+            f"n = {self.n}, {self.what}{cache}, {self.device})"
         )
 
 
@@ -175,10 +189,15 @@ class Comparison:
         return not self.low <= 1 <= self.high
 
     def __str__(self) -> str:
-        figures = f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, {self.a.n} pairs"
+        figures = (
+            f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, "
+            f"{self.a.n} pairs"
+        )
         if not self.different:
             return f"no measurable difference between {self.a.name} and {self.b.name} ({figures})"
-        slow, fast, times = (self.a, self.b, self.ratio) if self.ratio > 1 else (self.b, self.a, 1 / self.ratio)
+        slow, fast, times = (
+            (self.a, self.b, self.ratio) if self.ratio > 1 else (self.b, self.a, 1 / self.ratio)
+        )
         return f"{slow.name} takes {times:.3g} times as long as {fast.name} ({figures})"
 
 
@@ -186,15 +205,18 @@ def _rounded(value: float) -> float:
     return float(f"{value:.7g}")
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Sampling: knows nothing of clocks; `sample()` returns one time in ms
 
 
-def _sample(sample: Callable[[], float], budget_s: float, precision: float, step: float = 0.0) -> list[float]:
+def _sample(
+    sample: Callable[[], float], budget_s: float, precision: float, step: float = 0.0
+) -> list[float]:
     """Take samples until the interval is narrow enough, the budget is spent, or there are MAX_SAMPLES.
 
-    Narrow enough: the half-width of the median's interval is under ``precision`` times the median (or under the
-    clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent budget still takes six samples.
+    Narrow enough: the half-width of the median's interval is under ``precision`` times the median
+    (or under the clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent
+    budget still takes six samples.
     """
     end = time.perf_counter() + budget_s
     samples: list[float] = []
@@ -210,7 +232,11 @@ def _sample(sample: Callable[[], float], budget_s: float, precision: float, step
 
 
 def _sample_pairs(
-    a: Callable[[], float], b: Callable[[], float], budget_s: float, precision: float, rng: np.random.Generator
+    a: Callable[[], float],
+    b: Callable[[], float],
+    budget_s: float,
+    precision: float,
+    rng: np.random.Generator,
 ) -> tuple[list[float], list[float]]:
     """Interleave a and b, the order inside each pair drawn by ``rng``; stop as :func:`compare` says."""
     end = time.perf_counter() + budget_s
@@ -253,18 +279,21 @@ def _require_settings(budget_s: float, precision: float) -> None:
     if not (budget_s >= 0 and math.isfinite(budget_s)):
         raise ValueError(f"budget_s is {budget_s}; give the seconds to spend on samples, 0 or more")
     if not 0 < precision < 1:
-        raise ValueError(f"precision is {precision}; give a relative half-width between 0 and 1, such as 0.01")
+        raise ValueError(
+            f"precision is {precision}; give a relative half-width between 0 and 1, such as 0.01"
+        )
 
 
 def _require_verdict(verdict: Any, name: str) -> None:
     if not isinstance(verdict, Verdict):
         raise NotCheckedError(
-            f"{name} has not passed a check (verdict={verdict!r}): a fast wrong answer is worth nothing. "
-            "Pass what checking.check(got, want, ...) returned for this result."
+            f"{name} has not passed a check (verdict={verdict!r}): a fast "
+            "wrong answer is worth nothing. Pass what checking.check(got, want, "
+            "...) returned for this result."
         )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Host
 
 
@@ -278,10 +307,11 @@ def time_cpu(
 ) -> Timing:
     """Time ``call()`` on the host with ``time.perf_counter``, garbage collection off, after a warm-up.
 
-    Sampling stops when the half-width of the 95 % interval is under ``precision`` of the median, after ``budget_s``
-    seconds, or at 500 samples; at least 10 are taken (6 if the budget is spent before). Calls under 0.05 ms are
-    batched: ``launches`` of them make one sample. ``verdict`` is optional, because a baseline may be what others are
-    checked against; where one is given it must be a passed one (else NotCheckedError).
+    Sampling stops when the half-width of the 95 % interval is under ``precision`` of the median,
+    after ``budget_s`` seconds, or at 500 samples; at least 10 are taken (6 if the budget is spent
+    before). Calls under 0.05 ms are batched: ``launches`` of them make one sample. ``verdict`` is
+    optional, because a baseline may be what others are checked against; where one is given it must
+    be a passed one (else NotCheckedError).
     """
     _require_settings(budget_s, precision)
     if verdict is not None:
@@ -347,11 +377,13 @@ def cpu_name() -> str:
     if sys.platform == "darwin":
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-            return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+            return subprocess.run(
+                command, capture_output=True, text=True, timeout=5, check=True
+            ).stdout.strip()
     return platform.processor() or platform.machine() or "unknown processor"
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # GPU
 
 
@@ -366,18 +398,20 @@ def time_gpu(
 ) -> Timing:
     """Time what ``launch(stream)`` enqueues on that stream, copies to and from the host left out.
 
-    CUDA events stand on the stream right before and after the launch. Before the first event the stream is held
-    back by a waiting kernel until the host has enqueued launch and events, so that the host's launch cost (several
-    us through Python) is not taken for GPU time. ``launch`` must not wait for the stream itself.
+    CUDA events stand on the stream right before and after the launch. Before the first event the
+    stream is held back by a waiting kernel until the host has enqueued launch and events, so that
+    the host's launch cost (several us through Python) is not taken for GPU time. ``launch`` must
+    not wait for the stream itself.
 
-    ``cache="cold"``: before each sample a buffer of twice the L2 cache is written on the same stream, so no input is
-    left in L2; one launch per sample. ``cache="hot"``: no flush; the same data are used again and again. A launch
-    shorter than 0.05 ms is then repeated ``launches`` times between the two events and the time divided, because
-    events count in steps of about 0.5 us; neighbouring launches of one stream do not overlap. The interval is never
-    narrower than one such step.
+    ``cache="cold"``: before each sample a buffer of twice the L2 cache is written on the same
+    stream, so no input is left in L2; one launch per sample. ``cache="hot"``: no flush; the same
+    data are used again and again. A launch shorter than 0.05 ms is then repeated ``launches`` times
+    between the two events and the time divided, because events count in steps of about 0.5 us;
+    neighbouring launches of one stream do not overlap. The interval is never narrower than one such
+    step.
 
-    Stops as :func:`time_cpu` does. Raises NotCheckedError without a passed ``verdict``, NoClockError on the simulator,
-    DeviceLostError if a launch faults.
+    Stops as :func:`time_cpu` does. Raises NotCheckedError without a passed ``verdict``,
+    NoClockError on the simulator, DeviceLostError if a launch faults.
     """
     _require_settings(budget_s, precision)
     _require_verdict(verdict, name)
@@ -390,11 +424,17 @@ def time_gpu(
 
 
 def time_end_to_end(
-    call: Callable[[], Any], *, verdict: Verdict, name: str, budget_s: float = 2.0, precision: float = 0.01
+    call: Callable[[], Any],
+    *,
+    verdict: Verdict,
+    name: str,
+    budget_s: float = 2.0,
+    precision: float = 0.01,
 ) -> Timing:
     """Time ``call()`` by the host's clock, the GPU synchronized before and after: copies and launch cost included.
 
-    Stops and raises as :func:`time_gpu`. Nothing is flushed: host data come through memory in any case.
+    Stops and raises as :func:`time_gpu`. Nothing is flushed: host data come through memory in any
+    case.
     """
     _require_settings(budget_s, precision)
     _require_verdict(verdict, name)
@@ -409,7 +449,9 @@ def time_end_to_end(
         _warm_up(finished, budget_s)
         before = _read_clocks(gpu.bus_id)
         samples = _sample(lambda: _host_ms(finished, 1), budget_s, precision)
-        return Timing.of(name, samples, what="end to end", device=gpu.name, clocks=_clocks(before, gpu))
+        return Timing.of(
+            name, samples, what="end to end", device=gpu.name, clocks=_clocks(before, gpu)
+        )
 
 
 def compare(
@@ -425,11 +467,12 @@ def compare(
 ) -> Comparison:
     """Compare two launches, each timed as by :func:`time_gpu`, their samples interleaved in pairs.
 
-    Which of a pair goes first is drawn from ``seed``. After 25, 50, 100, 200 and 400 pairs the interval of the ratio
-    is looked at, and sampling stops if its half-width is under ``precision`` of the ratio, or when ``budget_s``
-    seconds are spent (never before ten pairs). Each look uses 99 %, so the whole comparison keeps 95 %: on two equal
-    launches the interval contains 1 in at least 95 of 100 comparisons. With hot caches each sample is preceded by
-    one launch of its own that is not timed, because the other one's data are in the cache.
+    Which of a pair goes first is drawn from ``seed``. After 25, 50, 100, 200 and 400 pairs the
+    interval of the ratio is looked at, and sampling stops if its half-width is under ``precision``
+    of the ratio, or when ``budget_s`` seconds are spent (never before ten pairs). Each look uses 99
+    %, so the whole comparison keeps 95 %: on two equal launches the interval contains 1 in at least
+    95 of 100 comparisons. With hot caches each sample is preceded by one launch of its own that is
+    not timed, because the other one's data are in the cache.
 
     Raises as :func:`time_gpu`.
     """
@@ -438,7 +481,10 @@ def compare(
         _require_verdict(verdict, name)
     gpu = _gpu(names[0])
     with device_faults(" or ".join(names)), _no_collection():
-        samplers = [_GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot") for launch in (a, b)]
+        samplers = [
+            _GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot")
+            for launch in (a, b)
+        ]
         _time_alike(*samplers)
         before = _read_clocks(gpu.bus_id)
         sample_a, sample_b = (sampler.sample for sampler in samplers)
@@ -452,8 +498,9 @@ def compare(
 def device_faults(name: str) -> Iterator[None]:
     """Turn a GPU fault inside the block into DeviceLostError, which says what to do; other errors pass unchanged.
 
-    A launch is asynchronous, so put the call that waits for it (a copy back, ``Context.synchronize()``) inside too.
-    On the simulator nothing is lost by a fault, and its errors pass unchanged.
+    A launch is asynchronous, so put the call that waits for it (a copy back,
+    ``Context.synchronize()``) inside too. On the simulator nothing is lost by a fault, and its
+    errors pass unchanged.
     """
     try:
         yield
@@ -462,9 +509,10 @@ def device_faults(name: str) -> Iterator[None]:
         if _simulated() or not any(fault in message for fault in _LOST):
             raise
         raise DeviceLostError(
-            f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, and each later call "
-            "would fail too. Restart the notebook's kernel (Kernel > Restart) and run again from the top. To see "
-            "which line and index it was, run the same source through helpers.simulator.check."
+            f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, "
+            "and each later call would fail too. Restart the notebook's kernel (Kernel > Restart) "
+            "and run again from the top. To see which line and index it was, "
+            "run the same source through helpers.simulator.check."
         ) from error
 
 
@@ -489,8 +537,9 @@ def _gpu(name: str) -> _Gpu:
     selected = device.select()
     if selected.kind != "gpu":
         raise NoClockError(
-            f"cannot time {name}: the simulator does not model time. Show a recorded timing (results.record does), "
-            "or count requests and sectors with helpers.simulator.profile, or run this on a machine with an NVIDIA GPU."
+            f"cannot time {name}: the simulator does not model time. Show a "
+            "recorded timing (results.record does), or count requests and sectors with "
+            "helpers.simulator.profile, or run this on a machine with an NVIDIA GPU."
         )
     import pycuda.driver as cuda
 
@@ -500,9 +549,18 @@ def _gpu(name: str) -> _Gpu:
 class _GpuSampler:
     """Times one launch between two events on a stream of its own; `sample()` returns ms per launch."""
 
-    def __init__(self, gpu: _Gpu, launch: Callable[[Any], Any], cache: str, budget_s: float, rewarm: bool = False):
+    def __init__(
+        self,
+        gpu: _Gpu,
+        launch: Callable[[Any], Any],
+        cache: str,
+        budget_s: float,
+        rewarm: bool = False,
+    ):
         if cache not in ("cold", "hot"):
-            raise ValueError(f'cache is {cache!r}; give "cold" (L2 flushed before each sample) or "hot"')
+            raise ValueError(
+                f'cache is {cache!r}; give "cold" (L2 flushed before each sample) or "hot"'
+            )
         self._gpu, self._launch, self._cache, self._rewarm = gpu, launch, cache, rewarm
         self.stream, self.start, self.end = gpu.cuda.Stream(), gpu.cuda.Event(), gpu.cuda.Event()
         self._hold_back = _hold_kernel(gpu.bus_id)
@@ -535,7 +593,9 @@ class _GpuSampler:
     def _enqueue(self) -> float:
         """Run one sample to its end; return the seconds that the host took to enqueue the timed part."""
         if self._flush is not None:
-            self._gpu.cuda.memset_d32_async(self._flush, 0, 2 * self._gpu.l2_bytes // 4, self.stream)
+            self._gpu.cuda.memset_d32_async(
+                self._flush, 0, 2 * self._gpu.l2_bytes // 4, self.stream
+            )
         elif self._rewarm:
             self._launch(self.stream)
         if self.hold_s:
@@ -554,8 +614,8 @@ class _GpuSampler:
 def _time_alike(a: _GpuSampler, b: _GpuSampler) -> None:
     """Time two launches on one stream, between the same events, and in equal batches if they are about equally long.
 
-    Intervals of hot samples can be as narrow as 0.01 %, and then all of these show: on an H200 a launch differed from itself in 18
-    of 40 comparisons while each side had its own.
+    Intervals of hot samples can be as narrow as 0.01 %, and then all of these show: on an H200 a
+    launch differed from itself in 18 of 40 comparisons while each side had its own.
     """
     b.stream, b.start, b.end = a.stream, a.start, a.end
     if max(a.launches, b.launches) <= 2 * min(a.launches, b.launches):
@@ -588,13 +648,27 @@ def _flush_buffer(bus_id: str, l2_bytes: int) -> Any:
 
 def _read_clocks(bus_id: str) -> dict[str, float] | None:
     """Ask nvidia-smi for the clocks (MHz), temperature (C) and power (W) of one GPU; None where it does not answer."""
-    query = ("clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "temperature.gpu", "power.draw")
+    query = (
+        "clocks.sm",
+        "clocks.mem",
+        "clocks.max.sm",
+        "clocks.max.mem",
+        "temperature.gpu",
+        "power.draw",
+    )
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
-    command = [program, f"--id={bus_id}", f"--query-gpu={','.join(query)}", "--format=csv,noheader,nounits"]
+    command = [
+        program,
+        f"--id={bus_id}",
+        f"--query-gpu={','.join(query)}",
+        "--format=csv,noheader,nounits",
+    ]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
     values = {}

@@ -2,10 +2,12 @@
 
     python -m helpers.experiments.ladder [--record FILE] [--batch N]
 
-The times are those of a record, ``data/measured/benchmark_conv2d.json`` unless told otherwise (`python -m helpers.tools.benchmarks
-conv2d` makes one). The counters beside them are made now, by the simulator, for one image of each layer: requests and sectors do
-not depend on the device, and are given per output. What a step is told to change is made of the counters that changed most
-against the kernel that it builds on. `results/ladder.png` and `results/ladder.md` are written, and the table is printed.
+The times are those of a record, ``data/measured/benchmark_conv2d.json`` unless told otherwise
+(`python -m helpers.tools.benchmarks conv2d` makes one). The counters beside them are made now, by
+the simulator, for one image of each layer: requests and sectors do not depend on the device, and
+are given per output. What a step is told to change is made of the counters that changed most
+against the kernel that it builds on. `results/ladder.png` and `results/ladder.md` are written, and
+the table is printed.
 """
 
 from __future__ import annotations
@@ -46,9 +48,11 @@ MOST_TOLD = 3  # counters that a step is explained by
 WORTH_TELLING = 0.01  # of all that the two kernels ask for: a smaller change is none
 IDLE_POINTS = 5.0  # percent points that idle lanes must change by to be told
 NOTABLE = 1.05  # the ratio from which on passes and threads are told
-DRIFT = 1.01  # times of a record are taken one after the other, minutes apart: a smaller ratio of two is none
+# Times of a record are taken one after the other, minutes apart: a smaller ratio of two is none.
+DRIFT = 1.01
 
-# An L1 cache or shared memory passes 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++ Programming Guide, "Shared Memory").
+# An L1 cache or shared memory passes 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++
+# Programming Guide, "Shared Memory").
 PASS_BYTES = 128
 FP32_LANES = 128  # multiply-adds a clock cycle of a multiprocessor, compute capability 9.0
 WARP = 32
@@ -78,7 +82,7 @@ class LadderError(ValueError):
     """A record from which no ladder can be built; the message says what is missing, and how to make a whole one."""
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Counters
 
 
@@ -86,9 +90,10 @@ class LadderError(ValueError):
 class Counters:
     """What a kernel asks for, per output: events of warps, except idle_lanes, the percentage of lanes masked off in requests.
 
-    passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory takes one for each 128 bytes of
-    its sectors, one of shared memory its wavefronts. Constant memory has a cache of its own, and is left out there. threads:
-    those launched, whole warps, per output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
+    passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory
+    takes one for each 128 bytes of its sectors, one of shared memory its wavefronts. Constant
+    memory has a cache of its own, and is left out there. threads: those launched, whole warps, per
+    output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
     """
 
     load_sectors: float
@@ -109,7 +114,11 @@ class Counters:
         return {name.replace("_", " "): getattr(self, name) for name in _EVENTS}
 
 
-_EVENTS = tuple(f.name for f in dataclasses.fields(Counters) if f.name not in ("idle_lanes", "passes", "threads", "cost"))
+_EVENTS = tuple(
+    f.name
+    for f in dataclasses.fields(Counters)
+    if f.name not in ("idle_lanes", "passes", "threads", "cost")
+)
 
 
 def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
@@ -130,8 +139,12 @@ def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
         barriers=total("barriers"),
         idle_lanes=100 * (1 - lanes / (WARP * requests)) if requests else 0.0,
         passes=WARP * sum(map(_passes, launches)) / (shape.outputs * shape.terms),
-        threads=WARP * sum(launch.blocks * -(-math.prod(launch.block) // WARP) for launch in launches) / shape.outputs,
-        cost=WARP * sum(cost.cycles(launch.lines, launch.instructions) for launch in launches) / (shape.outputs * shape.terms),
+        threads=WARP
+        * sum(launch.blocks * -(-math.prod(launch.block) // WARP) for launch in launches)
+        / shape.outputs,
+        cost=WARP
+        * sum(cost.cycles(launch.lines, launch.instructions) for launch in launches)
+        / (shape.outputs * shape.terms),
     )
 
 
@@ -145,16 +158,21 @@ def _passes(launch: Profile) -> float:
 def counted(name: str, which: str) -> Counters:
     """Return the counters of a kernel of `conv2d.CONV2D` for one image of a layer of `conv2d.LAYERS`, by the simulator.
 
-    The cells are random: which ones are read does not depend on what they hold. Raises LadderError where the simulator finds
-    something wrong, checking.CheckError where the outputs are, conv2d.LayerError where the kernel does not take the layer.
+    The cells are random: which ones are read does not depend on what they hold. Raises LadderError
+    where the simulator finds something wrong, checking.CheckError where the outputs are,
+    conv2d.LayerError where the kernel does not take the layer.
     """
     shape = conv2d.shape_of(which, 1)
     rng = np.random.default_rng(conv2d.SEED)
-    x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
+    x, filter = (
+        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
+    )
     y, launches = conv2d.simulate(name, x, filter)
     for launch in launches:
         if launch.findings:
-            raise LadderError(f"{name} on {which}, which its counters would be made of: {launch.findings[0]}")
+            raise LadderError(
+                f"{name} on {which}, which its counters would be made of: {launch.findings[0]}"
+            )
     conv2d.check(y, x, filter, name=f"{name} on {which}")
     return counters_of(launches, shape)
 
@@ -164,10 +182,15 @@ def told(before: Counters, after: Counters) -> str:
     old, new = before.events, after.events
     least = WORTH_TELLING * max(sum(old.values()), sum(new.values()))
     apart = {name: abs(new[name] - old[name]) for name in old if new[name] != old[name]}
-    changed = sorted((name for name, d in apart.items() if d > least or not old[name] * new[name]), key=lambda name: -apart[name])
+    changed = sorted(
+        (name for name, d in apart.items() if d > least or not old[name] * new[name]),
+        key=lambda name: -apart[name],
+    )
     said = [_change(name, old[name], new[name]) for name in changed[:MOST_TOLD]]
     if abs(after.idle_lanes - before.idle_lanes) >= IDLE_POINTS:
-        said.append(f"{after.idle_lanes:.0f} % of the lanes idle in place of {before.idle_lanes:.0f} %")
+        said.append(
+            f"{after.idle_lanes:.0f} % of the lanes idle in place of {before.idle_lanes:.0f} %"
+        )
     if max(after.threads / before.threads, before.threads / after.threads) >= NOTABLE:
         said.append(_change("threads", before.threads, after.threads))
     if passes_changed(before, after):
@@ -188,7 +211,11 @@ def _change(name: str, before: float, after: float) -> str:
     if not after:
         return f"no {name} any more ({_short(before)} per output before)"
     ratio, word = (before / after, "fewer") if after < before else (after / before, "more")
-    return f"{_times(ratio)} {word} {name}" if ratio >= 1.095 else f"{100 * (ratio - 1):.0f} % {word} {name}"
+    return (
+        f"{_times(ratio)} {word} {name}"
+        if ratio >= 1.095
+        else f"{100 * (ratio - 1):.0f} % {word} {name}"
+    )
 
 
 def _short(value: float) -> str:
@@ -200,7 +227,7 @@ def _times(ratio: float) -> str:
     return f"{ratio:.0f}x" if ratio >= 9.95 else f"{ratio:.1f}x"
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Steps
 
 
@@ -229,7 +256,11 @@ class Step:
         if self.before is None:
             return None
         old, new = self.before.row, self.row
-        return old["median_ms"] / new["median_ms"], old["low_ms"] / new["high_ms"], old["high_ms"] / new["low_ms"]
+        return (
+            old["median_ms"] / new["median_ms"],
+            old["low_ms"] / new["high_ms"],
+            old["high_ms"] / new["low_ms"],
+        )
 
     @property
     def verdict(self) -> str:
@@ -255,7 +286,11 @@ class Step:
             return f"{self.name}: it builds on no other kernel that was timed."
         why = f"{self.why[0].upper()}{self.why[1:]}"
         if why.lower() == NO_COUNTER:
-            why += ", either" if self.verdict == SAME else ": what changed is in the instructions between the requests"
+            why += (
+                ", either"
+                if self.verdict == SAME
+                else ": what changed is in the instructions between the requests"
+            )
         return f"{self.name} after {self.before.name}: {self.verdict}. {why}."
 
 
@@ -304,31 +339,58 @@ class Ladder:
         if not self.yardstick:
             return ""
         ratio = self.yardstick["median_ms"] / self.best.ms
-        return f"{_times(ratio)} the speed of cuDNN" if ratio >= 1 else f"{100 * ratio:.0f} % of cuDNN's speed"
+        return (
+            f"{_times(ratio)} the speed of cuDNN"
+            if ratio >= 1
+            else f"{100 * ratio:.0f} % of cuDNN's speed"
+        )
 
     @property
     def title(self) -> str:
-        reached = f"{self.best.name} has {100 * self.floor_ms / self.best.ms:.0f} % of the floor's speed"
-        return f"{self.which}, {self.shape.B:,} images: {reached}" + (f", {self.against_yardstick}" if self.yardstick else "")
+        reached = (
+            f"{self.best.name} has {100 * self.floor_ms / self.best.ms:.0f} % of the floor's speed"
+        )
+        return f"{self.which}, {self.shape.B:,} images: {reached}" + (
+            f", {self.against_yardstick}" if self.yardstick else ""
+        )
 
 
 def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
     """Build the ladder of one layer of `conv2d.LAYERS` for ``batch`` images from a record of `layer_benchmark`.
 
-    Raises LadderError for another record, and where it lacks a kernel, a time, or the layer and batch.
+    Raises LadderError for another record, and where it lacks a kernel, a time, or the layer and
+    batch.
     """
     if record.name != layer_benchmark.NAME:
-        raise LadderError(f"the record is {record.name!r}; the ladder is built from {layer_benchmark.NAME!r}: {AGAIN}")
+        raise LadderError(
+            f"the record is {record.name!r}; the ladder is built from {layer_benchmark.NAME!r}: "
+            f"{AGAIN}"
+        )
     if record.device.dram_bandwidth is None or record.device.fp32_peak is None:
-        raise LadderError(f"the record's device, {record.device.name}, has no bandwidth and peak to make a floor from: {AGAIN}")
+        raise LadderError(
+            f"the record's device, {record.device.name}, has no bandwidth and "
+            f"peak to make a floor from: {AGAIN}"
+        )
     rows = [row for row in record.rows() if (row.get("layer"), row.get("batch")) == (which, batch)]
     if not rows:
-        there = dict.fromkeys(f"{row['layer']} with {row['batch']:,}" for row in record.rows() if "layer" in row)
-        raise LadderError(f"the record has no {which} with {batch:,} images; it has {', '.join(there) or 'no layer'}: {AGAIN}")
+        there = dict.fromkeys(
+            f"{row['layer']} with {row['batch']:,}" for row in record.rows() if "layer" in row
+        )
+        raise LadderError(
+            f"the record has no {which} with {batch:,} images; it has "
+            f"{', '.join(there) or 'no layer'}: {AGAIN}"
+        )
     timed, left_out = _kernels(rows, f"{which} with {batch:,} images")
-    copies = [row["median_ms"] for row in rows if row["series"] == layer_benchmark.COPY and "median_ms" in row]
+    copies = [
+        row["median_ms"]
+        for row in rows
+        if row["series"] == layer_benchmark.COPY and "median_ms" in row
+    ]
     if len(copies) != 1:
-        raise LadderError(f"the record has {len(copies)} times of the {layer_benchmark.COPY} for {which}, not one: {AGAIN}")
+        raise LadderError(
+            f"the record has {len(copies)} times of the {layer_benchmark.COPY} for {which}, "
+            f"not one: {AGAIN}"
+        )
     steps = _steps(timed, which)
     yardstick = cudnn.best([row for row in rows if "median_ms" in row])
     shape = conv2d.shape_of(which, batch)
@@ -336,7 +398,9 @@ def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
     return Ladder(which, shape, record.device, order, yardstick, copies[0], left_out)
 
 
-def _kernels(rows: Sequence[Mapping[str, Any]], place: str) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+def _kernels(
+    rows: Sequence[Mapping[str, Any]], place: str
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
     """The timed rows by kernel, in the order of conv2d.CONV2D, and why the others were left out."""
     others = {layer_benchmark.COPY, cudnn.NAME}
     found: dict[str, Mapping[str, Any]] = {}
@@ -347,13 +411,19 @@ def _kernels(rows: Sequence[Mapping[str, Any]], place: str) -> tuple[dict[str, M
             found[row["series"]] = row
     known = [spec.name for spec in conv2d.CONV2D]
     if strange := [name for name in found if name not in known]:
-        raise LadderError(f"the record has {', '.join(strange)}, which conv2d.CONV2D has not: {AGAIN}")
+        raise LadderError(
+            f"the record has {', '.join(strange)}, which conv2d.CONV2D has not: {AGAIN}"
+        )
     if missing := [name for name in known if name not in found]:
-        raise LadderError(f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}")
+        raise LadderError(
+            f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}"
+        )
     timed = {name: found[name] for name in known if "median_ms" in found[name]}
     left_out = {name: str(found[name].get("left_out") or "") for name in known if name not in timed}
     if silent := [name for name, reason in left_out.items() if not reason]:
-        raise LadderError(f"the record has no time of {silent[0]} for {place}, and does not say why: {AGAIN}")
+        raise LadderError(
+            f"the record has no time of {silent[0]} for {place}, and does not say why: {AGAIN}"
+        )
     if not timed:
         raise LadderError(f"the record has no time of any kernel for {place}: {AGAIN}")
     return timed, left_out
@@ -366,13 +436,15 @@ def _steps(timed: Mapping[str, Mapping[str, Any]], which: str) -> list[Step]:
     def make(name: str) -> Step:
         if name not in made:
             before, lab = BUILDS_ON.get(name, (conv2d.PLAINEST, "-"))
-            made[name] = Step(name, which, lab, timed[name], make(before) if before in timed else None)
+            made[name] = Step(
+                name, which, lab, timed[name], make(before) if before in timed else None
+            )
         return made[name]
 
     return [make(name) for name in timed]
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Figures
 
 
@@ -418,33 +490,63 @@ def figure(ladders: Sequence[Ladder], record: Record) -> Figure:
 def l1_bandwidth(device: Device) -> float:
     """Bytes/s that all L1 caches and shared memories pass at most: PASS_BYTES a cycle, where FP32_LANES multiply-adds are done."""
     if device.fp32_peak is None:
-        raise ValueError(f"{device.name} has no FP32 peak: pass the device of a record that was measured on a GPU")
+        raise ValueError(
+            f"{device.name} has no FP32 peak: pass the device of a record "
+            "that was measured on a GPU"
+        )
     return device.fp32_peak / (2 * FP32_LANES) * PASS_BYTES
 
 
 def l1_points(ladder: Ladder) -> list[tuple[str, float, float]]:
     """(kernel, flop per byte through L1 or shared memory, flop/s) of each step."""
     flops = 2 * WARP
-    return [(step.name, flops / (step.counters.passes * PASS_BYTES), ladder.speed(step)) for step in reversed(ladder.steps)]
+    return [
+        (step.name, flops / (step.counters.passes * PASS_BYTES), ladder.speed(step))
+        for step in reversed(ladder.steps)
+    ]
 
 
 def draw_l1(ax: Axes, ladder: Ladder, title: str = "") -> Axes:
     """The roofline of a ladder with the passes through L1 and shared memory as its slope, and every kernel below it."""
     roofs = dataclasses.replace(ladder.device, dram_bandwidth=l1_bandwidth(ladder.device))
-    plotting.roofline(ax, l1_points(ladder), roofs, title=title or f"{ladder.which}: speed against what passes through L1")
+    plotting.roofline(
+        ax,
+        l1_points(ladder),
+        roofs,
+        title=title or f"{ladder.which}: speed against what passes through L1",
+    )
     for text in ax.texts:
         text.set_text(text.get_text().replace("DRAM", "L1 and shared memory"))
     ax.set_xlabel(
-        "flop per byte through L1 and shared memory (128 bytes a pass)\npercent: of the roof above a point", fontsize="small"
+        "flop per byte through L1 and shared memory (128 bytes a pass)\npercent: "
+        "of the roof above a point",
+        fontsize="small",
     )
     return ax
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables
 
-_HEADS = ("kernel", "lab", "ms", "x basic", "% of floor", "error", "load sectors", "load requests", "store sectors",
-          "shared wavefronts", "constant requests", "atomic sectors", "barriers", "threads", "idle lanes", "L1 passes")  # fmt: skip
+_HEADS = (
+    "kernel",
+    "lab",
+    "ms",
+    "x basic",
+    "% of floor",
+    "error",
+    "load sectors",
+    "load requests",
+    "store sectors",
+    # Fmt: skip.
+    "shared wavefronts",
+    "constant requests",
+    "atomic sectors",
+    "barriers",
+    "threads",
+    "idle lanes",
+    "L1 passes",
+)
 
 
 def table(ladder: Ladder) -> str:
@@ -453,10 +555,15 @@ def table(ladder: Ladder) -> str:
     lines = [_cells(step, basic, ladder.floor_ms) for step in ladder.steps]
     spare = ("",) * (len(_HEADS) - 5)
     others = [(YARDSTICK, ladder.yardstick["median_ms"])] if ladder.yardstick else []
-    others += [("copy of as many bytes", ladder.copy_ms), (f"floor ({ladder.floor.bound})", ladder.floor_ms)]
+    others += [
+        ("copy of as many bytes", ladder.copy_ms),
+        (f"floor ({ladder.floor.bound})", ladder.floor_ms),
+    ]
     for name, ms in others:
         faster = f"{basic / ms:.2f}" if basic else "-"
-        lines.append((f"*{name}*", "", f"{ms:.4g}", faster, f"{100 * ladder.floor_ms / ms:.0f}", *spare))
+        lines.append(
+            (f"*{name}*", "", f"{ms:.4g}", faster, f"{100 * ladder.floor_ms / ms:.0f}", *spare)
+        )
     return tables.markdown(_HEADS, lines)
 
 
@@ -471,7 +578,10 @@ def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
         c.atomic_sectors,
         c.barriers,
     ]
-    told = ["-" if error is None else f"{error:.1e}", *(_short(count) if count else "" for count in counts)]
+    told = [
+        "-" if error is None else f"{error:.1e}",
+        *(_short(count) if count else "" for count in counts),
+    ]
     share, faster = f"{100 * floor_ms / step.ms:.0f}", f"{basic / step.ms:.2f}" if basic else "-"
     lanes = _short(c.threads), f"{c.idle_lanes:.0f} %"
     return (step.name, step.lab, f"{step.ms:.4g}", faster, share, *told, *lanes, _short(c.passes))
@@ -480,7 +590,10 @@ def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
 def sentences(ladder: Ladder) -> tuple[str, ...]:
     """A line for each step, in the order in which kernels are built on each other."""
     order = {name: number for number, name in enumerate(BUILDS_ON)}
-    return tuple(step.sentence for step in sorted(ladder.steps, key=lambda step: order.get(step.name, len(order))))
+    return tuple(
+        step.sentence
+        for step in sorted(ladder.steps, key=lambda step: order.get(step.name, len(order)))
+    )
 
 
 def accuracy_table(record: Record) -> str:
@@ -491,18 +604,33 @@ def accuracy_table(record: Record) -> str:
     heads = dict.fromkeys((row["network"], row["images"]) for row in rows)
     right = {(row["with"], row["network"], row["images"]): row["right"] for row in rows}
     names = dict.fromkeys(row["with"] for row in rows)
-    lines = [(name, *(f"{right.get((name, *head), '-'):,}" if (name, *head) in right else "-" for head in heads)) for name in names]
-    return tables.markdown(("kernel", *(f"{network}, {images:,} images" for network, images in heads)), lines)
+    lines = [
+        (
+            name,
+            *(
+                f"{right.get((name, *head), '-'):,}" if (name, *head) in right else "-"
+                for head in heads
+            ),
+        )
+        for name in names
+    ]
+    return tables.markdown(
+        ("kernel", *(f"{network}, {images:,} images" for network, images in heads)), lines
+    )
 
 
 def markdown(record: Record, ladders: Sequence[Ladder]) -> str:
     """The whole page: a table and the sentences for each ladder, all times of the record, the accuracies."""
     parts = [
-        f"# The ladder\n\n{record.caption()}; op times, cold caches. Counters: the simulator's, per output; passes through L1 and"
+        f"# The ladder\n\n{record.caption()}; op times, cold caches. Counters: the simulator's, "
+        "per output; passes through L1 and"
     ]
     parts[0] += " shared memory: at least, per 32 multiply-adds."
     if changed := record.changed_sources():
-        parts.append(f"Measured from other sources than those that are here now, which the counters are of: {', '.join(changed)}.")
+        parts.append(
+            "Measured from other sources than those that are here now, which the counters are of: "
+            f"{', '.join(changed)}."
+        )
     for ladder in ladders:
         parts += [f"## {ladder.which}: {ladder.shape}", ladder.title + ".", table(ladder)]
         parts += ["\n".join(f"- {sentence}" for sentence in sentences(ladder))]
@@ -522,12 +650,19 @@ def _all_times(record: Record) -> str:
         shortest[key] = min(row["median_ms"], shortest.get(key, row["median_ms"]))
     names = dict.fromkeys(row["series"] for row in rows)
     lines = [
-        (name, *(f"{shortest[name, *place]:.4g}" if (name, *place) in shortest else "-" for place in places)) for name in names
+        (
+            name,
+            *(
+                f"{shortest[name, *place]:.4g}" if (name, *place) in shortest else "-"
+                for place in places
+            ),
+        )
+        for name in names
     ]
     return tables.markdown(("kernel", *(f"{which}, {batch:,}" for which, batch in places)), lines)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Command line
 
 
@@ -543,9 +678,19 @@ def _ladders(record: Record, batch: int) -> Iterator[Ladder]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Build the ladder, write its figure and page, print the page. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.experiments.ladder", description=__doc__.splitlines()[0])
-    parser.add_argument("--record", metavar="FILE", help="a record of the benchmark (default: the committed one)")
-    parser.add_argument("--batch", type=int, default=BATCH, metavar="N", help="of the batches in the record (default 10,000)")
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.experiments.ladder", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="a record of the benchmark (default: the committed one)"
+    )
+    parser.add_argument(
+        "--batch",
+        type=int,
+        default=BATCH,
+        metavar="N",
+        help="of the batches in the record (default 10,000)",
+    )
     asked = parser.parse_args(argv)
     try:
         record = load(asked.record)

@@ -1,10 +1,12 @@
 """Nsight Compute on kernels of the convolution layer, whole batches: how busy the chip is, and what its warps wait for.
 
-    python -m helpers.experiments.layer_counters      # on a GPU with ncu: results/13_counters.json, to be copied to data/measured/
+    # On a GPU with ncu. It writes results/13_counters.json; copy that to data/measured/.
+    python -m helpers.experiments.layer_counters
 
-One launch of each of `LAUNCHES` under one call of ``ncu``, on random numbers (no counter here depends on the values). Times
-under ncu are of replayed launches at whatever clock it found: they are not recorded. The simulator's counters of single
-launches, and how they agree with those of ncu, are the business of `helpers.tools.counters`.
+One launch of each of `LAUNCHES` under one call of ``ncu``, on random numbers (no counter here
+depends on the values). Times under ncu are of replayed launches at whatever clock it found: they
+are not recorded. The simulator's counters of single launches, and how they agree with those of ncu,
+are the business of `helpers.tools.counters`.
 
 Exit status: 0, or 2 where ``ncu`` cannot be used.
 """
@@ -34,10 +36,12 @@ LAUNCHES = tuple(
     for name in ("layer 1", "layer 2")
     for kernel in ("conv2d_basic", "conv2d_tiled_maps", "conv2d_register", "conv2d_register_tiled")
 )
-# Column of the record -> metric of Nsight Compute. Percentages are of what the hardware can sustain.
+# Column of the record -> metric of Nsight Compute. Percentages are of what the hardware can
+# sustain.
 METRICS = {
     "instructions": "smsp__inst_executed.sum",
-    "multiply_adds": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",  # of lanes; the other counts are of warps
+    # Of lanes; the other counts are of warps.
+    "multiply_adds": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "fma_pipe_instructions": "sm__inst_executed_pipe_fma.sum",
     "issue_slots_busy": "sm__inst_issued.avg.pct_of_peak_sustained_active",
     "fma_pipe_active": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
@@ -46,16 +50,21 @@ METRICS = {
     "dram_write_bytes": "dram__bytes_write.sum",
     "l1_bytes": "l1tex__t_bytes.sum",
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-    "shared_wavefronts_of_peak": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
+    "shared_wavefronts_of_peak": (
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed"
+    ),
     "warps_active": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "registers": "launch__registers_per_thread",
 }
 STALLS = (
-    "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard", "long_scoreboard", "mio_throttle",
-    "lg_throttle", "barrier", "imc_miss", "no_instruction",
+    "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard",
+    "long_scoreboard", "mio_throttle", "lg_throttle", "barrier", "imc_miss", "no_instruction",
 )  # fmt: skip
 # Warps that, on average, wait for this reason whenever an instruction is issued.
-METRICS |= {f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio" for stall in STALLS}
+METRICS |= {
+    f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"
+    for stall in STALLS
+}
 
 
 def launch_all() -> None:
@@ -66,7 +75,9 @@ def launch_all() -> None:
     rng = np.random.default_rng(13)
     for name in dict.fromkeys(name for _, name in LAUNCHES):
         shape = conv2d.shape_of(name, BATCH)
-        x, filter = (rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape))
+        x, filter = (
+            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
+        )
         there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         for kernel in (kernel for kernel, of in LAUNCHES if of == name):
             y_there, x_there, filter_there = map(int, there)
@@ -86,9 +97,24 @@ def measure() -> list[dict[str, Any]]:
         conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
-        options = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
+        options = [
+            "--clock-control",
+            "none",
+            "--csv",
+            "--print-units",
+            "base",
+            "--log-file",
+            str(log),
+        ]
         options += ["--metrics", ",".join(METRICS.values())]
-        command = [program, *options, sys.executable, "-m", "helpers.experiments.layer_counters", "--launch"]
+        command = [
+            program,
+            *options,
+            sys.executable,
+            "-m",
+            "helpers.experiments.layer_counters",
+            "--launch",
+        ]
         how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
         done = subprocess.run(command, check=False, capture_output=True, **how)
         return parse(log.read_text() if log.exists() else "", done.stderr)
@@ -96,7 +122,9 @@ def measure() -> list[dict[str, Any]]:
 
 def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
     """Return the rows that ncu's CSV text holds, one for each of LAUNCHES. Raises NcuError where it has other launches."""
-    table = csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"'))))
+    table = csv.DictReader(
+        io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
+    )
     launches: dict[int, dict[str, str]] = {}
     for row in table:
         seen = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
@@ -106,7 +134,12 @@ def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
         said = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
         raise NcuError(f"ncu saw {len(found)} launches of {len(LAUNCHES)}. It said:\n{said}")
     return [
-        {"series": kernel, "layer": name, "batch": BATCH, **{key: _number(seen.get(metric)) for key, metric in METRICS.items()}}
+        {
+            "series": kernel,
+            "layer": name,
+            "batch": BATCH,
+            **{key: _number(seen.get(metric)) for key, metric in METRICS.items()},
+        }
         for (kernel, name), seen in zip(LAUNCHES, found, strict=True)
     ]
 
@@ -126,7 +159,11 @@ def recorded() -> results.Record:
 
 def stalls(row: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
     """Return the largest reasons to wait of a row of the record: (reason, warps per issued instruction)."""
-    known = [(stall.replace("_", " "), row[f"stalled_{stall}"]) for stall in STALLS if row.get(f"stalled_{stall}") is not None]
+    known = [
+        (stall.replace("_", " "), row[f"stalled_{stall}"])
+        for stall in STALLS
+        if row.get(f"stalled_{stall}") is not None
+    ]
     return sorted(known, key=lambda pair: -pair[1])[:count]
 
 
@@ -137,7 +174,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         launch_all()
         return 0
     if argv:
-        print(f"python -m helpers.experiments.layer_counters takes no arguments, got {' '.join(argv)}", file=sys.stderr)
+        print(
+            "python -m helpers.experiments.layer_counters takes no arguments, "
+            f"got {' '.join(argv)}",
+            file=sys.stderr,
+        )
         return 2
     gpu = device.select()
     if gpu.kind != "gpu":

@@ -1,16 +1,19 @@
 """A leaderboard of kernels for the convolution layer: checked on drawn shapes, counted, timed, ranked.
 
     board = leaderboard.Board(record)          # with the kernels that the record has times of
-    print(board.enter(my_kernel))              # a %%kernel function; raises EntryError where it is wrong, and says what is
+    print(board.enter(my_kernel))              # a %%kernel function; EntryError says what is wrong
     print(board.table())
 
-An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x TILE_WIDTH threads that make TILE_WIDTH
-rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps; grid = (tiles of a map, groups of maps, images). -D options of these
-names say so; without them 16, 1 and 1. There is no dynamic shared memory.
+An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x
+TILE_WIDTH threads that make TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps;
+grid = (tiles of a map, groups of maps, images). -D options of these names say so; without them 16,
+1 and 1. There is no dynamic shared memory.
 
-On a GPU the rank is by time. Elsewhere it is by an estimate of cost that every kind of traffic enters (helpers.experiments.cost).
+On a GPU the rank is by time. Elsewhere it is by an estimate of cost that every kind of traffic
+enters (helpers.experiments.cost).
 
-Two kernels whose totals are within TIE of each other share a place: two timings of one kernel differ by as much.
+Two kernels whose totals are within TIE of each other share a place: two timings of one kernel
+differ by as much.
 """
 
 from __future__ import annotations
@@ -42,8 +45,13 @@ LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}
 BUDGET_S = 0.15  # of one timing
 LIMIT_S = 30.0  # of one launch in the simulator
 TIE = 1.02  # totals up to this ratio share a place
-SIGNATURE = "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
-ELSEWHERE = "It is right on both layers, and must be on every shape: take all sizes from the arguments, and guard the last tile."
+SIGNATURE = (
+    "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
+)
+ELSEWHERE = (
+    "It is right on both layers, and must be on every shape: take all sizes from the "
+    "arguments, and guard the last tile."
+)
 
 
 class EntryError(AssertionError):
@@ -57,7 +65,9 @@ class EntryError(AssertionError):
 @dataclass(frozen=True)
 class Entry:
     """One kernel on the board. cost: estimated cycles per 32 multiply-adds, by layer, as `ladder.Counters` has them;
-    ms: op times by layer of BATCH images, empty where it was not timed; mine: whether it was entered."""
+    ms: op times by layer of BATCH images, empty where it was not timed; mine: whether it was
+    entered.
+    """
 
     name: str
     cost: Mapping[str, float]
@@ -72,7 +82,10 @@ class Entry:
     @property
     def total_cost(self) -> float:
         """Estimated cycles per 32 multiply-adds of both layers together."""
-        weight = {name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms for name in LAYERS}
+        weight = {
+            name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms
+            for name in LAYERS
+        }
         return sum(self.cost[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
     def total(self, by: str) -> float:
@@ -122,19 +135,26 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
 def _require_signature(kernel: Any) -> None:
     code = without_comments(kernel.source)
     found = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
-    if found and [*map(_type_of, found[1].split(","))] != [*map(_type_of, SIGNATURE[1:-1].split(","))]:
-        raise EntryError(f"{kernel.name} takes ({' '.join(found[1].split())}).\nAn entry takes {SIGNATURE}, in this order.")
+    if found and [*map(_type_of, found[1].split(","))] != [
+        *map(_type_of, SIGNATURE[1:-1].split(","))
+    ]:
+        raise EntryError(
+            f"{kernel.name} takes ({' '.join(found[1].split())}).\nAn entry takes {SIGNATURE}, "
+            "in this order."
+        )
     if re.search(r"\bextern\s+__shared__", code):
         raise EntryError(
-            f"{kernel.name} leaves the size of its shared memory to the launch, which gives none: declare the array with a size "
-            "(K is at most 15)."
+            f"{kernel.name} leaves the size of its shared memory to the launch, which gives none: "
+            "declare the array with a size (K is at most 15)."
         )
 
 
 def _type_of(parameter: str) -> tuple[bool, list[str]]:
     """Whether a parameter, or what it points to, is const; and its type."""
     words = re.findall(r"\w+|\*", parameter)
-    return "const" in words and "*" in words, [word for word in words[:-1] if word not in ("const", "__restrict__", "__restrict")]
+    return "const" in words and "*" in words, [
+        word for word in words[:-1] if word not in ("const", "__restrict__", "__restrict")
+    ]
 
 
 def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "") -> ladder.Counters:
@@ -142,7 +162,9 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
 
     Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
     """
-    x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
+    x, filter = (
+        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
+    )
     try:
         y, launches = conv2d.simulate(spec_of(kernel), x, filter, time_limit=LIMIT_S)
         if launches[0].findings:
@@ -173,7 +195,10 @@ def require_right(kernel: Any, seed: int | None = None) -> int:
 
 def counted(kernel: Any) -> dict[str, float]:
     """Return the estimated cost of an entry by layer, for one image of each, which it must be right on."""
-    return {name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).cost for name in LAYERS}
+    return {
+        name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).cost
+        for name in LAYERS
+    }
 
 
 @functools.cache
@@ -195,8 +220,9 @@ def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
     spec, found = spec_of(kernel), {}
     if (most := kernel.max_threads_per_block) < math.prod(spec.block):
         raise EntryError(
-            f"{kernel.name}, as compiled, takes so many registers that a block can have {most} threads, not "
-            f"{math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
+            f"{kernel.name}, as compiled, takes so many registers that a block "
+            f"can have {most} threads, not {math.prod(spec.block)}: take a smaller TILE_WIDTH, "
+            "or fewer sums a thread"
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
@@ -220,7 +246,14 @@ def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]
                 def launch(stream: Any, compiled: conv2d.Compiled = compiled) -> None:
                     compiled.launch(problem.y, problem.x, problem.filter, stream)
 
-                rows.append({"series": name, "layer": which, "batch": batch, "timing": _time(launch, problem, name)})
+                rows.append(
+                    {
+                        "series": name,
+                        "layer": which,
+                        "batch": batch,
+                        "timing": _time(launch, problem, name),
+                    }
+                )
                 compiled.free()
     return rows
 
@@ -234,9 +267,9 @@ def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
 class Board:
     """The kernels of a record (as `times_of` makes its rows), counted in the simulator, and what is entered beside them.
 
-    Times rank where all have one: those of an entry are measured on a GPU, and only stand beside the record's where the record is
-    of the same device and has not been recalled. Elsewhere the estimate of cost ranks. seed: of the drawn shapes; a new one each
-    time where it is None.
+    Times rank where all have one: those of an entry are measured on a GPU, and only stand beside
+    the record's where the record is of the same device and has not been recalled. Elsewhere the
+    estimate of cost ranks. seed: of the drawn shapes; a new one each time where it is None.
     """
 
     def __init__(self, record: Record, seed: int | None = None):
@@ -245,21 +278,31 @@ class Board:
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
         self.entries = [
-            Entry(name, {which: ladder.counted(name, which).cost for which in LAYERS}, ms) for name, ms in times.items()
+            Entry(name, {which: ladder.counted(name, which).cost for which in LAYERS}, ms)
+            for name, ms in times.items()
         ]
 
     def enter(self, kernel: Any) -> str:
         """Check an entry, count it, time it where there is a GPU, and put it on the board; return its line.
 
-        An earlier entry of the same name is replaced. Raises EntryError, as `run` does, and for a name that one of the record's
-        kernels has; on a GPU as `timed`. The board then stays as it was.
+        An earlier entry of the same name is replaced. Raises EntryError, as `run` does, and for a
+        name that one of the record's kernels has; on a GPU as `timed`. The board then stays as it
+        was.
         """
         if any(one.name == kernel.name and not one.mine for one in self.entries):
-            raise EntryError(f"{kernel.name} is the name of a kernel that the board came with: give yours another")
+            raise EntryError(
+                f"{kernel.name} is the name of a kernel that the board came with: "
+                "give yours another"
+            )
         cost, right = counted(kernel), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
-        self.entries = [one for one in self.entries if one.name != kernel.name] + [Entry(kernel.name, cost, ms, mine=True)]
-        return f"{kernel.name}: right on both layers and {right} drawn shapes; {self.place(kernel.name)}"
+        self.entries = [one for one in self.entries if one.name != kernel.name] + [
+            Entry(kernel.name, cost, ms, mine=True)
+        ]
+        return (
+            f"{kernel.name}: right on both layers and {right} drawn shapes; "
+            f"{self.place(kernel.name)}"
+        )
 
     def ranked(self, by: str = "cost") -> list[Entry]:
         """Return the entries, the best first, by "cost" or by "ms"; those without a time are left out of the latter."""
@@ -301,7 +344,9 @@ class Board:
         head += [*(f"ms\n{name}" for name in columns), ""]
         rows = []
         for one in self.ranked(by):
-            counts = [f"{value:.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost)]
+            counts = [
+                f"{value:.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost)
+            ]
             values = (*map(one.ms.get, LAYERS), one.total_ms)
             ms = ["-" if value is None else f"{value:.3f}" for value in values]
             places = [_place(costs, one.name), _place(times, one.name)]
@@ -314,10 +359,21 @@ class Board:
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
-            look: dict[str, Any] = {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
+            look: dict[str, Any] = (
+                {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
+            )
             ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
-            ax.annotate(f"{value:.3g}", (value, y), (5, 0), textcoords="offset points", va="center", fontsize="small")
-        ax.set_yticks(range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked])
+            ax.annotate(
+                f"{value:.3g}",
+                (value, y),
+                (5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="small",
+            )
+        ax.set_yticks(
+            range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked]
+        )
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
         estimate = "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"

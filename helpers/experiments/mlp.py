@@ -1,8 +1,9 @@
 """The small network of lab 01 on the CPU: helpers/cpu/mlp.cpp, called from Python.
 
-4 inputs -> 4 (softmax) -> 5 (ReLU) -> 5 (tanh) -> 1 (sigmoid), cross-entropy loss, trained by stochastic gradient
-descent with one sample per step. Its 81 parameters are one float32 vector: for each layer the weights, row-major with
-shape (outputs, inputs), then the biases. `loss` is the float64 oracle in NumPy that the C++ code is tested against.
+4 inputs -> 4 (softmax) -> 5 (ReLU) -> 5 (tanh) -> 1 (sigmoid), cross-entropy loss, trained by
+stochastic gradient descent with one sample per step. Its 81 parameters are one float32 vector: for
+each layer the weights, row-major with shape (outputs, inputs), then the biases. `loss` is the
+float64 oracle in NumPy that the C++ code is tested against.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from helpers import baselines, tables
 from helpers.simulator import toolchain
 
-LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))  # inputs, outputs, activation
+# Inputs, outputs, activation.
+LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))
 PARAMETERS = sum(inputs * outputs + outputs for inputs, outputs, _ in LAYERS)
 PHASES = ("forward", "activation functions", "backward", "update")
 UNROLLED = (1, 2, 4, 8)
@@ -27,8 +29,8 @@ RATE = 0.01
 def initial_parameters(seed: int = 0) -> np.ndarray:
     """Random float32 parameters, shape (81,): weights uniform within sqrt(6 / (inputs + outputs)), biases 0.
 
-    That is the rule of Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks"
-    (2010).
+    That is the rule of Glorot and Bengio, "Understanding the difficulty of training deep
+    feedforward neural networks" (2010).
     """
     random = np.random.default_rng(seed)
     parts = []
@@ -74,11 +76,15 @@ def loss(parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     return float(-np.mean(y * np.log(p) + (1 - y) * np.log1p(-p)))
 
 
-def numeric_gradient(parameters: np.ndarray, x: np.ndarray, y: np.ndarray, step: float = 1e-5) -> np.ndarray:
+def numeric_gradient(
+    parameters: np.ndarray, x: np.ndarray, y: np.ndarray, step: float = 1e-5
+) -> np.ndarray:
     """d loss / d parameters by central differences of the float64 `loss`, shape (81,): the oracle of `gradient`."""
     parameters = np.asarray(parameters, np.float64)
     moves = step * np.eye(parameters.size)
-    return np.array([(loss(parameters + m, x, y) - loss(parameters - m, x, y)) / (2 * step) for m in moves])
+    return np.array(
+        [(loss(parameters + m, x, y) - loss(parameters - m, x, y)) / (2 * step) for m in moves]
+    )
 
 
 # ---- the C++ program ----
@@ -103,33 +109,63 @@ def gradient(parameters: np.ndarray, x: np.ndarray, y: float, *, unroll: int = 1
     return found
 
 
-def train(x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, unroll: int = 1, rate: float = RATE) -> np.ndarray:
+def train(
+    x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, unroll: int = 1, rate: float = RATE
+) -> np.ndarray:
     """Parameters after `epochs` passes over all samples on one thread, the same for the same arguments on one machine.
 
-    x: float32, shape (samples, 4); y: float32, shape (samples,), 0 or 1. unroll: 1, 2, 4 or 8 elements at a time in the
-    inner loops. Raises TypeError or ValueError, which say what was expected.
+    x: float32, shape (samples, 4); y: float32, shape (samples,), 0 or 1. unroll: 1, 2, 4 or 8
+    elements at a time in the inner loops. Raises TypeError or ValueError, which say what was
+    expected.
     """
     _require_samples(x, y, epochs=epochs)
     _require_unroll(unroll)
     parameters = initial_parameters(seed)
-    _library().mlp_train(_at(parameters), _at(x), _at(y), len(x), epochs, ctypes.c_float(rate), ctypes.c_uint64(seed), unroll)
+    _library().mlp_train(
+        _at(parameters),
+        _at(x),
+        _at(y),
+        len(x),
+        epochs,
+        ctypes.c_float(rate),
+        ctypes.c_uint64(seed),
+        unroll,
+    )
     return parameters
 
 
 def train_threads(
-    x: np.ndarray, y: np.ndarray, *, threads: int, rounds: int, epochs: int, seed: int = 0, rate: float = RATE
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    threads: int,
+    rounds: int,
+    epochs: int,
+    seed: int = 0,
+    rate: float = RATE,
 ) -> np.ndarray:
     """Parameters after data-parallel training: in each of `rounds` rounds, `threads` new threads start from the same
     parameters, make `epochs` passes over their own share of the samples, and are averaged.
 
-    `rounds * epochs` passes over all samples in all, as one thread would make; the result does not depend on timing.
+    `rounds * epochs` passes over all samples in all, as one thread would make; the result does not
+    depend on timing.
     """
     _require_samples(x, y, epochs=epochs, rounds=rounds, threads=threads)
     if threads > len(x):
-        raise ValueError(f"{threads} threads for {len(x)} samples: each thread needs at least one sample")
+        raise ValueError(
+            f"{threads} threads for {len(x)} samples: each thread needs at least one sample"
+        )
     parameters = initial_parameters(seed)
     _library().mlp_train_threads(
-        _at(parameters), _at(x), _at(y), len(x), rounds, epochs, ctypes.c_float(rate), ctypes.c_uint64(seed), threads
+        _at(parameters),
+        _at(x),
+        _at(y),
+        len(x),
+        rounds,
+        epochs,
+        ctypes.c_float(rate),
+        ctypes.c_uint64(seed),
+        threads,
     )
     return parameters
 
@@ -144,7 +180,8 @@ def launch_threads(*, threads: int, rounds: int) -> None:
 class Profile:
     """Nanoseconds per training step (one sample) by phase, with the cost of reading the clock taken out.
 
-    `clock` is that cost: `reads` readings per step. Without them a step takes `total`; with them, `total + clock`.
+    `clock` is that cost: `reads` readings per step. Without them a step takes `total`; with them,
+    `total + clock`.
     """
 
     nanoseconds: dict[str, float]
@@ -157,19 +194,32 @@ class Profile:
         return sum(self.nanoseconds.values())
 
 
-def profile(x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, rate: float = RATE) -> Profile:
+def profile(
+    x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, rate: float = RATE
+) -> Profile:
     """Trains as `train` does, reading the clock at the end of every phase of every step."""
     _require_samples(x, y, epochs=epochs)
     parameters = initial_parameters(seed)
     spent, reads = np.zeros(len(PHASES)), np.zeros(len(PHASES))
     cost = _library().clock_cost()
     _library().mlp_profile(
-        _at(parameters), _at(x), _at(y), len(x), epochs, ctypes.c_float(rate), ctypes.c_uint64(seed),
-        _at(spent), _at(reads),
-    )  # fmt: skip
+        _at(parameters),
+        _at(x),
+        _at(y),
+        len(x),
+        epochs,
+        ctypes.c_float(rate),
+        ctypes.c_uint64(seed),
+        _at(spent),
+        _at(reads),
+    )
     steps = epochs * len(x)
     net = np.maximum(spent - reads * cost, 0) / steps
-    return Profile(dict(zip(PHASES, net.tolist(), strict=True)), float(reads.sum() * cost / steps), float(reads.sum() / steps))
+    return Profile(
+        dict(zip(PHASES, net.tolist(), strict=True)),
+        float(reads.sum() * cost / steps),
+        float(reads.sum() / steps),
+    )
 
 
 @dataclass(frozen=True)
@@ -198,9 +248,13 @@ def confusion(p: np.ndarray, y: np.ndarray) -> Confusion:
     """Counts of answers (p > 0.5 means class 1) against classes y. NaN in p is an error: it would count as class 0."""
     p, y = np.asarray(p), np.asarray(y)
     if p.shape != y.shape or p.ndim != 1 or p.size == 0:
-        raise ValueError(f"p has shape {p.shape} and y {y.shape}; expected the same shape (samples,), not empty")
+        raise ValueError(
+            f"p has shape {p.shape} and y {y.shape}; expected the same shape (samples,), not empty"
+        )
     if np.isnan(p).any():
-        raise ValueError(f"{int(np.isnan(p).sum())} of {p.size} probabilities are NaN: training diverged")
+        raise ValueError(
+            f"{int(np.isnan(p).sum())} of {p.size} probabilities are NaN: training diverged"
+        )
     _require_classes(y)
     counts = np.zeros((2, 2), int)
     np.add.at(counts, (y.astype(int), (p > 0.5).astype(int)), 1)
@@ -228,7 +282,10 @@ def _at(array: np.ndarray) -> ctypes.c_void_p:
 def _require_float32(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != np.float32:
         given = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise TypeError(f"{name} is {given}; expected a NumPy array of float32: pass {name}.astype(numpy.float32)")
+        raise TypeError(
+            f"{name} is {given}; expected a NumPy array of float32: pass "
+            f"{name}.astype(numpy.float32)"
+        )
     if array.shape != shape or array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}; expected {shape}, not empty")
     if not array.flags.c_contiguous:
@@ -255,4 +312,6 @@ def _require_positive(**counts: int) -> None:
 
 def _require_unroll(unroll: int) -> None:
     if unroll not in UNROLLED:
-        raise ValueError(f"unroll is {unroll}; mlp.cpp has the loops unrolled by {', '.join(map(str, UNROLLED))}")
+        raise ValueError(
+            f"unroll is {unroll}; mlp.cpp has the loops unrolled by {', '.join(map(str, UNROLLED))}"
+        )

@@ -1,10 +1,12 @@
 """What nvcc made of a kernel: its machine instructions (SASS), counted by kind, and its registers and spills.
 
-`of("conv2d_basic")` compiles a kernel to a cubin by nvcc, disassembles it by cuobjdump and counts. No GPU is needed, but both
-tools of the CUDA toolkit are: `missing()` says which of them is not there, and `of` raises NotAvailableError then.
+`of("conv2d_basic")` compiles a kernel to a cubin by nvcc, disassembles it by cuobjdump and counts.
+No GPU is needed, but both tools of the CUDA toolkit are: `missing()` says which of them is not
+there, and `of` raises NotAvailableError then.
 
-The counts are of instructions in the code, not of those executed: an instruction in a loop is one, however often it runs. What
-compares between kernels is the ratio of two kinds that stand in the same loops, such as loads per multiply-add.
+The counts are of instructions in the code, not of those executed: an instruction in a loop is one,
+however often it runs. What compares between kernels is the ratio of two kinds that stand in the
+same loops, such as loads per multiply-add.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ KINDS = {
 }
 READ_ONLY = "CONSTANT"  # of LDG.E.CONSTANT: a global load by the read-only path
 
-_LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE)
+_LINE = re.compile(
+    r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE
+)
 _FUNCTION = re.compile(r"^\s*Function : (\S+)", re.MULTILINE)
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -104,7 +108,10 @@ class Code:
     @property
     def read_only_loads(self) -> int:
         """Global loads by the read-only path, LDG.E.CONSTANT."""
-        return sum(i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".") for i in self.instructions)
+        return sum(
+            i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".")
+            for i in self.instructions
+        )
 
     @property
     def opcodes(self) -> dict[str, int]:
@@ -114,7 +121,8 @@ class Code:
     def loads_per_output(self, taps: int) -> float:
         """Global loads that a thread executes for an output of `taps` multiply-adds, if each of these runs as often as its loads.
 
-        That holds where all loads of the kernel feed multiply-adds, and stand in the same loops. nan without multiply-adds.
+        That holds where all loads of the kernel feed multiply-adds, and stand in the same loops.
+        nan without multiply-adds.
         """
         fused = self.count("multiply-adds")
         return taps * self.count("global loads") / fused if fused else float("nan")
@@ -128,8 +136,21 @@ class Code:
     def row(self) -> dict[str, Any]:
         """The counts as one flat dict, for `results.record`."""
         counts = {kind.replace(" ", "_").replace("-", "_"): self.count(kind) for kind in KINDS}
-        more = {"read_only_loads": self.read_only_loads, "registers": self.registers, "spill_bytes": self.spill_bytes}
-        return {"series": self.kernel, "arch": self.arch, "instructions": self.total, "code_bytes": self.code_bytes} | counts | more
+        more = {
+            "read_only_loads": self.read_only_loads,
+            "registers": self.registers,
+            "spill_bytes": self.spill_bytes,
+        }
+        return (
+            {
+                "series": self.kernel,
+                "arch": self.arch,
+                "instructions": self.total,
+                "code_bytes": self.code_bytes,
+            }
+            | counts
+            | more
+        )
 
 
 def missing() -> str:
@@ -144,26 +165,43 @@ def arch_of(device: Device) -> str:
     return "sm_{}{}".format(*device.compute_capability)
 
 
-def of(name: str, options: Sequence[str] = (), *, arch: str = ARCH, source: str | None = None) -> Code:
+def of(
+    name: str, options: Sequence[str] = (), *, arch: str = ARCH, source: str | None = None
+) -> Code:
     """Compile kernel `name` of kernels/, or of the CUDA text `source`, with nvcc's `options` (-D...), and count.
 
-    arch: such as "sm_90"; arch_of(device) names a device's. Raises NotAvailableError without the tools, CompileError
-    with nvcc's message, kernels.UnknownKernelError, and ValueError where `source` has no kernel `name`.
+    arch: such as "sm_90"; arch_of(device) names a device's. Raises NotAvailableError without the
+    tools, CompileError with nvcc's message, kernels.UnknownKernelError, and ValueError where
+    `source` has no kernel `name`.
     """
     text = kernels.source(name) if source is None else source
     if absent := missing():
-        raise NotAvailableError(f"{absent}; both come with the CUDA toolkit (usually in /usr/local/cuda/bin)")
+        raise NotAvailableError(
+            f"{absent}; both come with the CUDA toolkit (usually in /usr/local/cuda/bin)"
+        )
     with tempfile.TemporaryDirectory() as folder:
         file, cubin = Path(folder) / f"{name}.cu", Path(folder) / "kernel.cubin"
         file.write_text(text, encoding="utf-8")
-        told = _run("nvcc", f"-arch={arch}", "-cubin", "-Xptxas", "-v", *options, "-o", str(cubin), str(file))
+        told = _run(
+            "nvcc",
+            f"-arch={arch}",
+            "-cubin",
+            "-Xptxas",
+            "-v",
+            *options,
+            "-o",
+            str(cubin),
+            str(file),
+        )
         listing = _run("cuobjdump", "-sass", str(cubin))
     return parse(listing, told, name, arch)
 
 
 def _run(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S
+        )
     except subprocess.TimeoutExpired:
         raise CompileError(f"{command[0]} did not end within {_TIME_LIMIT_S} s") from None
     said = f"{done.stdout}\n{done.stderr}"
@@ -181,12 +219,26 @@ def parse(listing: str, told: str, name: str, arch: str = ARCH) -> Code:
     places = [n for n, (function, _) in enumerate(found) if function == name]
     if not places:
         there = ", ".join(function for function, _ in found) or "none"
-        raise ValueError(f'no kernel {name!r} in the compiled code, which has: {there}. Is it declared extern "C"?')
+        raise ValueError(
+            f'no kernel {name!r} in the compiled code, which has: '
+            f'{there}. Is it declared extern "C"?'
+        )
     end = found[places[0] + 1][1] if places[0] + 1 < len(found) else len(listing)
-    made = [Instruction(int(m[1], 16), m[2] or "", m[3], m[4]) for m in _LINE.finditer(listing, found[places[0]][1], end)]
+    made = [
+        Instruction(int(m[1], 16), m[2] or "", m[3], m[4])
+        for m in _LINE.finditer(listing, found[places[0]][1], end)
+    ]
     # Behind the last instruction stands a jump to itself, and then padding.
-    real = tuple(i for i in made if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset)))
-    about = re.search(rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)", told, re.DOTALL)
+    real = tuple(
+        i
+        for i in made
+        if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset))
+    )
+    about = re.search(
+        rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)",
+        told,
+        re.DOTALL,
+    )
     registers = _REGISTERS.search(about[1]) if about else None
     if about is None or registers is None:
         raise ValueError(f"ptxas did not tell the registers of {name!r}: {told.strip()!r}")

@@ -4,13 +4,15 @@
         streams.depth_first(pipe)      # or breadth_first, by_engine, one_after_another
         pipe.wait()                    # only now is y whole
 
-`cuda` is a driver: PyCUDA's, or `simulated()`'s, which checks that everything is ordered that must be and draws its order
-of work without a GPU. Pinned (page-locked) memory for x and y is the caller's: `cuda.pagelocked_empty`. With pageable memory the
-results are right, too, but nothing overlaps.
+`cuda` is a driver: PyCUDA's, or `simulated()`'s, which checks that everything is ordered that must
+be and draws its order of work without a GPU. Pinned (page-locked) memory for x and y is the
+caller's: `cuda.pagelocked_empty`. With pageable memory the results are right, too, but nothing
+overlaps.
 
-An issue order is a function of a Pipeline. It may use `pipe.h2d(k, stream)`, `pipe.kernel(k, stream)` and `pipe.d2h(k, stream)`,
-each of which enqueues work for piece k and returns the event recorded behind it, and `stream.wait_for_event(event)`. Piece k
-lives in the device's buffers k % buffers: whatever order is chosen, piece k + buffers must come after it.
+An issue order is a function of a Pipeline. It may use `pipe.h2d(k, stream)`, `pipe.kernel(k,
+stream)` and `pipe.d2h(k, stream)`, each of which enqueues work for piece k and returns the event
+recorded behind it, and `stream.wait_for_event(event)`. Piece k lives in the device's buffers k %
+buffers: whatever order is chosen, piece k + buffers must come after it.
 """
 
 from __future__ import annotations
@@ -37,15 +39,16 @@ from helpers.timing import Timing
 ROWS = ("H2D", "kernel", "D2H")
 FEWEST = 6  # samples of `time_return`
 
-Launch = Callable[[int, int, int, Any], None]  # (address of y, address of x, images, stream): enqueues a kernel
+# (address of y, address of x, images, stream): enqueues a kernel.
+Launch = Callable[[int, int, int, Any], None]
 
 
 @dataclass(frozen=True)
 class Span:
     """One piece of work in a timeline: its row of ROWS, the number of its stream (from 1 on), and the number of its piece.
 
-    It came to the head of its stream at `ready`, was taken up at `start` and done at `end`, in ms since the first began; or
-    in steps, where it comes from `Pipeline.order`.
+    It came to the head of its stream at `ready`, was taken up at `start` and done at `end`, in ms
+    since the first began; or in steps, where it comes from `Pipeline.order`.
     """
 
     row: str
@@ -74,15 +77,26 @@ class _Work:
 class Pipeline:
     """Pieces of x on their way to pieces of y, over buffers on the device.
 
-    cuda: a driver with PyCUDA's names. launch(y, x, images, stream) enqueues the kernel for `images` images on device addresses.
-    y, x: host arrays in C order, the same number of images along their first axis. images: of a piece; the last piece may have
-    fewer. buffers: how many pieces are on the device at a time. timed: whether `spans` is wanted, which takes two more events
-    a piece and row.
+    cuda: a driver with PyCUDA's names. launch(y, x, images, stream) enqueues the kernel for
+    `images` images on device addresses. y, x: host arrays in C order, the same number of images
+    along their first axis. images: of a piece; the last piece may have fewer. buffers: how many
+    pieces are on the device at a time. timed: whether `spans` is wanted, which takes two more
+    events a piece and row.
 
     Raises ValueError for arrays that do not fit each other, and numbers below 1.
     """
 
-    def __init__(self, cuda: Any, launch: Launch, y: np.ndarray, x: np.ndarray, *, images: int, buffers: int, timed: bool = False):
+    def __init__(
+        self,
+        cuda: Any,
+        launch: Launch,
+        y: np.ndarray,
+        x: np.ndarray,
+        *,
+        images: int,
+        buffers: int,
+        timed: bool = False,
+    ):
         _require(y, x, images, buffers)
         self._cuda, self._launch, self.y, self.x = cuda, launch, y, x
         self.images, self.buffers = min(images, len(x)), buffers
@@ -115,7 +129,12 @@ class Pipeline:
     def h2d(self, piece: int, stream: Any) -> Any:
         """Enqueue the copy of a piece of x to the device; return the event behind it."""
         to = self._at[piece % self.buffers][1]
-        return self._enqueue("H2D", piece, stream, lambda: self._cuda.memcpy_htod_async(to, self._part(self.x, piece), stream))
+        return self._enqueue(
+            "H2D",
+            piece,
+            stream,
+            lambda: self._cuda.memcpy_htod_async(to, self._part(self.x, piece), stream),
+        )
 
     def kernel(self, piece: int, stream: Any) -> Any:
         """Enqueue the kernel for a piece; return the event behind it."""
@@ -126,7 +145,12 @@ class Pipeline:
     def d2h(self, piece: int, stream: Any) -> Any:
         """Enqueue the copy of a piece of y to the host; return the event behind it."""
         at = self._at[piece % self.buffers][0]
-        return self._enqueue("D2H", piece, stream, lambda: self._cuda.memcpy_dtoh_async(self._part(self.y, piece), at, stream))
+        return self._enqueue(
+            "D2H",
+            piece,
+            stream,
+            lambda: self._cuda.memcpy_dtoh_async(self._part(self.y, piece), at, stream),
+        )
 
     def _part(self, array: np.ndarray, piece: int) -> np.ndarray:
         return array[piece * self.images : (piece + 1) * self.images]
@@ -135,7 +159,9 @@ class Pipeline:
         key = row, piece
         work = self._events.get(key)
         if work is None:
-            before, after = (self._cuda.Event(), self._cuda.Event()) if self._timed else (None, self.event())
+            before, after = (
+                (self._cuda.Event(), self._cuda.Event()) if self._timed else (None, self.event())
+            )
             work = self._events[key] = _Work(row, 0, piece, before, after)
         work.stream = self._streams.index(stream) + 1
         if work.before is not None:
@@ -163,14 +189,23 @@ class Pipeline:
     def spans(self) -> tuple[Span, ...]:
         """Return when each piece of work of the last run was done, in ms, by its events.
 
-        An event in front of a work says when its stream came to it (`ready`) and not when a copy engine took it up. So `start` is
-        where the work that ended before it in its row did, if that is later. Raises ValueError without ``timed=True``.
+        An event in front of a work says when its stream came to it (`ready`) and not when a copy
+        engine took it up. So `start` is where the work that ended before it in its row did, if that
+        is later. Raises ValueError without ``timed=True``.
         """
         if not self._timed or not self._issued:
-            raise ValueError("this pipeline has no times: make it with timed=True, and run() something")
+            raise ValueError(
+                "this pipeline has no times: make it with timed=True, and run() something"
+            )
         first = self._issued[0].before
         found = [
-            Span(work.row, work.stream, work.piece, *2 * (first.time_till(work.before),), first.time_till(work.after))
+            Span(
+                work.row,
+                work.stream,
+                work.piece,
+                *2 * (first.time_till(work.before),),
+                first.time_till(work.after),
+            )
             for work in self._issued
         ]
         return tuple(_taken_up(found))
@@ -178,23 +213,39 @@ class Pipeline:
     def order(self, *, copy_engines: int = 2) -> tuple[Span, ...]:
         """Return the order of work of the last run in the simulator, in steps: an order, not a time.
 
-        A step takes one work of each engine: the kernels', and a copy engine for each direction (or one for both). An engine
-        takes its works in the order of their issue, each as soon as all that it waits for is done, by the simulator's account of
-        streams and events. Every work counts as long as any other. Raises ValueError on a GPU, which keeps no such account.
+        A step takes one work of each engine: the kernels', and a copy engine for each direction (or
+        one for both). An engine takes its works in the order of their issue, each as soon as all
+        that it waits for is done, by the simulator's account of streams and events. Every work
+        counts as long as any other. Raises ValueError on a GPU, which keeps no such account.
         """
         if not self._issued or not all(hasattr(work.after, "_clock") for work in self._issued):
-            raise ValueError("run() something first, by the driver of streams.simulated(): only the simulator keeps account")
+            raise ValueError(
+                "run() something first, by the driver of streams.simulated(): "
+                "only the simulator keeps account"
+            )
         clocks = [work.after._clock for work in self._issued]
         handles = [self._streams[work.stream - 1].handle for work in self._issued]
         past = _past(clocks, handles)
-        steps = _steps([work.row if work.row == "kernel" or copy_engines > 1 else "copies" for work in self._issued], past)
+        steps = _steps(
+            [
+                work.row if work.row == "kernel" or copy_engines > 1 else "copies"
+                for work in self._issued
+            ],
+            past,
+        )
         found = zip(self._issued, steps, strict=True)
-        return tuple(Span(work.row, work.stream, work.piece, step, step, step + 1) for work, step in found)
+        return tuple(
+            Span(work.row, work.stream, work.piece, step, step, step + 1) for work, step in found
+        )
 
     def words(self, finding: Any) -> str:
         """Return the first sentence of a finding with the numbers of the pipeline's streams, from 1 on, as `Span` has them."""
         number = {str(stream.handle): str(k) for k, stream in enumerate(self._streams, 1)}
-        text = re.sub(r"\bstream (\d+)(?: \(line \d+\))?", lambda m: f"stream {number.get(m[1], m[1])}", finding.message)
+        text = re.sub(
+            r"\bstream (\d+)(?: \(line \d+\))?",
+            lambda m: f"stream {number.get(m[1], m[1])}",
+            finding.message,
+        )
         return fold(f"{finding.kind}: {text}", 4)
 
     def free(self) -> None:
@@ -214,12 +265,17 @@ class Pipeline:
 
 def _require(y: np.ndarray, x: np.ndarray, images: int, buffers: int) -> None:
     if images < 1 or buffers < 1:
-        raise ValueError(f"a piece of {images} images and {buffers} buffers: give at least 1 of both")
+        raise ValueError(
+            f"a piece of {images} images and {buffers} buffers: give at least 1 of both"
+        )
     if len(x) != len(y) or not len(x):
         raise ValueError(f"x has {len(x)} images and y {len(y)}: give as many of both, at least 1")
     for name, array in (("y", y), ("x", x)):
         if not array.flags.c_contiguous:
-            raise ValueError(f"{name} is not in C order: pieces of it are no runs of memory; pass np.ascontiguousarray({name})")
+            raise ValueError(
+                f"{name} is not in C order: pieces of it are no runs of memory; "
+                f"pass np.ascontiguousarray({name})"
+            )
 
 
 def _taken_up(spans: Sequence[Span]) -> Iterator[Span]:
@@ -240,10 +296,16 @@ def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list
 def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
     """The step of each work: engines take theirs in the order of issue, each when its past is done."""
     steps = [-1] * len(engines)
-    queues = {engine: [k for k, other in enumerate(engines) if other == engine] for engine in engines}
+    queues = {
+        engine: [k for k, other in enumerate(engines) if other == engine] for engine in engines
+    }
     step = 0
     while any(queues.values()):
-        ready = [queue for queue in queues.values() if queue and all(0 <= steps[k] < step for k in past[queue[0]])]
+        ready = [
+            queue
+            for queue in queues.values()
+            if queue and all(0 <= steps[k] < step for k in past[queue[0]])
+        ]
         for queue in ready:
             steps[queue.pop(0)] = step
         step += 1
@@ -252,7 +314,7 @@ def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
     return steps
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Issue orders
 
 
@@ -298,22 +360,31 @@ def by_engine(pipe: Pipeline) -> None:
         back[piece] = pipe.d2h(piece, out)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What a pipeline launches, and on what
 
 
-def launcher(kernel: str | conv2d.Conv2d, shape: ConvShape, filter: np.ndarray, cuda: Any = None, compiler: Any = None) -> Launch:
+def launcher(
+    kernel: str | conv2d.Conv2d,
+    shape: ConvShape,
+    filter: np.ndarray,
+    cuda: Any = None,
+    compiler: Any = None,
+) -> Launch:
     """Return launch(y, x, images, stream) of one of the layer's kernels, compiled, its filter in constant memory.
 
-    cuda, compiler: a driver and its compiler, such as `simulated` gives; PyCUDA's where they are left out. Raises
-    conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its filter from global memory.
+    cuda, compiler: a driver and its compiler, such as `simulated` gives; PyCUDA's where they are
+    left out. Raises conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its
+    filter from global memory.
     """
     spec = conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
     spec.require(shape)
     spec = spec.fitted(shape)
     if spec.filter_in != "constant" or len(spec.sources) != 1:
         instead = "take conv2d_register_tiled, for instance"
-        raise conv2d.LayerError(f"{spec.name} does not keep its filter in constant memory: {instead}")
+        raise conv2d.LayerError(
+            f"{spec.name} does not keep its filter in constant memory: {instead}"
+        )
     modules = Modules(cuda, compiler)  # one, so that pieces of every size share the constant memory
 
     @functools.cache
@@ -333,14 +404,18 @@ def simulated() -> Iterator[SimpleNamespace]:
     """Give the simulator's driver, its compiler and a list of findings, filled at the end, on any machine, GPU or not.
 
         with streams.simulated() as sim:
-            launch = streams.launcher("conv2d_register_tiled", shape, filter, sim.cuda, sim.compiler)
+            launch = streams.launcher(
+                "conv2d_register_tiled", shape, filter, sim.cuda, sim.compiler
+            )
             ...
         print(sim.findings)
 
     What it finds is kept and not shown as warnings. What was found before is dropped.
     """
     from helpers.simulator import pycuda_api
-    from helpers.simulator.pycuda_api import autoprimaryctx, compiler, driver  # noqa: F401 - autoprimaryctx makes a context
+
+    # `autoprimaryctx` makes a context.
+    from helpers.simulator.pycuda_api import autoprimaryctx, compiler, driver  # noqa: F401
 
     driver.Context.synchronize()
     pycuda_api.findings(clear=True)
@@ -353,11 +428,18 @@ def simulated() -> Iterator[SimpleNamespace]:
             given.findings.extend(pycuda_api.findings(clear=True))
 
 
-def time_return(call: Callable[[], Any], wait: Callable[[], Any], *, name: str, device: str, budget_s: float = 0.3) -> Timing:
+def time_return(
+    call: Callable[[], Any],
+    wait: Callable[[], Any],
+    *,
+    name: str,
+    device: str,
+    budget_s: float = 0.3,
+) -> Timing:
     """Time how long `call()` takes to *return*, by the host's clock, which says nothing of when its work is done.
 
-    wait() is called before each sample and after the last one, untimed, so that no queue is full. It is what a clock shows that
-    does not wait: no time of a kernel or a copy.
+    wait() is called before each sample and after the last one, untimed, so that no queue is full.
+    It is what a clock shows that does not wait: no time of a kernel or a copy.
     """
     samples: list[float] = []
     call()
@@ -371,7 +453,9 @@ def time_return(call: Callable[[], Any], wait: Callable[[], Any], *, name: str, 
     return Timing.of(name, samples, what="until the call returns", device=device)
 
 
-def time_elsewhere(launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3) -> Timing:
+def time_elsewhere(
+    launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3
+) -> Timing:
     """Time `launch(stream)` by two events on *another* stream, which wait for nothing: no time of a kernel or a copy, either."""
     stream, other, start, end = cuda.Stream(), cuda.Stream(), cuda.Event(), cuda.Event()
     samples: list[float] = []

@@ -19,15 +19,20 @@ TIMELINE_ROWS = ("H2D", "kernel", "D2H")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "----", "++", "**", "||||")
 
 
-def timeline(ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = False, title: str = "") -> Axes:
+def timeline(
+    ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = False, title: str = ""
+) -> Axes:
     """What ran when: rows H2D, kernel, D2H; a box for each piece of work, a colour and a hatch for each stream.
 
-    spans: dicts with "row", "stream" (a number from 1 on), "piece", "start" and "end", such as streams.Span.to_dict() gives and
-    records hold; more entries do no harm. Times are in ms, measured by events; with ``order`` they are steps of an order of work,
-    and the axis says that they are no time. With "ready", a thin line leads from there to a box that begins later: the stream had
-    come to the work, and something else held it up. The number of a piece stands in its box where there is room.
+    spans: dicts with "row", "stream" (a number from 1 on), "piece", "start" and "end", such as
+    streams.Span.to_dict() gives and records hold; more entries do no harm. Times are in ms,
+    measured by events; with ``order`` they are steps of an order of work, and the axis says that
+    they are no time. With "ready", a thin line leads from there to a box that begins later: the
+    stream had come to the work, and something else held it up. The number of a piece stands in its
+    box where there is room.
 
-    Raises ValueError for no spans, an unknown row, and a time that is not finite or ends before it starts.
+    Raises ValueError for no spans, an unknown row, and a time that is not finite or ends before it
+    starts.
     """
     _require_spans(spans)
     first, last = min(span["start"] for span in spans), max(span["end"] for span in spans)
@@ -36,13 +41,23 @@ def timeline(ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = Fals
     for span in spans:
         _draw_span(ax, span, first, named)
     ax.set_yticks(range(len(TIMELINE_ROWS)), TIMELINE_ROWS)
-    ax.set(xlim=(first - 0.01 * (last - first), last + 0.01 * (last - first)), ylim=(len(TIMELINE_ROWS) - 0.5, -0.5))
+    ax.set(
+        xlim=(first - 0.01 * (last - first), last + 0.01 * (last - first)),
+        ylim=(len(TIMELINE_ROWS) - 0.5, -0.5),
+    )
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("step (an order of work, not a time: each counts as one step)" if order else "time since the first began (ms)")
+    ax.set_xlabel(
+        "step (an order of work, not a time: each counts as one step)"
+        if order
+        else "time since the first began (ms)"
+    )
     if order:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     streams = sorted({span["stream"] for span in spans})
-    handles = [Patch(edgecolor=INK, linewidth=0.8, label=f"stream {stream}", **_stream_look(stream)) for stream in streams]
+    handles = [
+        Patch(edgecolor=INK, linewidth=0.8, label=f"stream {stream}", **_stream_look(stream))
+        for stream in streams
+    ]
     beside: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     ax.legend(handles=handles, frameon=False, fontsize="small", handleheight=1.4, **beside)
     return ax
@@ -51,19 +66,46 @@ def timeline(ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = Fals
 def _draw_span(ax: Axes, span: Mapping[str, Any], first: float, named: float) -> None:
     y, start, width = TIMELINE_ROWS.index(span["row"]), span["start"], span["end"] - span["start"]
     if span.get("ready", start) < start:
-        beside = y + 0.38 + 0.012 * (span["stream"] % 8)  # under the boxes, a stream beside the other
-        ax.plot([max(first, span["ready"]), start], [beside, beside], color="#888888", linewidth=0.7, zorder=1)
-    box = Rectangle((start, y - 0.36), width, 0.72, edgecolor=INK, linewidth=0.8, zorder=2, **_stream_look(span["stream"]))
+        # Under the boxes, a stream beside the other.
+        beside = y + 0.38 + 0.012 * (span["stream"] % 8)
+        ax.plot(
+            [max(first, span["ready"]), start],
+            [beside, beside],
+            color="#888888",
+            linewidth=0.7,
+            zorder=1,
+        )
+    box = Rectangle(
+        (start, y - 0.36),
+        width,
+        0.72,
+        edgecolor=INK,
+        linewidth=0.8,
+        zorder=2,
+        **_stream_look(span["stream"]),
+    )
     ax.add_patch(box)
     if width >= named:
         behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         middle = start + width / 2
-        ax.text(middle, y, str(span["piece"]), ha="center", va="center", fontsize="x-small", bbox=behind, zorder=3)
+        ax.text(
+            middle,
+            y,
+            str(span["piece"]),
+            ha="center",
+            va="center",
+            fontsize="x-small",
+            bbox=behind,
+            zorder=3,
+        )
 
 
 def _stream_look(stream: int) -> Look:
     """Light colours under dark hatches: ten streams differ in grey, too."""
-    return {"facecolor": LIGHT[(stream - 1) % len(LIGHT)], "hatch": HATCHES[(stream - 1) % len(HATCHES)]}
+    return {
+        "facecolor": LIGHT[(stream - 1) % len(LIGHT)],
+        "hatch": HATCHES[(stream - 1) % len(HATCHES)],
+    }
 
 
 def _require_spans(spans: Sequence[Mapping[str, Any]]) -> None:
@@ -71,20 +113,37 @@ def _require_spans(spans: Sequence[Mapping[str, Any]]) -> None:
         raise ValueError("there are no spans to draw")
     for span in spans:
         if span["row"] not in TIMELINE_ROWS:
-            raise ValueError(f"a timeline has the rows {', '.join(TIMELINE_ROWS)}; a span has {span['row']!r}")
-        if not (math.isfinite(span["start"]) and math.isfinite(span["end"]) and span["start"] <= span["end"]):
-            hint = " (the simulator has no time: draw its order of work, with order=True)" if math.isnan(span["end"]) else ""
-            raise ValueError(f"piece {span['piece']} is in {span['row']} from {span['start']} to {span['end']}{hint}")
+            raise ValueError(
+                f"a timeline has the rows {', '.join(TIMELINE_ROWS)}; a span has {span['row']!r}"
+            )
+        if not (
+            math.isfinite(span["start"])
+            and math.isfinite(span["end"])
+            and span["start"] <= span["end"]
+        ):
+            hint = (
+                " (the simulator has no time: draw its order of work, with order=True)"
+                if math.isnan(span["end"])
+                else ""
+            )
+            raise ValueError(
+                f"piece {span['piece']} is in {span['row']} from "
+                f"{span['start']} to {span['end']}{hint}"
+            )
 
 
-def halo(ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, title: str = "") -> Axes:
+def halo(
+    ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, title: str = ""
+) -> Axes:
     """The cells of an array of `n`, and those that one block stages in shared memory.
 
-    Above: the array, cut into tiles of `tile_width`, with `radius` ghost cells at each end. Below: the shared tile of
-    `block`, tile_width + 2 radius cells. Shaded cells are the tile's own, hatched cells its halo (a neighbour's cells),
-    dashed cells are ghosts, outside the array: they count as 0.
+    Above: the array, cut into tiles of `tile_width`, with `radius` ghost cells at each end. Below:
+    the shared tile of `block`, tile_width + 2 radius cells. Shaded cells are the tile's own,
+    hatched cells its halo (a neighbour's cells), dashed cells are ghosts, outside the array: they
+    count as 0.
 
-    Raises ValueError for sizes below 1 (radius: 0), more than 64 cells, or a block that has no tile in the array.
+    Raises ValueError for sizes below 1 (radius: 0), more than 64 cells, or a block that has no tile
+    in the array.
     """
     tiles = _require_halo(n, tile_width, radius, block)
     style(ax, title)
@@ -110,20 +169,35 @@ def halo(ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, titl
     _label_rows(ax, {2.5: "array (cell)", 0.5: f"shared tile of\nblock {block} (index)"})
     ax.set_xlim(-radius - 0.3, max(n + radius, staged.stop) + 0.3)
     ax.set_ylim(-0.2, 4.2)
-    _legend_below(ax, {"own": "own cells of the tile", "halo": "halo: a neighbour's cells", "ghost": "ghosts: count as 0"})
+    _legend_below(
+        ax,
+        {
+            "own": "own cells of the tile",
+            "halo": "halo: a neighbour's cells",
+            "ghost": "ghosts: count as 0",
+        },
+    )
     return ax
 
 
 def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
     """The number of tiles; ValueError for a picture that cannot be drawn."""
     if n < 1 or tile_width < 1 or radius < 0:
-        raise ValueError(f"n = {n}, tile_width = {tile_width}, radius = {radius}: give at least 1, 1 and 0")
+        raise ValueError(
+            f"n = {n}, tile_width = {tile_width}, radius = {radius}: give at least 1, 1 and 0"
+        )
     cells = max(n, tile_width) + 2 * radius
     if cells > MOST_CELLS:
-        raise ValueError(f"a picture shows at most {MOST_CELLS} cells, and this has {cells}: draw a smaller example")
+        raise ValueError(
+            f"a picture shows at most {MOST_CELLS} cells, and this has {cells}: "
+            "draw a smaller example"
+        )
     tiles = -(-n // tile_width)
     if not 0 <= block < tiles:
-        raise ValueError(f"block {block} has no tile: {n} cells in tiles of {tile_width} make blocks 0 to {tiles - 1}")
+        raise ValueError(
+            f"block {block} has no tile: {n} cells in tiles of {tile_width} "
+            f"make blocks 0 to {tiles - 1}"
+        )
     return tiles
 
 
@@ -140,8 +214,12 @@ def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str, linewidth: fl
     ax.add_patch(Rectangle((x, y), 1, 1, linewidth=linewidth, **_CELLS[look]))
     if not text:
         return
-    behind: Look | None = {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
-    ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)
+    behind: Look | None = (
+        {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
+    )
+    ax.text(
+        x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind
+    )
 
 
 def _draw_bracket(ax: Axes, start: float, end: float, y: float, text: str, *, strong: bool) -> None:
@@ -149,7 +227,16 @@ def _draw_bracket(ax: Axes, start: float, end: float, y: float, text: str, *, st
     xs = [start + 0.08, start + 0.08, end - 0.08, end - 0.08]
     ax.plot(xs, [y, y + 0.2, y + 0.2, y], color=INK, linewidth=width)
     weight = "bold" if strong else "normal"
-    ax.text((start + end) / 2, y + 0.3, text, ha="center", va="bottom", fontsize="small", fontweight=weight, color=INK)
+    ax.text(
+        (start + end) / 2,
+        y + 0.3,
+        text,
+        ha="center",
+        va="bottom",
+        fontsize="small",
+        fontweight=weight,
+        color=INK,
+    )
 
 
 def _label_rows(ax: Axes, labels: Mapping[float, str]) -> None:
@@ -165,20 +252,34 @@ def _legend_below(ax: Axes, looks: Mapping[str, str]) -> None:
     ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize="small", **below)
 
 
-def grid_picture(ax: Axes, grid: Sequence[int], block: Sequence[int], *, chosen: Sequence[int] = (0, 0), title: str = "") -> Axes:
+def grid_picture(
+    ax: Axes,
+    grid: Sequence[int],
+    block: Sequence[int],
+    *,
+    chosen: Sequence[int] = (0, 0),
+    title: str = "",
+) -> Axes:
     """A launch: the grid of blocks on the left, the threads of the block `chosen` on the right, its warps told apart.
 
-    grid, block: (x, y) or (x, y, z) with z = 1; x goes to the right and y down, as threadIdx and blockIdx count. A grid
-    of more than 8 blocks along an axis, and a block of more than 64 threads, are cut, and "..." says so.
+    grid, block: (x, y) or (x, y, z) with z = 1; x goes to the right and y down, as threadIdx and
+    blockIdx count. A grid of more than 8 blocks along an axis, and a block of more than 64 threads,
+    are cut, and "..." says so.
 
-    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, or a block outside the grid.
+    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, or a block
+    outside the grid.
     """
     columns, rows = _two_axes(grid, "grid")
     width, height = _two_axes(block, "block")
     if width * height > 1024:
-        raise ValueError(f"a block of {width} x {height} is {width * height:,} threads; CUDA allows 1,024")
+        raise ValueError(
+            f"a block of {width} x {height} is {width * height:,} threads; CUDA allows 1,024"
+        )
     if not (0 <= chosen[0] < min(columns, MOST_BLOCKS) and 0 <= chosen[1] < min(rows, MOST_BLOCKS)):
-        raise ValueError(f"block {tuple(chosen)} is not among the blocks drawn, {(columns, rows)} cut to {MOST_BLOCKS}")
+        raise ValueError(
+            f"block {tuple(chosen)} is not among the blocks drawn, "
+            f"{(columns, rows)} cut to {MOST_BLOCKS}"
+        )
     style(ax, title)
     grid_corners, grid_bottom = _draw_grid(ax, columns, rows, chosen)
     thread_corners, thread_bottom = _draw_threads(ax, width, height, chosen)
@@ -210,17 +311,28 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
     for j in range(down):
         for i in range(across):
             look = "halo" if (i, j) == tuple(chosen[:2]) else "plain"
-            _draw_box(ax, (i * width, j * height, width * 0.92, height * 0.88), f"{i},{j}", **_CELLS[look])
+            _draw_box(
+                ax, (i * width, j * height, width * 0.92, height * 0.88), f"{i},{j}", **_CELLS[look]
+            )
     if across < columns:
         ax.text(across * width + 0.01, 0.46 * height, "...", va="center", fontsize="large")
     if down < rows:
-        ax.text(0.46 * width, down * height + 0.04, "...", ha="center", fontsize="large", rotation=90)
-    ax.text(0, -0.05, f"grid: {columns} x {rows} = {columns * rows:,} block{'s' * (columns * rows > 1)}", va="bottom")
+        ax.text(
+            0.46 * width, down * height + 0.04, "...", ha="center", fontsize="large", rotation=90
+        )
+    ax.text(
+        0,
+        -0.05,
+        f"grid: {columns} x {rows} = {columns * rows:,} block{'s' * (columns * rows > 1)}",
+        va="bottom",
+    )
     edge, top = (chosen[0] + 0.92) * width, chosen[1] * height
     return ((edge, top), (edge, top + 0.88 * height)), down * height + 0.08 * (down < rows)
 
 
-def _draw_threads(ax: Axes, width: int, height: int, chosen: Sequence[int]) -> tuple[_Corners, float]:
+def _draw_threads(
+    ax: Axes, width: int, height: int, chosen: Sequence[int]
+) -> tuple[_Corners, float]:
     """Draws the threads, a flat block folded into rows of one warp; returns its left corners, and the lowest y."""
     threads = width * height
     across, down = (width, height) if height > 1 else (min(width, WARP), -(-width // WARP))
@@ -232,12 +344,29 @@ def _draw_threads(ax: Axes, width: int, height: int, chosen: Sequence[int]) -> t
             thread = row * across + column
             text = str(thread) if w > 0.06 and h > 0.07 else ""
             box = (_THREADS_LEFT + column * w, row * h, w * 0.9, h * 0.88)
-            _draw_box(ax, box, text, facecolor=_WARP_SHADES[thread // WARP % 4], edgecolor=INK, linewidth=0.5)
+            _draw_box(
+                ax,
+                box,
+                text,
+                facecolor=_WARP_SHADES[thread // WARP % 4],
+                edgecolor=INK,
+                linewidth=0.5,
+            )
         warp, rest = divmod(row * across, WARP)
         if rest == 0 and warp % every == 0:
-            ax.text(_THREADS_LEFT - 0.015, (row + 0.44) * h, f"warp {warp}", ha="right", va="center", fontsize="x-small")
+            ax.text(
+                _THREADS_LEFT - 0.015,
+                (row + 0.44) * h,
+                f"warp {warp}",
+                ha="right",
+                va="center",
+                fontsize="x-small",
+            )
     warps = -(-threads // WARP)
-    name = f"block ({chosen[0]}, {chosen[1]}): {width} x {height} = {threads:,} threads, {warps} warp{'s' * (warps > 1)}"
+    name = (
+        f"block ({chosen[0]}, {chosen[1]}): {width} x {height} = {threads:,} threads, "
+        f"{warps} warp{'s' * (warps > 1)}"
+    )
     ax.text(_THREADS_LEFT, -0.05, name, va="bottom")
     cut = "..." if (drawn, shown) != (down, across) else ""
     ax.text(
@@ -257,5 +386,16 @@ _WARP_SHADES = ("#bcd3ee", "#ffffff", "#8fb0d8", PALE)
 def _draw_box(ax: Axes, box: tuple[float, float, float, float], text: str, **look: Any) -> None:
     x, y, width, height = box
     ax.add_patch(Rectangle((x, y), width, height, **look))
-    behind: Look | None = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
-    ax.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind)
+    behind: Look | None = (
+        {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
+    )
+    ax.text(
+        x + width / 2,
+        y + height / 2,
+        text,
+        ha="center",
+        va="center",
+        fontsize="x-small",
+        color=INK,
+        bbox=behind,
+    )

@@ -46,13 +46,14 @@ def access_map(
 ) -> Axes:
     """Which bytes of `array` each lane of the watched warp touches, request by request, and which sectors that moves.
 
-    Down: lanes 0 to 31. Across: bytes from the start of the array. Each band is a sector of 32 bytes that at least one
-    request touches; each kind of mark is one request (one instruction of the whole warp), in the order in which the
-    warp made them. A line through a mark is an access of more than 4 bytes. In shared and constant memory, which have
-    no sectors, a band is a word of 4 bytes.
+    Down: lanes 0 to 31. Across: bytes from the start of the array. Each band is a sector of 32
+    bytes that at least one request touches; each kind of mark is one request (one instruction of
+    the whole warp), in the order in which the warp made them. A line through a mark is an access of
+    more than 4 bytes. In shared and constant memory, which have no sectors, a band is a word of 4
+    bytes.
 
-    kind: "load", "store" or "atomic"; first: draw the first so many requests only; requests: draw those of these
-    numbers, counted from 1 as the legend counts them.
+    kind: "load", "store" or "atomic"; first: draw the first so many requests only; requests: draw
+    those of these numbers, counted from 1 as the legend counts them.
 
     Raises ValueError when the watched warp made no such request, or fewer than asked for.
     """
@@ -77,15 +78,24 @@ def _requests_of(profile: Profile, array: str, kind: str, space: str) -> list:
     found = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
     if not found:
         made = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
-        raise ValueError(f"the watched warp made no {space} {kind} of {array!r}; it made: {', '.join(made) or 'none'}")
+        raise ValueError(
+            f"the watched warp made no {space} {kind} of {array!r}; it made: "
+            f"{', '.join(made) or 'none'}"
+        )
     return found
 
 
-def _chosen(made: Sequence, first: int | None, requests: Sequence[int] | None, what: str) -> list[int]:
+def _chosen(
+    made: Sequence, first: int | None, requests: Sequence[int] | None, what: str
+) -> list[int]:
     """Numbers of requests, from 1."""
     if first is not None and requests is not None:
         raise ValueError("give first= or requests=, not both")
-    chosen = list(requests) if requests is not None else list(range(1, (len(made) if first is None else min(first, len(made))) + 1))
+    chosen = (
+        list(requests)
+        if requests is not None
+        else list(range(1, (len(made) if first is None else min(first, len(made))) + 1))
+    )
     if not chosen or not all(1 <= number <= len(made) for number in chosen):
         asked = f"requests={list(requests)}" if requests is not None else f"first={first}"
         raise ValueError(f"{asked}: the watched warp made {len(made)} {what}, numbered from 1")
@@ -95,23 +105,31 @@ def _chosen(made: Sequence, first: int | None, requests: Sequence[int] | None, w
 def _pieces(request, unit: int) -> set[int]:
     """The pieces of `unit` bytes that the lanes touch: sectors, or words."""
     return {
-        piece for offset in request.offsets for piece in range(offset // unit, (offset + request.size - 1) // unit + 1)
-    }  # fmt: skip
+        piece
+        for offset in request.offsets
+        for piece in range(offset // unit, (offset + request.size - 1) // unit + 1)
+    }
 
 
 def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
     first, last = pieces[0] * unit, (pieces[-1] + 1) * unit
     for piece in pieces:
-        ax.axvspan(piece * unit, (piece + 1) * unit, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6)
+        ax.axvspan(
+            piece * unit, (piece + 1) * unit, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6
+        )
     margin = max(unit / 4, (last - first) * 0.02)
-    step = unit * 2 ** max(0, math.ceil(math.log2((last - first) / unit / 8)))  # at most nine labels, all on boundaries
+    # At most nine labels, all on boundaries.
+    step = unit * 2 ** max(0, math.ceil(math.log2((last - first) / unit / 8)))
     ax.set_xticks(range(first - first % step, last + 1, step))
     ax.set_xlim(first - margin, last + margin)
 
 
 def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: int) -> None:
     told_apart = place < MOST_REQUESTS
-    moved, name = len(_pieces(request, unit)), "sector" if unit == SECTOR_BYTES else "different word"
+    moved, name = (
+        len(_pieces(request, unit)),
+        "sector" if unit == SECTOR_BYTES else "different word",
+    )
     label: str | None = f"request {number}, line {request.line}: {moved} {name}{'s' * (moved != 1)}"
     if not told_apart:
         label = f"the others, to request {last}" if place == MOST_REQUESTS else None
@@ -134,33 +152,55 @@ def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: i
 
 
 def bank_conflicts(
-    ax: Axes, profile: Profile, *, array: str, kind: str = "load", request: int | None = None, title: str = ""
+    ax: Axes,
+    profile: Profile,
+    *,
+    array: str,
+    kind: str = "load",
+    request: int | None = None,
+    title: str = "",
 ) -> Axes:
     """Which bank of shared memory serves each lane of one request of the watched warp, and in which wavefront.
 
-    Down: lanes 0 to 31. Across: the 32 banks, counted from the first byte of `array`; a bank is one word of 4 bytes
-    wide and gives one word, to any number of lanes, in a wavefront. The number in a cell is the wavefront that serves
-    the lane there, and its shade darkens with it. A frame round a bank says that lanes want several words of it: a
-    conflict. Lanes that want the same word share a wavefront. Accesses of 8 bytes go in half warps, those of 16 in
-    quarters, one after another.
+    Down: lanes 0 to 31. Across: the 32 banks, counted from the first byte of `array`; a bank is one
+    word of 4 bytes wide and gives one word, to any number of lanes, in a wavefront. The number in a
+    cell is the wavefront that serves the lane there, and its shade darkens with it. A frame round a
+    bank says that lanes want several words of it: a conflict. Lanes that want the same word share a
+    wavefront. Accesses of 8 bytes go in half warps, those of 16 in quarters, one after another.
 
-    request: its number among those of `array` and `kind`, from 1; unless given, the first of those that take the most
-    wavefronts. Raises ValueError when the watched warp made no such request.
+    request: its number among those of `array` and `kind`, from 1; unless given, the first of those
+    that take the most wavefronts. Raises ValueError when the watched warp made no such request.
     """
     made = _requests_of(profile, array, kind, "shared")
-    number = max(range(1, len(made) + 1), key=lambda n: _wavefronts(made[n - 1])[1]) if request is None else request
+    number = (
+        max(range(1, len(made) + 1), key=lambda n: _wavefronts(made[n - 1])[1])
+        if request is None
+        else request
+    )
     _chosen(made, None, [number], f"shared {kind}s of {array}")
     cells, wavefronts, least = _wavefronts(made[number - 1])
     style(ax, title)
     _draw_wavefronts(ax, cells, wavefronts)
-    several = {bank: count for bank, count in _words_in_banks(made[number - 1]).items() if count > 1}
+    several = {
+        bank: count for bank, count in _words_in_banks(made[number - 1]).items() if count > 1
+    }
     _frame_banks(ax, several)
     ticks = {lane: str(lane) for lane in (0, 8, 16, 24, 31)}
-    ax.set_yticks([*([_HEAD] if several else []), *ticks], [*(["words of\nthe bank"] if several else []), *ticks.values()])
-    ax.set(xlim=(-0.6, BANKS - 0.4), ylim=(WARP - 0.4, _HEAD - 1.2 if several else -0.6), xticks=list(ticks))
+    ax.set_yticks(
+        [*([_HEAD] if several else []), *ticks],
+        [*(["words of\nthe bank"] if several else []), *ticks.values()],
+    )
+    ax.set(
+        xlim=(-0.6, BANKS - 0.4),
+        ylim=(WARP - 0.4, _HEAD - 1.2 if several else -0.6),
+        xticks=list(ticks),
+    )
     ax.set_ylabel("lane of the warp")
     told = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {wavefronts - least} for conflicts"
-    ax.set_xlabel(f"bank of 4 bytes\n{kind} of {array}, line {made[number - 1].line}: {told}", fontsize="small")
+    ax.set_xlabel(
+        f"bank of 4 bytes\n{kind} of {array}, line {made[number - 1].line}: {told}",
+        fontsize="small",
+    )
     return ax
 
 
@@ -169,19 +209,54 @@ _HEAD = -2.3  # above lane 0: how many words of a bank the lanes want
 
 def _draw_wavefronts(ax: Axes, cells: Mapping[tuple[int, int], int], wavefronts: int) -> None:
     """Shade and number of the cell of each (lane, bank)."""
-    ax.vlines([bank + 0.5 for bank in range(-1, BANKS)], -0.5, WARP - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
+    ax.vlines(
+        [bank + 0.5 for bank in range(-1, BANKS)],
+        -0.5,
+        WARP - 0.5,
+        color="#dddddd",
+        linewidth=0.5,
+        zorder=0,
+    )
     for (lane, bank), wavefront in cells.items():
         shade = 0.88 - 0.7 * (wavefront - 1) / max(wavefronts - 1, 1)
         look: Look = {"facecolor": (shade, shade, shade), "edgecolor": "#555555", "linewidth": 0.4}
         ax.add_patch(Rectangle((bank - 0.5, lane - 0.5), 1, 1, **look))
         colour = INK if shade > 0.55 else "white"
-        ax.text(bank, lane, str(wavefront), ha="center", va="center_baseline", fontsize=6, color=colour, clip_on=True)
+        ax.text(
+            bank,
+            lane,
+            str(wavefront),
+            ha="center",
+            va="center_baseline",
+            fontsize=6,
+            color=colour,
+            clip_on=True,
+        )
 
 
 def _frame_banks(ax: Axes, words: Mapping[int, int]) -> None:
     for bank, count in words.items():
-        ax.add_patch(Rectangle((bank - 0.5, -0.5), 1, WARP, fill=False, edgecolor=COLOURS[1], linewidth=1.6, zorder=3))
-        ax.text(bank, _HEAD, str(count), ha="center", va="center_baseline", fontsize=7, fontweight="bold", color=INK)
+        ax.add_patch(
+            Rectangle(
+                (bank - 0.5, -0.5),
+                1,
+                WARP,
+                fill=False,
+                edgecolor=COLOURS[1],
+                linewidth=1.6,
+                zorder=3,
+            )
+        )
+        ax.text(
+            bank,
+            _HEAD,
+            str(count),
+            ha="center",
+            va="center_baseline",
+            fontsize=7,
+            fontweight="bold",
+            color=INK,
+        )
 
 
 def _passes(request) -> list[list[tuple[int, int]]]:
@@ -199,7 +274,8 @@ def _wavefronts(request) -> tuple[dict[tuple[int, int], int], int, int]:
     before = 0
     groups = _passes(request)
     for group in groups:
-        queues: dict[int, list[int]] = {}  # the different words of each bank, in the order of the lanes
+        # The different words of each bank, in the order of the lanes.
+        queues: dict[int, list[int]] = {}
         for lane, offset in group:
             for word in range(offset // WORD_BYTES, (offset + request.size - 1) // WORD_BYTES + 1):
                 queue = queues.setdefault(word % BANKS, [])
@@ -214,7 +290,11 @@ def _words_in_banks(request) -> dict[int, int]:
     """How many different words of a bank lanes served together want, at most."""
     most: dict[int, int] = {}
     for group in _passes(request):
-        words = {word for _, offset in group for word in range(offset // WORD_BYTES, (offset + request.size - 1) // WORD_BYTES + 1)}
+        words = {
+            word
+            for _, offset in group
+            for word in range(offset // WORD_BYTES, (offset + request.size - 1) // WORD_BYTES + 1)
+        }
         for bank in range(BANKS):
             count = sum(word % BANKS == bank for word in words)
             if count:
@@ -233,20 +313,28 @@ def compare(
 ) -> Axes:
     """Two profiles side by side: a pair of bars for each counter, in percent of the longer one; the counts stand beside.
 
-    counters: names of Profile.counters(), such as "global_load_sectors"; unless given, those that differ, or all that are
-    not 0 where none does. Beside the second count stands what became of the first: "÷ 4" is a quarter, "× 3" three times
-    as many, "new" some where there were none.
+    counters: names of Profile.counters(), such as "global_load_sectors"; unless given, those that
+    differ, or all that are not 0 where none does. Beside the second count stands what became of the
+    first: "÷ 4" is a quarter, "× 3" three times as many, "new" some where there were none.
 
     Raises ValueError for a counter that profiles do not have, or nothing to compare.
     """
     both = before.counters(), after.counters()
     if unknown := [name for name in counters if name not in both[0]]:
         raise ValueError(f"no counter {unknown[0]!r}; there is: {', '.join(both[0])}")
-    shown = list(counters) or [n for n in both[0] if both[0][n] != both[1].get(n)] or [n for n in both[0] if both[0][n]]
+    shown = (
+        list(counters)
+        or [n for n in both[0] if both[0][n] != both[1].get(n)]
+        or [n for n in both[0] if both[0][n]]
+    )
     if not shown:
-        raise ValueError(f"neither {before.kernel} nor {after.kernel} touched memory: there is nothing to compare")
+        raise ValueError(
+            f"neither {before.kernel} nor {after.kernel} touched memory: "
+            "there is nothing to compare"
+        )
     style(ax)
-    ax.set_title(title, loc="left", fontsize="medium", wrap=True, pad=24)  # the legend stands between title and bars
+    # The legend stands between title and bars.
+    ax.set_title(title, loc="left", fontsize="medium", wrap=True, pad=24)
     fontsize = "small" if len(shown) <= 8 else "x-small"
     for place, name in enumerate(shown):
         _draw_pair(ax, place, both[0][name], both[1][name], fontsize)
@@ -255,14 +343,22 @@ def compare(
     ax.set(xlim=(0, 132), ylim=(len(shown) - 0.5, -0.5), xticks=range(0, 101, 25))
     ax.set_xlabel("percent of the longer bar of each pair", fontsize="small")
     handles = [Patch(label=name, **pair_look(1 - k)) for k, name in enumerate(names)]
-    above: Look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3, "borderpad": 0.2}
+    above: Look = {
+        "loc": "lower left",
+        "bbox_to_anchor": (0, 1),
+        "borderaxespad": 0.3,
+        "borderpad": 0.2,
+    }
     ax.legend(handles=handles, ncols=2, frameon=False, fontsize="small", **above)
     return ax
 
 
 def _draw_pair(ax: Axes, place: int, before: float, after: float, fontsize: str) -> None:
     longest = max(before, after) or 1
-    for value, shift, look, text in ((before, -0.2, 1, ""), (after, 0.2, 0, f"   {_change(before, after)}")):
+    for value, shift, look, text in (
+        (before, -0.2, 1, ""),
+        (after, 0.2, 0, f"   {_change(before, after)}"),
+    ):
         ax.barh(place + shift, 100 * value / longest, height=0.36, linewidth=0.8, **pair_look(look))
         beside(ax, 100 * value / longest, place + shift, f"{value:,}{text}", fontsize=fontsize)
 
@@ -273,4 +369,6 @@ def _change(before: float, after: float) -> str:
         return "same"
     if not before or not after:
         return "new" if after else "none"
-    return f"÷ {ratio_text(before / after)}" if after < before else f"× {ratio_text(after / before)}"
+    return (
+        f"÷ {ratio_text(before / after)}" if after < before else f"× {ratio_text(after / before)}"
+    )

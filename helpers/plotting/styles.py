@@ -1,7 +1,7 @@
 """How figures look: colours, marks, captions, and numbers as text.
 
-Series differ by marker, line style or hatch and not by colour alone, so that figures read in print and in a dark theme.
-The background is opaque white.
+Series differ by marker, line style or hatch and not by colour alone, so that figures read in print
+and in a dark theme. The background is opaque white.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
-LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")  # under hatches
+# Under hatches.
+LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")
 PALE = "#e6eaf0"
 INK = "#222222"
 Look = dict[str, Any]  # keyword arguments of Matplotlib
@@ -84,7 +85,14 @@ def duration_text(ms: float) -> str:
 
 def beside(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
     """Text to the right of the end of a bar."""
-    ax.annotate(text, (x, y), (6, 0), textcoords="offset points", va="center", **{"fontsize": "small", **look})
+    ax.annotate(
+        text,
+        (x, y),
+        (6, 0),
+        textcoords="offset points",
+        va="center",
+        **{"fontsize": "small", **look},
+    )
 
 
 def name_bars(ax: Axes, names: Sequence[str]) -> None:
@@ -97,13 +105,23 @@ def name_bars(ax: Axes, names: Sequence[str]) -> None:
 def legend_beside(ax: Axes) -> None:
     """To the right of the axes, where it hides no data; in the order in which things were drawn."""
     handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: labels[i].startswith(ROOFLINE))  # a limit comes after what it limits
+    # A limit comes after what it limits.
+    order = sorted(range(len(labels)), key=lambda i: labels[i].startswith(ROOFLINE))
     ax.legend(
-        [handles[i] for i in order], [labels[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1),
-        frameon=False, fontsize="small", handlelength=3.2,
-    )  # fmt: skip
+        [handles[i] for i in order],
+        [labels[i] for i in order],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1),
+        frameon=False,
+        fontsize="small",
+        handlelength=3.2,
+    )
 
 
 def pair_look(number: int) -> dict[str, Any]:
     hatches = ("", "////", "....", "xxxx")
-    return {"facecolor": (COLOURS[5], "white", PALE, "white")[number % 4], "hatch": hatches[number % 4], "edgecolor": INK}
+    return {
+        "facecolor": (COLOURS[5], "white", PALE, "white")[number % 4],
+        "hatch": hatches[number % 4],
+        "edgecolor": INK,
+    }

@@ -47,17 +47,22 @@ def speedup(
 ) -> Axes:
     """Horizontal bars: how many times faster than `baseline` each series is. The baseline has a bar of its own, at 1.
 
-    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and parameters); where: the rows
-    to draw, such as {"n": 10**8, "cache": "cold"}; by: the column, or columns, that name a bar.
+    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
+    parameters); where: the rows to draw, such as {"n": 10**8, "cache": "cold"}; by: the column, or
+    columns, that name a bar.
 
-    The speedup is the baseline's median time over the series'. Its whisker goes from the fastest baseline over the
-    slowest series to the opposite: wider than the interval of a ratio, which timing.compare measures.
+    The speedup is the baseline's median time over the series'. Its whisker goes from the fastest
+    baseline over the slowest series to the opposite: wider than the interval of a ratio, which
+    timing.compare measures.
 
-    Raises ValueError for no rows, rows without times, several rows for one bar, or a baseline that is not among them.
+    Raises ValueError for no rows, rows without times, several rows for one bar, or a baseline that
+    is not among them.
     """
     rows = _one_row_each(_timed(data, where), by)
     if baseline not in rows:
-        raise ValueError(f"there is no series {baseline!r} to compare with; there is: {', '.join(rows)}")
+        raise ValueError(
+            f"there is no series {baseline!r} to compare with; there is: {', '.join(rows)}"
+        )
     base = rows[baseline]
     ratios = {
         name: (
@@ -81,15 +86,23 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     if logarithmic:
         ax.set_xscale("log")
     for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
-        look: Look = {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
+        look: Look = (
+            {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
+        )
         ax.barh(y, ratio - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
         if name != baseline:
-            ax.errorbar(ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2)
+            ax.errorbar(
+                ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2
+            )
         left = logarithmic and ratio < 1
         ax.annotate(
-            "1× (baseline)" if name == baseline else f"{ratio_text(ratio)}×", (low if left else high, y),
-            (-5 if left else 5, 0), textcoords="offset points", va="center", ha="right" if left else "left",
-        )  # fmt: skip
+            "1× (baseline)" if name == baseline else f"{ratio_text(ratio)}×",
+            (low if left else high, y),
+            (-5 if left else 5, 0),
+            textcoords="offset points",
+            va="center",
+            ha="right" if left else "left",
+        )
     ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(ratios)), ratios)
     ax.invert_yaxis()
@@ -110,21 +123,31 @@ def times(
 ) -> Axes:
     """Horizontal bars on a logarithmic axis: the time of each row, with its 95 % interval, and the value as text.
 
-    data, where, by: as for speedup(), one bar a row, in the order of the rows; emphasize: the names of bars to draw
-    solid, where the others are hatched. A bar begins at the decade below the shortest time, which is no zero: compare
-    the ends of bars and not their lengths.
+    data, where, by: as for speedup(), one bar a row, in the order of the rows; emphasize: the names
+    of bars to draw solid, where the others are hatched. A bar begins at the decade below the
+    shortest time, which is no zero: compare the ends of bars and not their lengths.
 
     Raises ValueError as speedup() does, and for an emphasized name without a bar.
     """
     rows = _one_row_each(_timed(data, where), by)
     chosen = {emphasize} if isinstance(emphasize, str) else set(emphasize)
     if missing := sorted(chosen - rows.keys()):
-        raise ValueError(f"there is no bar {missing[0]!r} to emphasize; there is: {', '.join(rows)}")
+        raise ValueError(
+            f"there is no bar {missing[0]!r} to emphasize; there is: {', '.join(rows)}"
+        )
     style(ax, title)
     start = 10.0 ** math.floor(math.log10(min(row["low_ms"] for row in rows.values())) - 0.3)
     for y, (name, row) in enumerate(rows.items()):
         look: Look = {"color": COLOURS[0]} if name in chosen else {"color": "white", "hatch": "///"}
-        ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+        ax.barh(
+            y,
+            row["median_ms"] - start,
+            left=start,
+            height=0.6,
+            edgecolor=INK,
+            linewidth=0.8,
+            **look,
+        )
         whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
         ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
         weight = "bold" if name in chosen else "normal"
@@ -150,21 +173,30 @@ def ladder(
 ) -> Axes:
     """Horizontal bars from the slowest step to the fastest: the time of each, and how many times faster than the step above.
 
-    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and parameters); where, by: as for
-    speedup(). floor_ms: the roofline floor in ms, a dotted line, for instance 1e3 * limits.floor(work, device).seconds;
-    yardstick: the name of a bar that is no step, such as a library's: it stands hatched below the others, and says what
-    part of its speed the last step has. logarithmic: the time axis; unless given, where the slowest step takes more than
-    30 times as long as the shortest bar or the floor. On a logarithmic axis compare the ends of bars and not their lengths.
+    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
+    parameters); where, by: as for speedup(). floor_ms: the roofline floor in ms, a dotted line, for
+    instance 1e3 * limits.floor(work, device).seconds; yardstick: the name of a bar that is no step,
+    such as a library's: it stands hatched below the others, and says what part of its speed the
+    last step has. logarithmic: the time axis; unless given, where the slowest step takes more than
+    30 times as long as the shortest bar or the floor. On a logarithmic axis compare the ends of
+    bars and not their lengths.
 
-    Raises ValueError for no rows, rows without times or names, several rows for one bar, no step besides the yardstick,
-    an unknown yardstick, or a floor that is not positive.
+    Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
+    besides the yardstick, an unknown yardstick, or a floor that is not positive.
     """
     rows = _one_row_each(_timed(data, where), by)
     if yardstick and yardstick not in rows:
-        raise ValueError(f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}")
+        raise ValueError(
+            f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}"
+        )
     if floor_ms is not None and not 0 < floor_ms < math.inf:
-        raise ValueError(f"floor_ms is {floor_ms}: give the floor in ms, such as 1e3 * limits.floor(work, device).seconds")
-    names = sorted((name for name in rows if name != yardstick), key=lambda name: -rows[name]["median_ms"])
+        raise ValueError(
+            f"floor_ms is {floor_ms}: give the floor in ms, such as 1e3 * limits.floor(work, "
+            "device).seconds"
+        )
+    names = sorted(
+        (name for name in rows if name != yardstick), key=lambda name: -rows[name]["median_ms"]
+    )
     if not names:
         raise ValueError(f"there is no step besides the yardstick {yardstick!r}")
     style(ax, title)
@@ -180,13 +212,16 @@ def ladder(
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else [])])
     longest = max(row["high_ms"] for row in rows.values())
-    ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)  # text stands beside the bars
+    # Text stands beside the bars.
+    ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)
     ax.set_xlabel(f"time (ms{'; a logarithmic axis' if logarithmic else ''}; shorter is faster)")
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
     return ax
 
 
-def _climb(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstick: str) -> dict[str, str]:
+def _climb(
+    rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstick: str
+) -> dict[str, str]:
     """What stands beside each bar: its time, and its gain over the step before."""
     times = [rows[name]["median_ms"] for name in names]
     told = {
@@ -195,25 +230,42 @@ def _climb(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstic
     }
     if yardstick:
         ms = rows[yardstick]["median_ms"]
-        told[yardstick] = f"{duration_text(ms)}   the last step has {ratio_text(100 * ms / times[-1])} % of its speed"
+        told[yardstick] = (
+            f"{duration_text(ms)}   the last step has "
+            f"{ratio_text(100 * ms / times[-1])} % of its speed"
+        )
     return told
 
 
-def _draw_step(ax: Axes, y: int, row: Mapping[str, Any], start: float, text: str, *, hatched: bool) -> None:
+def _draw_step(
+    ax: Axes, y: int, row: Mapping[str, Any], start: float, text: str, *, hatched: bool
+) -> None:
     look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
-    ax.barh(y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+    ax.barh(
+        y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look
+    )
     whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
-    behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # the line of the floor ends there
+    # The line of the floor ends there.
+    behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     beside(ax, row["high_ms"], y, text, bbox=behind, zorder=3)
 
 
 def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
-    label = f"{ROOFLINE} floor: {duration_text(floor_ms)} (the last step has {ratio_text(100 * floor_ms / fastest)} % of its speed)"
+    label = (
+        f"{ROOFLINE} floor: {duration_text(floor_ms)} (the last step has "
+        f"{ratio_text(100 * floor_ms / fastest)} % of its speed)"
+    )
     ax.axvline(floor_ms, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
-    above: Look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "borderpad": 0.2}
+    above: Look = {
+        "loc": "lower left",
+        "bbox_to_anchor": (0, 1),
+        "borderaxespad": 0.2,
+        "borderpad": 0.2,
+    }
     ax.legend(handles=[ax.lines[-1]], frameon=False, fontsize="small", handlelength=3.2, **above)
-    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)  # above the legend
+    # Above the legend.
+    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)
 
 
 def scaling(
@@ -230,9 +282,9 @@ def scaling(
 ) -> Axes:
     """Lines, both axes logarithmic: time in ms of each series against the parameter `x`, with 95 % intervals.
 
-    data, where, by: as for speedup(). bytes_of: bytes that a problem of size x must move; when given, the lines are
-    throughputs in GB/s, bytes over time. floor: the least seconds for a problem of size x, drawn as the limit that no
-    series passes, for instance
+    data, where, by: as for speedup(). bytes_of: bytes that a problem of size x must move; when
+    given, the lines are throughputs in GB/s, bytes over time. floor: the least seconds for a
+    problem of size x, drawn as the limit that no series passes, for instance
 
         floor=lambda n: limits.floor(limits.conv1d(n, 3), record.device).seconds
 
@@ -250,7 +302,9 @@ def scaling(
     for number, (name, points) in enumerate(lines.items()):
         _draw_line(ax, name, number, dict(sorted(points.items())), bytes_of)
     if floor is not None:
-        _draw_floor(ax, sorted({size for points in lines.values() for size in points}), floor, bytes_of)
+        _draw_floor(
+            ax, sorted({size for points in lines.values() for size in points}), floor, bytes_of
+        )
     ax.set(xscale="log", yscale="log", xlabel=xlabel or x)
     ax.set_ylabel("time (ms)" if bytes_of is None else "throughput (GB/s)")
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
@@ -258,30 +312,51 @@ def scaling(
     return ax
 
 
-def _draw_line(ax: Axes, name: str, number: int, points: Mapping, bytes_of: Callable[[Any], float] | None) -> None:
+def _draw_line(
+    ax: Axes, name: str, number: int, points: Mapping, bytes_of: Callable[[Any], float] | None
+) -> None:
     values = [_in_unit(size, row, bytes_of) for size, row in points.items()]
     middle, low, high = ([value[i] for value in values] for i in range(3))
     ax.errorbar(
-        list(points), middle,
-        yerr=[[m - a for m, a in zip(middle, low, strict=True)], [b - m for m, b in zip(middle, high, strict=True)]],
-        label=name, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
-        linestyle=LINES[number % len(LINES)], markersize=5, capsize=3, linewidth=1.4,
-    )  # fmt: skip
+        list(points),
+        middle,
+        yerr=[
+            [m - a for m, a in zip(middle, low, strict=True)],
+            [b - m for m, b in zip(middle, high, strict=True)],
+        ],
+        label=name,
+        color=COLOURS[number % len(COLOURS)],
+        marker=MARKERS[number % len(MARKERS)],
+        linestyle=LINES[number % len(LINES)],
+        markersize=5,
+        capsize=3,
+        linewidth=1.4,
+    )
 
 
-def _in_unit(size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None) -> tuple[float, float, float]:
+def _in_unit(
+    size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None
+) -> tuple[float, float, float]:
     """Median, low and high: in ms, or in GB/s."""
     times = row["median_ms"], row["low_ms"], row["high_ms"]
     if bytes_of is None:
         return times
-    median, slow, fast = (bytes_of(size) / (ms * 1e-3) / 1e9 for ms in (times[0], times[2], times[1]))
+    median, slow, fast = (
+        bytes_of(size) / (ms * 1e-3) / 1e9 for ms in (times[0], times[2], times[1])
+    )
     return median, slow, fast
 
 
 def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable | None) -> None:
     seconds = [floor(size) for size in sizes]
-    limit = [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
-    label = f"{ROOFLINE} floor (nothing is faster)" if bytes_of is None else f"{ROOFLINE} limit (nothing is above)"
+    limit = (
+        [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
+    )
+    label = (
+        f"{ROOFLINE} floor (nothing is faster)"
+        if bytes_of is None
+        else f"{ROOFLINE} limit (nothing is above)"
+    )
     ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
 
 
@@ -289,20 +364,29 @@ def _throughputs(sizes: Sequence, seconds: Sequence[float], bytes_of: Callable) 
     return [bytes_of(size) / s / 1e9 for size, s in zip(sizes, seconds, strict=True)]
 
 
-def roofline(ax: Axes, points: Sequence[tuple[str, float, float]], device: Device, *, what: str = "FP32", title: str = "") -> Axes:
+def roofline(
+    ax: Axes,
+    points: Sequence[tuple[str, float, float]],
+    device: Device,
+    *,
+    what: str = "FP32",
+    title: str = "",
+) -> Axes:
     """The roofline of a device, both axes logarithmic, and kernels below it: speed against arithmetic intensity.
 
-    points: (label, intensity in flop/byte, speed in flop/s), for instance (name, work.intensity, work.flops / seconds) with
-    a limits.Work; the text at a point says its part of the roof above it. device: its dram_bandwidth (bytes/s) and fp32_peak
-    (flop/s) are the two roofs; they meet at the intensity from which on a kernel is bound by arithmetic.
+    points: (label, intensity in flop/byte, speed in flop/s), for instance (name, work.intensity,
+    work.flops / seconds) with a limits.Work; the text at a point says its part of the roof above
+    it. device: its dram_bandwidth (bytes/s) and fp32_peak (flop/s) are the two roofs; they meet at
+    the intensity from which on a kernel is bound by arithmetic.
 
-    Raises ValueError for no points, a point that is not a label and two positive numbers, a label given twice, or a device
-    without figures.
+    Raises ValueError for no points, a point that is not a label and two positive numbers, a label
+    given twice, or a device without figures.
     """
     if device.dram_bandwidth is None or device.fp32_peak is None:
         raise ValueError(
-            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 peak to draw a roof from: "
-            "pass the device that a record was measured on, record.device"
+            f"{device.name} ({device.kind}) has no DRAM bandwidth and "
+            "FP32 peak to draw a roof from: pass the device that a record was measured on, "
+            "record.device"
         )
     _require_points(points)
     style(ax, title)
@@ -310,15 +394,28 @@ def roofline(ax: Axes, points: Sequence[tuple[str, float, float]], device: Devic
     left = min(ridge, *(x for _, x, _ in points)) / 4
     right = max(ridge, *(x for _, x, _ in points)) * 8
     lowest = min(device.dram_bandwidth * left, *(speed for _, _, speed in points))
-    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(lowest / 6e12, device.fp32_peak * 4 / 1e12))
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(left, right),
+        ylim=(lowest / 6e12, device.fp32_peak * 4 / 1e12),
+    )
     _draw_roofs(ax, device.dram_bandwidth / 1e12, device.fp32_peak / 1e12, ridge, left, right)
     labels = []
     for number, (label, intensity, speed) in enumerate(points):
         part = speed / min(device.fp32_peak, device.dram_bandwidth * intensity)
-        look: Look = {"marker": MARKERS[number % len(MARKERS)], "facecolors": ("white", COLOURS[0])[number % 2]}
+        look: Look = {
+            "marker": MARKERS[number % len(MARKERS)],
+            "facecolors": ("white", COLOURS[0])[number % 2],
+        }
         ax.scatter(intensity, speed / 1e12, s=36, edgecolors=COLOURS[0], zorder=4, **look)
-        labels.append(_label_point(ax, f"{label}  {ratio_text(100 * part)} %", intensity, speed / 1e12))
-    ax.set_xlabel("arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point", fontsize="small")
+        labels.append(
+            _label_point(ax, f"{label}  {ratio_text(100 * part)} %", intensity, speed / 1e12)
+        )
+    ax.set_xlabel(
+        "arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point",
+        fontsize="small",
+    )
     ax.set_ylabel(f"{what} speed (Tflop/s)")
     ax.grid(which="major", color="#e4e4e4", linewidth=0.6)
     for axis in (ax.xaxis, ax.yaxis):
@@ -330,33 +427,59 @@ def roofline(ax: Axes, points: Sequence[tuple[str, float, float]], device: Devic
 
 def _require_points(points: Sequence) -> None:
     if not points:
-        raise ValueError("there is nothing to draw: no points; give (label, flop/byte, flop/s) for each")
+        raise ValueError(
+            "there is nothing to draw: no points; give (label, flop/byte, flop/s) for each"
+        )
     seen: set[str] = set()
     for point in points:
-        if isinstance(point, str) or len(point) != 3 or not all(0 < float(value) < math.inf for value in point[1:]):
-            raise ValueError(f"{point!r} is no point: give (label, flop/byte, flop/s), both figures above 0")
+        if (
+            isinstance(point, str)
+            or len(point) != 3
+            or not all(0 < float(value) < math.inf for value in point[1:])
+        ):
+            raise ValueError(
+                f"{point!r} is no point: give (label, flop/byte, flop/s), both figures above 0"
+            )
         if point[0] in seen:
             raise ValueError(f"there are several points {point[0]!r}: give each a label of its own")
         seen.add(point[0])
 
 
-def _draw_roofs(ax: Axes, bandwidth: float, peak: float, ridge: float, left: float, right: float) -> None:
+def _draw_roofs(
+    ax: Axes, bandwidth: float, peak: float, ridge: float, left: float, right: float
+) -> None:
     """bandwidth in TB/s, peak in Tflop/s, the other three in flop/byte."""
     ax.plot([left, ridge, right], [bandwidth * left, peak, peak], color=INK, linewidth=2.2)
     ax.plot([ridge, ridge], [1e-12 * peak, peak], color="#777777", linewidth=0.9, linestyle=":")
-    # Along a line where y is proportional to x the slope is y / x, on any scales; the axes turn the text as they turn the line.
+    # Along a line where y is proportional to x the slope is y / x, on any scales; the axes turn the
+    # text as they turn the line.
     above = 1.25 * bandwidth
-    turned: Look = {"rotation": math.degrees(math.atan(above)), "rotation_mode": "anchor", "transform_rotates_text": True}
+    turned: Look = {
+        "rotation": math.degrees(math.atan(above)),
+        "rotation_mode": "anchor",
+        "transform_rotates_text": True,
+    }
     at = ridge**0.3 * left**0.7
-    ax.text(at, above * at, f"DRAM {ratio_text(bandwidth)} TB/s", fontsize="small", color=INK, **turned)
+    ax.text(
+        at, above * at, f"DRAM {ratio_text(bandwidth)} TB/s", fontsize="small", color=INK, **turned
+    )
     text: Look = {"textcoords": "offset points", "fontsize": "small", "color": INK, "va": "bottom"}
     ax.annotate(f"{ratio_text(peak)} Tflop/s", (right, peak), (-4, 4), ha="right", **text)
-    ax.annotate(f"{ratio_text(ridge)} flop/byte", (ridge, 0), (4, 4), ("data", "axes fraction"), **text)
+    ax.annotate(
+        f"{ratio_text(ridge)} flop/byte", (ridge, 0), (4, 4), ("data", "axes fraction"), **text
+    )
 
 
 def _label_point(ax: Axes, text: str, x: float, y: float):
     """A label to the right of a point, where the roof is never lower, with a line to the point once it is moved."""
-    line: Look = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)}
+    line: Look = {
+        "arrowstyle": "-",
+        "color": "#777777",
+        "linewidth": 0.7,
+        "shrinkA": 0,
+        "shrinkB": 3,
+        "relpos": (0, 0.5),
+    }
     look: Look = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": INK}
     return ax.annotate(text, (x, y), (12, 0), arrowprops=line, **look)
 
@@ -385,9 +508,13 @@ def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any
     rows = list(data.rows() if hasattr(data, "rows") else data)
     if not rows:
         raise ValueError("there is nothing to draw: the record has no rows")
-    chosen = [row for row in rows if all(row.get(key) == value for key, value in (where or {}).items())]
+    chosen = [
+        row for row in rows if all(row.get(key) == value for key, value in (where or {}).items())
+    ]
     if not chosen:
-        there = "; ".join(f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where or {})
+        there = "; ".join(
+            f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where or {}
+        )
         raise ValueError(f"no row has {dict(where or {})}. In the record there is {there}")
     for row in chosen:
         _require_time(row)
@@ -400,10 +527,16 @@ def _require_time(row: Mapping[str, Any]) -> None:
     if times["median_ms"] is None:
         raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
     if missing := [key for key, value in times.items() if value is None]:
-        raise ValueError(f"the row {dict(row)} has a median_ms and no {missing[0]}: a time comes with its interval")
+        raise ValueError(
+            f"the row {dict(row)} has a median_ms and no {missing[0]}: a "
+            "time comes with its interval"
+        )
     low, median, high = (float(row[key]) for key in times)
     if not 0 < low <= median <= high < math.inf:
-        raise ValueError(f"the row {dict(row)} has times that cannot be: 0 < low_ms <= median_ms <= high_ms must hold")
+        raise ValueError(
+            f"the row {dict(row)} has times that cannot be: 0 < low_ms <= "
+            "median_ms <= high_ms must hold"
+        )
 
 
 def _name(row: Mapping[str, Any], by: str | Sequence[str]) -> str:
@@ -413,7 +546,9 @@ def _name(row: Mapping[str, Any], by: str | Sequence[str]) -> str:
     return ", ".join(str(row.get(column)) for column in columns)
 
 
-def _one_row_each(rows: Sequence[Mapping[str, Any]], by: str | Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _one_row_each(
+    rows: Sequence[Mapping[str, Any]], by: str | Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
     named: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         name = _name(row, by)
@@ -427,4 +562,7 @@ def _several(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Val
     times = {"median_ms", "low_ms", "high_ms", "samples"}
     apart = [key for key in one if key not in times and one[key] != other.get(key)]
     told = f"they differ in {', '.join(apart)}" if apart else "they have the same parameters"
-    return ValueError(f"there are several rows for {name}; {told}. Choose by `where`, or name more columns in `by`")
+    return ValueError(
+        f"there are several rows for {name}; {told}. Choose by `where`, "
+        "or name more columns in `by`"
+    )

@@ -19,12 +19,16 @@ from helpers import checking, kernels, reference
 from helpers.launch import Array, Launch, Plan, Program, launcher
 
 COPY = "device-to-device copy"
-PLAINEST = "conv1d_constant"  # checked against the oracle; the others are checked against it, output by output
+# Checked against the oracle; the others are checked against it, output by output.
+PLAINEST = "conv1d_constant"
 BEST = "conv1d_vector"
 
 SEED = 20_25
-PERIOD = 9_999_991  # cells of random data before they repeat: a prime, so that no two tiles hold the same cells
-WINDOW = 4096  # outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random stretches
+# Cells of random data before they repeat: a prime, so that no two tiles hold the same cells.
+PERIOD = 9_999_991
+# Outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random
+# stretches.
+WINDOW = 4096
 WINDOWS = 8
 
 
@@ -32,8 +36,9 @@ WINDOWS = 8
 class Conv1d:
     """How one of the 1D convolution kernels is compiled and launched.
 
-    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none; filter_in: "constant"
-    (the symbol ``filter``) or "global" (the argument after N); largest: the largest n that the benchmark times.
+    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none;
+    filter_in: "constant" (the symbol ``filter``) or "global" (the argument after N); largest: the
+    largest n that the benchmark times.
     """
 
     name: str
@@ -107,13 +112,14 @@ def conv1d_named(name: str) -> Conv1d:
 def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
     """The largest error that a float32 sum of products may have, in any order, with or without fused multiply-adds.
 
-    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a partial sum that is
-    never larger than sum |cells| |filter|, so the error is at most w u / (1 - w u) * max |cells| * sum |filter|
-    (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1). w + 1 stands for w: that pays for
-    the denominator.
+    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a
+    partial sum that is never larger than sum |cells| |filter|, so the error is at most w u / (1 - w
+    u) * max |cells| * sum |filter| (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*,
+    section 3.1). w + 1 stands for w: that pays for the denominator.
 
-    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is beyond this bound up to a
-    width of some 200; for wider filters the bound still holds, but no longer tells the two apart.
+    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is
+    beyond this bound up to a width of some 200; for wider filters the bound still holds, but no
+    longer tells the two apart.
     """
     width, unit = np.size(filter), 2.0**-24
     return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
@@ -190,7 +196,9 @@ class Checker:
         """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
         return self._counter.wrong(got, want, tolerance, self._data.n)
 
-    def windows(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+    def windows(
+        self, output: int, filter: np.ndarray, name: str, slack: float = 1.0
+    ) -> checking.Verdict:
         """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""
         places = windows(self._data.n)
         want = np.concatenate([self._data.outputs(*place, filter) for place in places])
@@ -199,15 +207,22 @@ class Checker:
         for first, last in places:
             self._cuda.memcpy_dtoh(got[filled : filled + last - first], output + 4 * first)
             filled += last - first
-        return checking.check(got, want, rtol=0.0, atol=slack * conv1d_atol(self._data.period, filter), name=name)
+        return checking.check(
+            got, want, rtol=0.0, atol=slack * conv1d_atol(self._data.period, filter), name=name
+        )
 
-    def everywhere(self, output: int, filter: np.ndarray, name: str, slack: float = 1.0) -> checking.Verdict:
+    def everywhere(
+        self, output: int, filter: np.ndarray, name: str, slack: float = 1.0
+    ) -> checking.Verdict:
         """Windows against the oracle, and every output against `want`. Raises checking.CheckError."""
         verdict = self.windows(output, filter, name, slack)
-        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to the sum of both.
+        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to
+        # the sum of both.
         wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
         if wrong:
             text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
             kind = checking.Diagnosis("outside the windows", text)
-            raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
+            raise checking.CheckError(
+                f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind
+            )
         return verdict

@@ -1,6 +1,7 @@
 """The data that the labs compute on: two-class samples, Fashion-MNIST with its resizing, and trained weights.
 
-Only NumPy is imported with this module: what a download or a cache folder needs is imported where it is used.
+Only NumPy is imported with this module: what a download or a cache folder needs is imported where
+it is used.
 """
 
 from __future__ import annotations
@@ -57,10 +58,11 @@ class TwoClass:
 def two_class(seed: int = 0) -> TwoClass:
     """1,096 training and 275 test samples of two classes, made here from `seed`: no measurements of anything.
 
-    They have the sizes and the class shares (59 % class 0, in both parts) of the data in a course report whose own
-    file is not public. In three hidden coordinates (u, v, w) class 1 lies above and class 0 below the bowl
-    w = 1.2 ((u^2 + v^2) / 2 - 1), with some overlap; a fourth says nothing about the class. A rotation mixes all four
-    into each feature, so no feature alone and no plane separates the classes.
+    They have the sizes and the class shares (59 % class 0, in both parts) of the data in a course
+    report whose own file is not public. In three hidden coordinates (u, v, w) class 1 lies above
+    and class 0 below the bowl w = 1.2 ((u^2 + v^2) / 2 - 1), with some overlap; a fourth says
+    nothing about the class. A rotation mixes all four into each feature, so no feature alone and no
+    plane separates the classes.
     """
     random = np.random.default_rng(seed)
     total = TRAINING_SAMPLES + TEST_SAMPLES
@@ -78,7 +80,9 @@ def _stratified(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Indices of the test samples in random order, with as many of each class as its share."""
     ones = round(TEST_SAMPLES * float(y.mean()))
     shares = ((0, TEST_SAMPLES - ones), (1, ones))
-    chosen = [random.choice(np.flatnonzero(y == label), size, replace=False) for label, size in shares]
+    chosen = [
+        random.choice(np.flatnonzero(y == label), size, replace=False) for label, size in shares
+    ]
     return random.permutation(np.concatenate(chosen))
 
 
@@ -89,9 +93,21 @@ SAMPLE_COUNT = 1_000  # the first test images, which are part of this repository
 FOLDER_VARIABLE = "FASHION_MNIST_DIR"
 SIDE = 28  # pixels
 IMAGE_COUNTS = {"train": 60_000, "test": 10_000}
-CLASSES = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+CLASSES = (
+    "T-shirt",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
 
-# The data set's own repository and its authors' storage; what comes from either has to have the sha256 below.
+# The data set's own repository and its authors' storage; what comes from either has to have the
+# sha256 below.
 URLS = (
     "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
@@ -222,7 +238,11 @@ def _say_once(sentence: str) -> None:
 def _require_count(count: int | None, most: int, split: str) -> int:
     if count is None:
         return most
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= most:
+    if (
+        isinstance(count, bool)
+        or not isinstance(count, (int, np.integer))
+        or not 1 <= count <= most
+    ):
         raise ValueError(f"count is {count!r}; the {split} set has 1 to {most:,} images to give")
     return int(count)
 
@@ -243,7 +263,9 @@ def _read(folder: Path, files: tuple[IdxFile, ...], count: int) -> Images:
 
 def _find(folder: Path, file: IdxFile) -> Path | None:
     """The compressed file, else the plain one, else None."""
-    return next((path for path in (folder / f"{file.name}.gz", folder / file.name) if path.is_file()), None)
+    return next(
+        (path for path in (folder / f"{file.name}.gz", folder / file.name) if path.is_file()), None
+    )
 
 
 def _verified(folder: Path, file: IdxFile) -> Path:
@@ -251,8 +273,12 @@ def _verified(folder: Path, file: IdxFile) -> Path:
     if path is None:
         raise DataError(
             f"{folder} has neither {file.name}.gz nor {file.name}. "
-            + (_RESTORE if ours else f"{FOLDER_VARIABLE} names a folder that holds the published "
-               "files of Fashion-MNIST; without that variable they are downloaded.")
+            + (
+                _RESTORE
+                if ours
+                else f"{FOLDER_VARIABLE} names a folder that holds the published "
+                "files of Fashion-MNIST; without that variable they are downloaded."
+            )
         )
     advice = _RESTORE if ours else "Remove it and fetch it again."
     _require_sha256(path, file.gz_sha256 if path.suffix == ".gz" else file.sha256, advice)
@@ -264,8 +290,8 @@ def _require_sha256(path: Path, wanted: str, advice: str) -> None:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != wanted:
         raise ChecksumError(
-            f"{path} is damaged or partial ({path.stat().st_size:,} bytes): its sha256 is {found}, expected {wanted}. "
-            f"It was left as it is. {advice}"
+            f"{path} is damaged or partial ({path.stat().st_size:,} bytes): its sha256 is {found}, "
+            f"expected {wanted}. It was left as it is. {advice}"
         )
 
 
@@ -297,7 +323,8 @@ def _download(folder: Path, file: IdxFile) -> str | None:
                 whole = _fetch(url + file.name + ".gz", f"sha256:{file.gz_sha256}", Path(part))
                 os.replace(whole, folder / f"{file.name}.gz")
             return None
-        except (ImportError, OSError, ValueError) as error:  # pooch: requests' errors are OSErrors; ValueError: wrong sha256
+        except (ImportError, OSError, ValueError) as error:
+            # Pooch: requests' errors are OSErrors; ValueError: wrong sha256.
             reason = _short(error, url)
     return reason
 
@@ -366,24 +393,35 @@ class _Stdout:
 
 def read_idx(path: Path | str) -> np.ndarray:
     """The uint8 array of an idx file, plain or gzip (by its first two bytes): two zero bytes, the type (8: uint8), the
-    number of dimensions, each dimension as a big-endian int32, then the values with the last index fastest.
+    number of dimensions, each dimension as a big-endian int32, then the values with the last index
+    fastest.
 
-    Raises DataError, which names the file, where it is missing, cut off, longer than it says, or of another type.
+    Raises DataError, which names the file, where it is missing, cut off, longer than it says, or of
+    another type.
     """
     path = Path(path)
     content = _unpacked(path)
     if len(content) < 4 or content[:2] != b"\0\0":
-        raise DataError(f"{path} is not an idx file: it begins with {content[:4]!r}, expected two zero bytes, type and rank")
+        raise DataError(
+            f"{path} is not an idx file: it begins with {content[:4]!r}, expected two zero bytes, "
+            "type and rank"
+        )
     kind, rank = content[2], content[3]
     if kind != 8:
         raise DataError(f"{path} holds values of idx type {kind}; expected 8, which is uint8")
     begin = 4 + 4 * rank
     if rank == 0 or len(content) < begin:
-        raise DataError(f"{path} is cut off: {len(content)} bytes, and its header of {rank} dimensions has {begin}")
+        raise DataError(
+            f"{path} is cut off: {len(content)} bytes, and its header of "
+            f"{rank} dimensions has {begin}"
+        )
     shape = struct.unpack(f">{rank}I", content[4:begin])
     wanted = int(np.prod(shape, dtype=object))
     if len(content) - begin != wanted:
-        raise DataError(f"{path} has {len(content) - begin:,} values; its header says {shape}, that is {wanted:,}")
+        raise DataError(
+            f"{path} has {len(content) - begin:,} values; its header says {shape}, "
+            f"that is {wanted:,}"
+        )
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
 
@@ -406,12 +444,14 @@ _RESIZED_AT_A_TIME = 500
 def resize(images: np.ndarray, size: int = NETWORK_SIDE) -> np.ndarray:
     """Bilinear resizing of uint8 images, shape (n, height, width), to uint8, shape (n, size, size).
 
-    Half-pixel centres: output o lies at source coordinate (o + 1/2) length / size - 1/2, which is (28 o - 29) / 86 from 28
-    to 86. Cells outside the image count as 0, so the border darkens. The weights are whole multiples of 1 / denominator,
-    so every value is computed exactly, and then truncated. There is no smoothing beforehand: to much smaller sizes,
-    pixels between the outputs are skipped.
+    Half-pixel centres: output o lies at source coordinate (o + 1/2) length / size - 1/2, which is
+    (28 o - 29) / 86 from 28 to 86. Cells outside the image count as 0, so the border darkens. The
+    weights are whole multiples of 1 / denominator, so every value is computed exactly, and then
+    truncated. There is no smoothing beforehand: to much smaller sizes, pixels between the outputs
+    are skipped.
 
-    Raises TypeError for another dtype, ValueError for another rank, an empty array or a size below 1.
+    Raises TypeError for another dtype, ValueError for another rank, an empty array or a size below
+    1.
     """
     images = _require_pixels(images)
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
@@ -435,7 +475,10 @@ def _require_pixels(images: np.ndarray) -> np.ndarray:
     if images.dtype != np.uint8:
         raise TypeError(f"images are {images.dtype}; expected uint8 with values 0 to 255")
     if images.ndim != 3 or images.size == 0:
-        raise ValueError(f"images have shape {images.shape}; expected (n, height, width), not empty: image[None] is a batch of one")
+        raise ValueError(
+            f"images have shape {images.shape}; expected (n, height, width), not empty: "
+            "image[None] is a batch of one"
+        )
     return images
 
 
@@ -445,9 +488,12 @@ def _chunks(images: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _resize_chunk(images: np.ndarray, size: int) -> np.ndarray:
-    (rows, row_unit), (columns, column_unit) = (_bilinear(length, size) for length in images.shape[1:])
+    (rows, row_unit), (columns, column_unit) = (
+        _bilinear(length, size) for length in images.shape[1:]
+    )
     unit = row_unit * column_unit
-    # Sums of whole numbers: exact in float32 up to 2^24, in float64 up to 2^53, in any order of summation.
+    # Sums of whole numbers: exact in float32 up to 2^24, in float64 up to 2^53, in any order of
+    # summation.
     exact = np.float32 if 255 * unit <= 2**24 else np.float64
     sums = rows.astype(exact) @ (images.astype(exact) @ columns.T.astype(exact))
     return (sums.astype(np.int64 if 255 * unit >= 2**31 else np.int32) // unit).astype(np.uint8)
@@ -481,17 +527,27 @@ LAYER_SHAPES = {
     "fc4": (10, 32),
     "fc4_bias": (10,),
 }
-# The ten blocks of a weights file: name, weights, biases. Pooling and activation layers have empty blocks.
+# The ten blocks of a weights file: name, weights, biases. Pooling and activation layers have empty
+# blocks.
 _BLOCKS = (
-    ("conv1", 196, 4), ("activation", 0, 0), ("pooling", 0, 0), ("conv2", 3136, 16), ("activation", 0, 0),
-    ("pooling", 0, 0), ("fc3", 41472, 32), ("activation", 0, 0), ("fc4", 320, 10), ("softmax", 0, 0),
-)  # fmt: skip
+    ("conv1", 196, 4),
+    ("activation", 0, 0),
+    ("pooling", 0, 0),
+    ("conv2", 3136, 16),
+    ("activation", 0, 0),
+    ("pooling", 0, 0),
+    ("fc3", 41472, 32),
+    ("activation", 0, 0),
+    ("fc4", 320, 10),
+    ("softmax", 0, 0),
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
     """The trained LeNet for 86x86 images, all float32: conv1 (4, 1, 7, 7), conv2 (16, 4, 7, 7), fc3 (32, 1296) with
-    fc3_bias (32,), fc4 (10, 32) with fc4_bias (10,). Convolutions have no bias. name: for figures; source: where from.
+    fc3_bias (32,), fc4 (10, 32) with fc4_bias (10,). Convolutions have no bias. name: for figures;
+    source: where from.
 
     Raises TypeError for another dtype; ValueError for another shape, NaN or infinity.
     """
@@ -509,25 +565,32 @@ class Weights:
         for layer, shape in LAYER_SHAPES.items():
             array = getattr(self, layer)
             if getattr(array, "dtype", None) != np.float32:
-                raise TypeError(f"{layer} is {getattr(array, 'dtype', type(array).__name__)}; expected a float32 array")
+                raise TypeError(
+                    f"{layer} is {getattr(array, 'dtype', type(array).__name__)}; "
+                    "expected a float32 array"
+                )
             if array.shape != shape:
                 raise ValueError(f"{layer} has shape {array.shape}; expected {shape}")
             if not np.isfinite(array).all():
-                raise ValueError(f"{layer} holds NaN or infinity: {self.source} is no trained network")
+                raise ValueError(
+                    f"{layer} holds NaN or infinity: {self.source} is no trained network"
+                )
 
 
 def course_weights(path: Path | str | None = None) -> Weights:
     """The network of the course's own weights file, for those who have it: it is not part of this repository.
 
-    path: the file, or a folder that holds weights-86.bin; without it, the environment variable COURSE_WEIGHTS names one.
-    Its two convolution biases are left out, as the course's kernels leave them out.
-    Raises DataError when neither names a file, or the file is cut off or has other counts.
+    path: the file, or a folder that holds weights-86.bin; without it, the environment variable
+    COURSE_WEIGHTS names one. Its two convolution biases are left out, as the course's kernels leave
+    them out. Raises DataError when neither names a file, or the file is cut off or has other
+    counts.
     """
     given = str(path) if path is not None else os.environ.get(WEIGHTS_VARIABLE, "").strip()
     if not given:
         raise DataError(
-            f"The course's weights are not part of this repository. Those who have the file {COURSE_FILE}: pass its path, or set "
-            f"{WEIGHTS_VARIABLE} to it or to its folder. datasets.lenet_weights() is a network of the same shape."
+            "The course's weights are not part of this repository. Those who have the file "
+            f"{COURSE_FILE}: pass its path, or set {WEIGHTS_VARIABLE} to it or to its folder. "
+            "datasets.lenet_weights() is a network of the same shape."
         )
     file = Path(given).expanduser()
     return read_weights(file / COURSE_FILE if file.is_dir() else file, "the course's LeNet")
@@ -536,7 +599,8 @@ def course_weights(path: Path | str | None = None) -> Weights:
 def lenet_weights() -> Weights:
     """This repository's LeNet, trained by `python -m helpers.tools.training`; `lenet_record` says how, and how good it is.
 
-    Raises ChecksumError where the file is not the one that its record describes, DataError where either is missing.
+    Raises ChecksumError where the file is not the one that its record describes, DataError where
+    either is missing.
     """
     wanted = lenet_record()["weights_sha256"]
     if not LENET_FILE.is_file():
@@ -565,38 +629,54 @@ _RESTORE = "Restore it: git checkout -- data"
 def read_weights(path: Path | str, name: str) -> Weights:
     """The weights in a file of the course's format, named `name`.
 
-    Little endian: int32 number of layers (10), then for each an int32 count and so many float32, weights before biases,
-    weights in C order: convolutions (M, C, K, K), fully connected (outputs, inputs). Biases of convolutions are dropped.
-    Raises DataError where the file is missing, cut off, longer, or has other counts; ValueError where it holds NaN.
+    Little endian: int32 number of layers (10), then for each an int32 count and so many float32,
+    weights before biases, weights in C order: convolutions (M, C, K, K), fully connected (outputs,
+    inputs). Biases of convolutions are dropped. Raises DataError where the file is missing, cut
+    off, longer, or has other counts; ValueError where it holds NaN.
     """
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"the weights file {path} cannot be read ({error.strerror or error})") from error
+        raise DataError(
+            f"the weights file {path} cannot be read ({error.strerror or error})"
+        ) from error
     arrays = {}
     for layer, weights, biases, values in _blocks(content, path):
         if layer in LAYER_SHAPES:
             arrays[layer] = values[:weights].reshape(LAYER_SHAPES[layer])
             if f"{layer}_bias" in LAYER_SHAPES:
                 arrays[f"{layer}_bias"] = values[weights : weights + biases]
-    return Weights(name, f"{path.name}, sha256 {hashlib.sha256(content).hexdigest()[:12]}", **arrays)
+    return Weights(
+        name, f"{path.name}, sha256 {hashlib.sha256(content).hexdigest()[:12]}", **arrays
+    )
 
 
 def _blocks(content: bytes, path: Path) -> Iterator[tuple[str, int, int, np.ndarray]]:
     layers, at = _int32(content, 0, path), 4
     if layers != len(_BLOCKS):
-        raise DataError(f"{path} says it has {layers} layers; expected {len(_BLOCKS)}: it is no weights file of this LeNet")
+        raise DataError(
+            f"{path} says it has {layers} layers; expected {len(_BLOCKS)}: it is "
+            "no weights file of this LeNet"
+        )
     for number, (layer, weights, biases) in enumerate(_BLOCKS, 1):
         count, at = _int32(content, at, path), at + 4
         if count != weights + biases:
-            raise DataError(f"{path}: layer {number} ({layer}) has {count} values; expected {weights + biases}")
+            raise DataError(
+                f"{path}: layer {number} ({layer}) has {count} values; expected {weights + biases}"
+            )
         if len(content) < at + 4 * count:
-            raise DataError(f"{path} is cut off in layer {number} ({layer}): it has {len(content):,} bytes of {_file_bytes():,}")
+            raise DataError(
+                f"{path} is cut off in layer {number} ({layer}): it has "
+                f"{len(content):,} bytes of {_file_bytes():,}"
+            )
         yield layer, weights, biases, np.frombuffer(content, "<f4", count, at).astype(np.float32)
         at += 4 * count
     if at != len(content):
-        raise DataError(f"{path} has {len(content) - at} bytes after the last layer; expected {_file_bytes():,} bytes in all")
+        raise DataError(
+            f"{path} has {len(content) - at} bytes after the last layer; expected "
+            f"{_file_bytes():,} bytes in all"
+        )
 
 
 def _int32(content: bytes, at: int, path: Path) -> int:

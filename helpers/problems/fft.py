@@ -1,9 +1,12 @@
 """Convolution by Fourier transforms: how its kernels are compiled and launched, what they cost, how far they may err.
 
-    launch = fft.conv1d_launch(fft.OverlapAdd.fitting(255), n, N, P, filter)      # on device addresses, to be timed
-    P, profiles = fft.simulate_conv1d(fft.OverlapAdd(10), N, filter)             # arrays, in the simulator
+    # A launch on device addresses, to be timed.
+    launch = fft.conv1d_launch(fft.OverlapAdd.fitting(255), n, N, P, filter)
+    # The same with arrays, in the simulator.
+    P, profiles = fft.simulate_conv1d(fft.OverlapAdd(10), N, filter)
 
-Both kernels take the filter's spectrum, which `fft_radix2` makes once, and a table of twiddle factors.
+Both kernels take the filter's spectrum, which `fft_radix2` makes once, and a table of twiddle
+factors.
 """
 
 from __future__ import annotations
@@ -32,14 +35,15 @@ class FftError(ValueError):
     """A transform, or a launch, that cannot be: the message says what does not fit, and what would."""
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Transforms
 
 
 def bit_reversed(size: int) -> np.ndarray:
     """Return the frequencies in the order in which fft_radix2 puts them out: int64, shape (size,), size a power of two.
 
-    Place i holds frequency bit_reversed(size)[i], the bits of i read backwards: 0, 4, 2, 6, 1, 5, 3, 7 for eight.
+    Place i holds frequency bit_reversed(size)[i], the bits of i read backwards: 0, 4, 2, 6, 1, 5,
+    3, 7 for eight.
     """
     order = np.zeros(1, np.int64)
     while order.size < _require_power_of_two(size):
@@ -49,14 +53,16 @@ def bit_reversed(size: int) -> np.ndarray:
 
 def twiddles(row: int) -> np.ndarray:
     """Return exp(-2 pi i k / row) for k < row / 2, rounded once from float64: complex64, shape (max(row / 2, 1),)."""
-    return np.exp(-2j * np.pi * np.arange(max(1, _require_power_of_two(row) // 2)) / row).astype(np.complex64)
+    return np.exp(-2j * np.pi * np.arange(max(1, _require_power_of_two(row) // 2)) / row).astype(
+        np.complex64
+    )
 
 
 def reference(signals: np.ndarray, row: int | None = None) -> np.ndarray:
     """The oracle of fft_radix2, NumPy's transform in float64, in bit-reversed order: complex128, the shape of ``signals``.
 
-    signals: real or complex, shape (signals, size). row: None for transforms along one axis; else that of one row of a
-    two-dimensional one, row * row == size.
+    signals: real or complex, shape (signals, size). row: None for transforms along one axis; else
+    that of one row of a two-dimensional one, row * row == size.
     """
     signals = np.asarray(signals, np.complex128)
     count, size = signals.shape
@@ -85,8 +91,8 @@ def _require_power_of_two(size: int) -> int:
 def transform_atol(want: np.ndarray) -> float:
     """How far a part of an output of fft_radix2 may be off: log2 n times `stage_error`, of the largest of the oracle's.
 
-    want: `reference` of the signals, shape (signals, size). Higham's theorem is about the root mean square of the outputs of
-    a signal, which the largest is never below.
+    want: `reference` of the signals, shape (signals, size). Higham's theorem is about the root mean
+    square of the outputs of a signal, which the largest is never below.
     """
     return float(_log2(want.shape[-1]) * stage_error() * np.abs(want).max())
 
@@ -94,14 +100,15 @@ def transform_atol(want: np.ndarray) -> float:
 def stage_error() -> float:
     """The relative error that one radix-2 stage adds, u + gamma_4 (sqrt(2) + u), with gamma_4 = 4 u / (1 - 4 u).
 
-    N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 24.2: a transform with log2 n stages and twiddle
-    factors that are right to u errs, in the 2-norm, by at most log2 n times that, relative to its result.
+    N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 24.2: a transform with
+    log2 n stages and twiddle factors that are right to u errs, in the 2-norm, by at most log2 n
+    times that, relative to its result.
     """
     gamma = 4 * UNIT / (1 - 4 * UNIT)
     return UNIT + gamma * (math.sqrt(2) + UNIT)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # 1D: overlap-add
 
 
@@ -118,9 +125,14 @@ class OverlapAdd:
 
     def __post_init__(self) -> None:
         if not 1 <= self.log_size <= max(LOG_SIZES):
-            raise FftError(f"transforms of 2^{self.log_size} points: take 2^1 to 2^{max(LOG_SIZES)}")
+            raise FftError(
+                f"transforms of 2^{self.log_size} points: take 2^1 to 2^{max(LOG_SIZES)}"
+            )
         if not 1 <= self.stages <= min(self.log_size, 5):
-            raise FftError(f"{self.stages} stages at a time, of {self.log_size}: take 1 to {min(self.log_size, 5)}")
+            raise FftError(
+                f"{self.stages} stages at a time, of {self.log_size}: take 1 "
+                f"to {min(self.log_size, 5)}"
+            )
 
     @classmethod
     def fitting(cls, width: int, stages: int = 3) -> OverlapAdd:
@@ -128,7 +140,10 @@ class OverlapAdd:
         limits.require_filter(width)
         fit = [cls(log_size, stages) for log_size in LOG_SIZES if 2 * (width - 1) <= 1 << log_size]
         if not fit:
-            raise FftError(f"a filter of {width:,} has no room in 2^{max(LOG_SIZES)} points; take one of at most 4,097")
+            raise FftError(
+                f"a filter of {width:,} has no room in 2^{max(LOG_SIZES)} points; "
+                "take one of at most 4,097"
+            )
         return min(fit, key=lambda spec: spec.flops(width))
 
     @property
@@ -141,8 +156,8 @@ class OverlapAdd:
         limits.require_filter(width)
         if 2 * (width - 1) > self.size:
             raise FftError(
-                f"a filter of {width:,} wants transforms of at least {2 * (width - 1):,} points, not {self.size:,}: a segment "
-                "shorter than its tail would reach over two others"
+                f"a filter of {width:,} wants transforms of at least {2 * (width - 1):,} points, "
+                f"not {self.size:,}: a segment shorter than its tail would reach over two others"
             )
         return self.size - width + 1
 
@@ -185,7 +200,8 @@ class OverlapAdd:
         """Return what fft_radix2 turns into the spectrum: filter / size, backwards, then zeros; complex64, (1, size)."""
         self.segment(filter.size)
         padded = np.zeros((1, self.size), np.complex64)
-        padded[0, : filter.size] = filter[::-1] / np.float32(self.size)  # a power of two: nothing is rounded
+        # A power of two: nothing is rounded.
+        padded[0, : filter.size] = filter[::-1] / np.float32(self.size)
         return padded
 
     def plan(self, n: int, width: int) -> Plan:
@@ -217,15 +233,16 @@ class OverlapAdd:
 def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> float:
     """How far an output of conv1d_fft_overlap_add may be off.
 
-    The segment, the filter and the product of their spectra are transformed, log2 n stages each, and a complex product
-    adds less than three u: by Higham's theorem (`stage_error`) the error of a segment is at most, as a root mean square
-    over its n outputs and to first order,
+    The segment, the filter and the product of their spectra are transformed, log2 n stages each,
+    and a complex product adds less than three u: by Higham's theorem (`stage_error`) the error of a
+    segment is at most, as a root mean square over its n outputs and to first order,
 
         (3 log2 n stage_error + 3 u) * max |spectrum of the filter| * rms of the two segments.
 
-    The rms is at most sqrt(2) max |cells|. That an output strays from the root mean square by a factor of about five is
-    paid for by the worst case of every rounding, which no real sum meets; the tests hold both ends. The tolerance grows
-    with log2 n, a direct sum's with the filter's width.
+    The rms is at most sqrt(2) max |cells|. That an output strays from the root mean square by a
+    factor of about five is paid for by the worst case of every rounding, which no real sum meets;
+    the tests hold both ends. The tolerance grows with log2 n, a direct sum's with the filter's
+    width.
     """
     largest = np.abs(np.fft.fft(filter.astype(np.float64), spec.size)).max()
     return float(_three_transforms(spec.size) * largest * math.sqrt(2) * np.abs(cells).max())
@@ -266,7 +283,7 @@ def simulate_conv1d(
     return P, launch.simulate(plan, {"P": P, "N": N, "filter": filter}, entry)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # 2D: tiles
 
 
@@ -285,9 +302,15 @@ class Tiles:
         if not 1 <= self.log_side <= 6:
             raise FftError(f"tiles of 2^{self.log_side} cells: take 2^1 to 2^6")
         if not 1 <= self.stages <= 5 or 2 * self.log_side % self.stages:
-            raise FftError(f"{self.stages} stages at a time do not divide {2 * self.log_side}, or fill the registers")
+            raise FftError(
+                f"{self.stages} stages at a time do not divide {2 * self.log_side}, "
+                "or fill the registers"
+            )
         if self.size >> self.stages > MAX_THREADS:
-            raise FftError(f"tiles of {self.size:,} cells, {1 << self.stages} a thread, want more than 1,024 threads")
+            raise FftError(
+                f"tiles of {self.size:,} cells, {1 << self.stages} a thread, "
+                "want more than 1,024 threads"
+            )
 
     @property
     def side(self) -> int:
@@ -302,7 +325,10 @@ class Tiles:
     def outputs(self, K: int) -> int:
         """Return the outputs along a tile for a filter of width K. Raises FftError for one that is wider than the tile."""
         if self.side < K:
-            raise FftError(f"a filter of {K} x {K} leaves no output in tiles of {self.side} x {self.side}: take log_side = 6")
+            raise FftError(
+                f"a filter of {K} x {K} leaves no output in tiles of {self.side} x {self.side}: "
+                "take log_side = 6"
+            )
         return self.side - K + 1
 
     @property
@@ -337,9 +363,15 @@ class Tiles:
         """Raise FftError unless the kernel can be launched for the shape."""
         self.outputs(shape.K)
         if shape.stride != 1:
-            raise FftError(f"conv2d_fft_tiles makes every output: a stride of {shape.stride} would throw most of them away")
+            raise FftError(
+                f"conv2d_fft_tiles makes every output: a stride of {shape.stride} "
+                "would throw most of them away"
+            )
         if self.shared(shape) > MOST_SHARED_BYTES:
-            raise FftError(f"{shape.C} channels of {self.side} x {self.side} want {self.shared(shape):,} bytes of shared memory")
+            raise FftError(
+                f"{shape.C} channels of {self.side} x {self.side} want "
+                f"{self.shared(shape):,} bytes of shared memory"
+            )
         if self.grid(shape)[1] > MAX_GRID[1]:
             most = 2 * MAX_GRID[1]
             raise FftError(f"{shape.B:,} images are more than the grid has room for: {most:,}")
@@ -381,7 +413,9 @@ def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:
     """How far an output of conv2d_fft_tiles may be off: as `conv1d_atol`, summed over the channels of an output map."""
     spectra = np.abs(np.fft.fft2(filter.astype(np.float64), (spec.side, spec.side)))
     largest = spectra.max(axis=(2, 3)).sum(axis=1).max()
-    return float(_three_transforms(spec.size, filter.shape[1]) * largest * math.sqrt(2) * np.abs(x).max())
+    return float(
+        _three_transforms(spec.size, filter.shape[1]) * largest * math.sqrt(2) * np.abs(x).max()
+    )
 
 
 def conv2d_launch(
@@ -417,7 +451,7 @@ def simulate_conv2d(
     return y, launch.simulate(plan, {"y": y, "x": x, "filter": filter}, entry)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # fft_radix2
 
 
@@ -481,7 +515,7 @@ def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
     return made
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Beside the direct kernels
 
 
@@ -497,8 +531,9 @@ def checked_launches(
 ) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
     """Return name -> (launch, verdict) of the fastest direct kernel, of overlap-add and, if wanted and there, of cuFFT.
 
-    The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is compared with the direct
-    kernel's, and stretches of all with the oracle. Raises checking.CheckError where one is wrong.
+    The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is
+    compared with the direct kernel's, and stretches of all with the oracle. Raises
+    checking.CheckError where one is wrong.
     """
     direct = conv1d.conv1d_named(conv1d.BEST)
     runs = {direct.name: conv1d.conv1d_launch(direct, data.n, source, checker.want, filter)}
@@ -515,7 +550,8 @@ def checked_launches(
             times = 1.0 if name == direct.name else slack
             ready[name] = start, checker.everywhere(where, filter, name, times)
         except checking.CheckError as error:
-            if name != CUFFT:  # a yardstick's fault is no reason to lose what is measured of the kernels
+            # A yardstick's fault is no reason to lose what is measured of the kernels.
+            if name != CUFFT:
                 raise
             print(f"{CUFFT} is left out: {error}")
     return ready
@@ -526,8 +562,9 @@ def checked_layers(
 ) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
     """Return name -> (launch, verdict) of the layer's kernel ``direct`` and of the tiles, for one problem on the device.
 
-    filter: float32, the problem's, on the host. Raises checking.CheckError where one is wrong: the tiles must keep the bound
-    of a direct sum, which for K >= 3 is wide enough for transforms of up to 4,096 points.
+    filter: float32, the problem's, on the host. Raises checking.CheckError where one is wrong: the
+    tiles must keep the bound of a direct sum, which for K >= 3 is wide enough for transforms of up
+    to 4,096 points.
     """
     run = conv2d.compile(direct, problem.shape)
     runs = {direct: lambda stream: run.launch(problem.y, problem.x, problem.filter, stream)}
@@ -540,14 +577,17 @@ def checked_layers(
     return ready
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The yardstick
 
 
-def cufft_launch(spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray) -> Callable[[Any], None] | None:
+def cufft_launch(
+    spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray
+) -> Callable[[Any], None] | None:
     """Return ``launch(stream)`` of the same overlap-add by cuFFT's real transforms, or None where CuPy is not there.
 
-    Steps of their own, each through global memory: see `overlap_add_by`. The arrays are n float32 on the device.
+    Steps of their own, each through global memory: see `overlap_add_by`. The arrays are n float32
+    on the device.
     """
     cupy = _cupy()
     if cupy is None:
@@ -579,10 +619,13 @@ def _cupy() -> Any:
     return cupy
 
 
-def overlap_add_by(xp: Any, spec: OverlapAdd, N: Any, P: Any, filter: np.ndarray) -> Callable[[], None]:
+def overlap_add_by(
+    xp: Any, spec: OverlapAdd, N: Any, P: Any, filter: np.ndarray
+) -> Callable[[], None]:
     """Return a function that fills P from N by the steps of overlap-add: pad, transform, multiply, transform back, add.
 
-    xp: CuPy, or NumPy to test the steps; N, P: its float32 arrays of shape (n,); filter: float32, on the host.
+    xp: CuPy, or NumPy to test the steps; N, P: its float32 arrays of shape (n,); filter: float32,
+    on the host.
     """
     n, width, segment = N.size, filter.size, spec.segment(filter.size)
     whole, count = n // segment, -(-n // segment)
@@ -603,18 +646,21 @@ def overlap_add_by(xp: Any, spec: OverlapAdd, N: Any, P: Any, filter: np.ndarray
     return step
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Crossover
 
 
 def crossover(widths: list[int], direct: list[float], transformed: list[float]) -> float | None:
     """Return the filter width from which on the transforms are faster, None where they are not even at the widest.
 
-    widths ascend; direct and transformed: times at each, in one unit. Between two widths the times are taken as powers of
-    the width (straight lines in a log-log plot). Raises ValueError for lists of other lengths, or unsorted.
+    widths ascend; direct and transformed: times at each, in one unit. Between two widths the times
+    are taken as powers of the width (straight lines in a log-log plot). Raises ValueError for lists
+    of other lengths, or unsorted.
     """
     if not len(widths) == len(direct) == len(transformed) or sorted(set(widths)) != list(widths):
-        raise ValueError("crossover wants a time of each kind for each width, and the widths in ascending order")
+        raise ValueError(
+            "crossover wants a time of each kind for each width, and the widths in ascending order"
+        )
     gains = [math.log(a / b) for a, b in zip(direct, transformed, strict=True)]
     if not gains or gains[-1] <= 0:
         return None

@@ -2,21 +2,25 @@
 
 A sum of N = C K K products goes wrong in two places, and each has a bound of its own:
 
-* **Inputs.** x and the filter are rounded, each value once: relatively by at most u_in = 2^-11 (half and TF32 both keep 11
-  significant bits), or by half a step of the subnormal numbers, 2^-25 for half, where a value is that small.
-* **Sums.** Every addition is rounded, relatively by at most u. Its error is at most u times the largest partial sum, and no
-  partial sum exceeds X S, with X = max |x| and S = max over maps of sum |filter[m]|. In float32 u = 2^-24, and N + 1
-  of them give `layer.conv2d_atol`. In half u = 2^-11: n additions in a row err by n u / (1 - n u) of X S. Products of two
-  halves, or of two TF32 numbers, have 22 significant bits: float32 holds them, and their rounding costs nothing.
+* **Inputs.** x and the filter are rounded, each value once: relatively by at most u_in = 2^-11
+  (half and TF32 both keep 11 significant bits), or by half a step of the subnormal numbers, 2^-25
+  for half, where a value is that small.
+* **Sums.** Every addition is rounded, relatively by at most u. Its error is at most u times the
+  largest partial sum, and no partial sum exceeds X S, with X = max |x| and S = max over maps of
+  sum |filter[m]|. In float32 u = 2^-24, and N + 1 of them give `layer.conv2d_atol`. In half
+  u = 2^-11: n additions in a row err by n u / (1 - n u) of X S. Products of two halves, or of two
+  TF32 numbers, have 22 significant bits: float32 holds them, and their rounding costs nothing.
 
-Source of both: N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections 2.2 and 3.1. A tensor core cuts
-the terms of a step at one common exponent and does not round: M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, "Numerical
-behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330 (2021). Each term then errs by less than one unit of the
-largest, 2^-23 X S, not half of one; so does the running sum, once a step of at least four terms, and the step's result.
+Source of both: N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections
+2.2 and 3.1. A tensor core cuts the terms of a step at one common exponent and does not round: M.
+Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+Computer Science 7:e330 (2021). Each term then errs by less than one unit of the largest, 2^-23 X S,
+not half of one; so does the running sum, once a step of at least four terms, and the step's result.
 
-The inputs' bound is so wide that a sum in half often stays within it. A check therefore has two parts (`conv2d.check` makes both):
-the *sums* against a float64 reference of the rounded inputs, within `sum_atol`, and the *whole* against the reference of the
-inputs as they are, within `atol`. The first is what rejects the next lower precision.
+The inputs' bound is so wide that a sum in half often stays within it. A check therefore has two
+parts (`conv2d.check` makes both): the *sums* against a float64 reference of the rounded inputs,
+within `sum_atol`, and the *whole* against the reference of the inputs as they are, within `atol`.
+The first is what rejects the next lower precision.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ HALF_UNIT = 2.0**-11  # of half: 11 significant bits, rounded to nearest. TF32 h
 HALF_SUBNORMAL = 2.0**-25  # half a step of half's subnormal numbers
 FLOAT_UNIT = 2.0**-24
 TENSOR_UNIT = 2.0**-23  # a term of a tensor core's step is cut, not rounded
-TENSOR_TERMS = 4  # in a step of the first tensor cores; later ones take more at once, and cut less often
+# In a step of the first tensor cores; later ones take more at once, and cut less often.
+TENSOR_TERMS = 4
 LARGEST_HALF = 65504.0
 
 
@@ -41,7 +46,8 @@ class RangeError(ValueError):
 @dataclass(frozen=True)
 class Precision:
     """What a kernel rounds. inputs: "float32", "half" or "tf32"; chain: products that are added up in half before their sum
-    goes on in float32, "none", "row" (of the filter) or "all"; tensor: float32 sums are those of tensor cores.
+    goes on in float32, "none", "row" (of the filter) or "all"; tensor: float32 sums are those of
+    tensor cores.
     """
 
     name: str
@@ -54,13 +60,20 @@ class Precision:
         values = np.asarray(values, np.float32)
         if self.inputs == "half":
             if (largest := np.abs(values).max(initial=0)) > LARGEST_HALF:
-                raise RangeError(f"the largest value is {largest:g}; half holds up to {LARGEST_HALF:,.0f}: scale the values")
+                raise RangeError(
+                    f"the largest value is {largest:g}; half holds up to {LARGEST_HALF:,.0f}: "
+                    "scale the values"
+                )
             return values.astype(np.float16).astype(np.float32)
         return to_tf32(values) if self.inputs == "tf32" else values
 
     def input_atol(self, x: np.ndarray, filter: np.ndarray) -> float:
         """Return the largest error of an exact sum of rounded inputs: of each product |x| df + |f| dx + dx df."""
-        unit, least = {"float32": (0.0, 0.0), "half": (HALF_UNIT, HALF_SUBNORMAL), "tf32": (HALF_UNIT, 0.0)}[self.inputs]
+        unit, least = {
+            "float32": (0.0, 0.0),
+            "half": (HALF_UNIT, HALF_SUBNORMAL),
+            "tf32": (HALF_UNIT, 0.0),
+        }[self.inputs]
         weights, largest = np.abs(filter, dtype=np.float64), float(np.abs(x).max())
         of_weights, of_x = np.maximum(unit * weights, least), max(unit * largest, least)
         errors = (largest * of_weights + weights * of_x + of_weights * of_x).sum(axis=(1, 2, 3))
@@ -69,8 +82,9 @@ class Precision:
     def sum_atol(self, x: np.ndarray, filter: np.ndarray) -> float:
         """Return the largest error of the kernel's sums, given what it made of its inputs.
 
-        x: shape (B, C, H, W); filter: shape (M, C, K, K); both as they are. Raises ValueError where a chain in half is so long
-        that nothing can be promised (2,048 products), and RangeError as `rounded`.
+        x: shape (B, C, H, W); filter: shape (M, C, K, K); both as they are. Raises ValueError where
+        a chain in half is so long that nothing can be promised (2,048 products), and RangeError as
+        `rounded`.
         """
         x, filter = self.rounded(x), self.rounded(filter)
         terms, size = math.prod(filter.shape[1:]), float(np.abs(x).max()) * _largest_sum(filter)
@@ -78,7 +92,10 @@ class Precision:
         roundings = in_steps * TENSOR_UNIT if self.tensor else (terms + 1) * FLOAT_UNIT
         in_half = {"none": 0, "row": filter.shape[3], "all": terms}[self.chain]
         if in_half * HALF_UNIT >= 1:
-            raise ValueError(f"{in_half:,} products added up in half: after 2,048 no digit can be promised; add up in float32")
+            raise ValueError(
+                f"{in_half:,} products added up in half: after 2,048 no digit can be promised; "
+                "add up in float32"
+            )
         growth = in_half * HALF_UNIT / (1 - in_half * HALF_UNIT)
         subnormal = terms * HALF_SUBNORMAL if in_half else 0.0
         return roundings * size * (1 + growth) + growth * size + subnormal

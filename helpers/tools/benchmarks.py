@@ -1,23 +1,27 @@
 """Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
 
-    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator] [--max-n N] [--budget-s S] [--tries T]
-                                       [--numba PYTHON]
+    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator]
+                                       [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
-``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31 and up to 10^9 cells.
-Beside them, in the same run: the driver's own device-to-device copy, which moves the same bytes and computes nothing
-(the measure of "copy speed"), and CuPy's ``convolve`` where CuPy is installed. A kernel is checked at each size
-before it is timed there: every output against the plainest kernel, which itself is checked against the oracle.
+``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
+and up to 10^9 cells. Beside them, in the same run: the driver's own device-to-device copy, which
+moves the same bytes and computes nothing (the measure of "copy speed"), and CuPy's ``convolve``
+where CuPy is installed. A kernel is checked at each size before it is timed there: every output
+against the plainest kernel, which itself is checked against the oracle.
 
-``timing`` asks the timer about itself: comparing a launch with itself must not find a difference, and comparing it
-with 5 % more work must.
+``timing`` asks the timer about itself: comparing a launch with itself must not find a difference,
+and comparing it with 5 % more work must.
 
-``conv2d`` runs when it is asked for: every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``.
+``conv2d`` runs when it is asked for: every kernel of the convolution layer, see
+``helpers.experiments.layer_benchmark``.
 
-All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is shown.
+All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is
+shown.
 
-``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory accesses a second our
-simulator checks and profiles, beside numba-cuda's simulator on the same three kernels, in the same run. ``--numba``
-names a Python that has numba-cuda (this one, unless told otherwise); without it only ours is measured.
+``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory
+accesses a second our simulator checks and profiles, beside numba-cuda's simulator on the same three
+kernels, in the same run. ``--numba`` names a Python that has numba-cuda (this one, unless told
+otherwise); without it only ours is measured.
 """
 
 from __future__ import annotations
@@ -34,7 +38,18 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, launch, limits, reference, results, simulator, tables, timing
+from helpers import (
+    checking,
+    device,
+    kernels,
+    launch,
+    limits,
+    reference,
+    results,
+    simulator,
+    tables,
+    timing,
+)
 from helpers.launch import Array, Launch, Plan
 from helpers.problems.conv1d import (
     BEST,
@@ -53,7 +68,8 @@ FILTER_WIDTHS = (3, 5, 7, 15, 31)
 SIZES = (10**7, 10**8, 10**9)
 CUPY = "CuPy convolve"
 CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
-CUPY_SLACK = 100  # CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick
+# CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick.
+CUPY_SLACK = 100
 
 
 def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[int, ...]:
@@ -64,20 +80,27 @@ def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[i
     wanted = [n for n in sizes if n <= max_n]
     kept = tuple(n for n in wanted if 12 * n <= 0.9 * free_bytes)
     for n in wanted[len(kept) :]:
-        print(f"n = {n:,} is left out: it needs three arrays of {4 * n:,} bytes, and {free_bytes:,} bytes are free")
+        print(
+            f"n = {n:,} is left out: it needs three arrays of {4 * n:,} bytes, "
+            f"and {free_bytes:,} bytes are free"
+        )
     if not kept:
-        raise ValueError(f"no size of {', '.join(f'{n:,}' for n in sizes)} is left: --max-n is {max_n:,}")
+        raise ValueError(
+            f"no size of {', '.join(f'{n:,}' for n in sizes)} is left: --max-n is {max_n:,}"
+        )
     return kept
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # conv1d
 
 
 class Conv1dBenchmark:
     """The measurements of ``conv1d``: `measure()` is what ``results.record`` wants."""
 
-    def __init__(self, sizes: Sequence[int], widths: Sequence[int], budget_s: float, max_n: int | None = None):
+    def __init__(
+        self, sizes: Sequence[int], widths: Sequence[int], budget_s: float, max_n: int | None = None
+    ):
         import pycuda.driver as cuda
 
         self._cuda, self._widths, self._budget_s = cuda, tuple(widths), budget_s
@@ -112,10 +135,13 @@ class Conv1dBenchmark:
                 launch, result = _cupy_launch(cupy, n, source, filter)
                 try:
                     yield from self._one(CUPY, n, width, launch, result, checker, CUPY_SLACK)
-                except checking.CheckError as error:  # no reason to lose what was measured of the kernels
+                except checking.CheckError as error:
+                    # No reason to lose what was measured of the kernels.
                     print(f"{CUPY} is left out: {error}")
 
-    def _prepare(self, n: int, source: int, want: int, filter: np.ndarray, checker: Checker) -> None:
+    def _prepare(
+        self, n: int, source: int, want: int, filter: np.ndarray, checker: Checker
+    ) -> None:
         """Make `want`: the plainest kernel's outputs, checked by windows against the oracle, and none left out."""
         checker.poison(want)
         conv1d_launch(conv1d_named(PLAINEST), n, source, want, filter)(None)
@@ -137,10 +163,14 @@ class Conv1dBenchmark:
             checker.poison(result())
         launch(None)
         self._cuda.Context.synchronize()
-        verdict = checker.everywhere(result(), self._filters[width], f"{name}, n = {n}, filter of {width}", slack)
+        verdict = checker.everywhere(
+            result(), self._filters[width], f"{name}, n = {n}, filter of {width}", slack
+        )
         moved = limits.conv1d(n, width).bytes
         for cache in ("cold", "hot"):
-            measured = timing.time_gpu(launch, verdict=verdict, name=name, cache=cache, budget_s=self._budget_s)
+            measured = timing.time_gpu(
+                launch, verdict=verdict, name=name, cache=cache, budget_s=self._budget_s
+            )
             yield {
                 "series": name,
                 "n": n,
@@ -158,10 +188,14 @@ class Conv1dBenchmark:
         launch(None)
         self._cuda.Context.synchronize()
         if checker.wrong(output, source, 0.0):
-            raise RuntimeError("the device-to-device copy did not copy: the GPU or its driver is at fault")
+            raise RuntimeError(
+                "the device-to-device copy did not copy: the GPU or its driver is at fault"
+            )
         verdict = checker.windows(output, np.ones(1, np.float32), COPY)
         for cache in ("cold", "hot"):
-            measured = timing.time_gpu(launch, verdict=verdict, name=COPY, cache=cache, budget_s=self._budget_s)
+            measured = timing.time_gpu(
+                launch, verdict=verdict, name=COPY, cache=cache, budget_s=self._budget_s
+            )
             self._copy_ms[n, cache] = measured.median
             yield {"series": COPY, "n": n, "bytes": 8 * n, "timing": measured}
 
@@ -179,7 +213,9 @@ def _cupy() -> Any:
     return cupy
 
 
-def _cupy_launch(cupy: Any, n: int, source: int, filter: np.ndarray) -> tuple[Callable[[Any], None], Callable[[], int]]:
+def _cupy_launch(
+    cupy: Any, n: int, source: int, filter: np.ndarray
+) -> tuple[Callable[[Any], None], Callable[[], int]]:
     """Return (launch, address of its result). CuPy convolves: it gets the filter flipped. It makes its own output."""
     memory = cupy.cuda.UnownedMemory(source, 4 * n, owner=None)
     cells = cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
@@ -194,7 +230,7 @@ def _cupy_launch(cupy: Any, n: int, source: int, filter: np.ndarray) -> tuple[Ca
     return launch, lambda: kept[0].data.ptr
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # timing
 
 
@@ -223,24 +259,46 @@ def timing_measure(tries: int, budget_s: float, n: int = 10**8) -> list[dict[str
 
 
 def _tries(
-    series: str, true_ratio: float, a: Callable, b: Callable, verdict: checking.Verdict, tries: int, budget_s: float
+    series: str,
+    true_ratio: float,
+    a: Callable,
+    b: Callable,
+    verdict: checking.Verdict,
+    tries: int,
+    budget_s: float,
 ) -> list[dict[str, Any]]:
     rows = []
     for number in range(tries):
-        found = timing.compare(a, b, verdicts=(verdict, verdict), names=("a", "b"), budget_s=budget_s, seed=SEED + number)
-        row = {"cells_ratio": true_ratio, "ratio": found.ratio, "low": found.low, "high": found.high}
-        rows.append({"series": series, "try": number, **row, "different": found.different, "timing": None})
+        found = timing.compare(
+            a,
+            b,
+            verdicts=(verdict, verdict),
+            names=("a", "b"),
+            budget_s=budget_s,
+            seed=SEED + number,
+        )
+        row = {
+            "cells_ratio": true_ratio,
+            "ratio": found.ratio,
+            "low": found.low,
+            "high": found.high,
+        }
+        rows.append(
+            {"series": series, "try": number, **row, "different": found.different, "timing": None}
+        )
     share = sum(not row["different"] for row in rows)
     print(f"{series}: the interval contains 1 in {share} of {tries} tries", flush=True)
     return rows
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # simulator
 
 NUMBA = "numba-cuda's simulator"
-SAME_N = 2048  # threads of the launch that both simulators run: numba-cuda's does some thousands a second
-SIMULATED = {"axpy_basic": 2**20, "conv1d_basic": 2**16, "conv1d_tiled_steps": 2**16}  # and a launch worth measuring
+# Threads of the launch that both simulators run: numba-cuda's does some thousands a second.
+SAME_N = 2048
+# And a launch worth measuring.
+SIMULATED = {"axpy_basic": 2**20, "conv1d_basic": 2**16, "conv1d_tiled_steps": 2**16}
 SIMULATED_WIDTH = 31
 NUMBA_SAMPLES = 6  # the fewest of which an interval of the median can be given
 
@@ -258,7 +316,9 @@ class Simulated:
     def of(cls, name: str, n: int) -> Simulated:
         """Random cells in [-1, 1) and a filter of SIMULATED_WIDTH."""
         rng = np.random.default_rng(SEED)
-        return cls(name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH)))
+        return cls(
+            name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH))
+        )
 
     @property
     def plan(self) -> Plan:
@@ -286,7 +346,12 @@ class Simulated:
 
 def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]]:
     """Time both simulators: what ``results.record`` wants. A launch is checked before it is timed, and has no finding."""
-    rows = [row for name, n in SIMULATED.items() for size in (SAME_N, n) for row in _simulated_rows(name, size, budget_s)]
+    rows = [
+        row
+        for name, n in SIMULATED.items()
+        for size in (SAME_N, n)
+        for row in _simulated_rows(name, size, budget_s)
+    ]
     accesses = {(row["kernel"], row["n"]): row["accesses"] for row in rows}
     try:
         seconds = numba_seconds(numba_python, NUMBA_SAMPLES)
@@ -294,7 +359,9 @@ def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]
         print(f"{NUMBA} is left out: {error}")
         return rows
     for name, samples in seconds.items():
-        timed = timing.Timing.of(name, [1e3 * s for s in samples], what="cpu", device=timing.cpu_name())
+        timed = timing.Timing.of(
+            name, [1e3 * s for s in samples], what="cpu", device=timing.cpu_name()
+        )
         rows.append(_simulated_row(NUMBA, name, SAME_N, accesses[name, SAME_N], timed))
     return rows
 
@@ -309,11 +376,18 @@ def _simulated_rows(name: str, n: int, budget_s: float) -> Iterator[dict[str, An
     accesses = sum(row.lanes for row in seen.lines)
     for entry in (simulator.check, simulator.profile):
         again = launch.y.copy()
-        timed = timing.time_cpu(lambda: launch.call(entry, again), name=name, verdict=verdict, budget_s=budget_s)  # noqa: B023
+        timed = timing.time_cpu(
+            functools.partial(launch.call, entry, again),
+            name=name,
+            verdict=verdict,
+            budget_s=budget_s,
+        )
         yield _simulated_row(entry.__name__, name, n, accesses, timed)
 
 
-def _simulated_row(series: str, name: str, n: int, accesses: int, timed: timing.Timing) -> dict[str, Any]:
+def _simulated_row(
+    series: str, name: str, n: int, accesses: int, timed: timing.Timing
+) -> dict[str, Any]:
     rate = 1e3 / timed.median
     return {
         "series": series,
@@ -338,7 +412,9 @@ def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[
         np.savez(Path(folder) / "inputs.npz", x=one.x, y=one.y, weights=one.weights)
         script = Path(__file__).with_name("numba_yardstick.py")
         try:
-            done = subprocess.run([python, script, folder, str(samples)], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [python, script, folder, str(samples)], capture_output=True, text=True, check=False
+            )
         except OSError as error:
             raise NumbaMissing(f"{python} does not start: {error.strerror}") from None
         if done.returncode:
@@ -349,14 +425,15 @@ def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[
             return {name: made[f"{name} seconds"].tolist() for name in launches}
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables
 
 
 def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
     """Return, for each n, a table of series against filter widths: median in ms and percent of the copy's speed.
 
-    ``rows`` are the rows of a record (``record.rows()``) whose measurements `Conv1dBenchmark.measure` made.
+    ``rows`` are the rows of a record (``record.rows()``) whose measurements
+    `Conv1dBenchmark.measure` made.
     """
     rows = [row for row in rows if row["cache"] == cache]
     lines = []
@@ -383,13 +460,21 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
     """Return two sentences: the best kernel's least percentage of copy speed, and its least speedup over CuPy."""
     best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
     large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
-    cupy = {(r["n"], r["filter_width"]): r["median_ms"] for r in rows if r["series"] == CUPY and r["cache"] == "cold"}
+    cupy = {
+        (r["n"], r["filter_width"]): r["median_ms"]
+        for r in rows
+        if r["series"] == CUPY and r["cache"] == "cold"
+    }
     ratios: dict[int, list[float]] = {n: [] for n, _ in cupy}
     for row in best:
         if (row["n"], row["filter_width"]) in cupy:
             ratios[row["n"]].append(cupy[row["n"], row["filter_width"]] / row["median_ms"])
     lines = [f"{BEST}: at least {min(large):.1f} % of copy speed for n >= 10^8"] if large else []
-    lines += [f"{BEST}: at least {min(r):.1f} times as fast as {CUPY} at n = {n:,}" for n, r in ratios.items() if r]
+    lines += [
+        f"{BEST}: at least {min(r):.1f} times as fast as {CUPY} at n = {n:,}"
+        for n, r in ratios.items()
+        if r
+    ]
     return "\n".join(lines)
 
 
@@ -400,7 +485,9 @@ def timing_table(rows: Sequence[dict[str, Any]]) -> str:
         here = [row for row in rows if row["series"] == series]
         contain = sum(not row["different"] for row in here)
         ratio = float(np.median([row["ratio"] for row in here]))
-        lines.append([series, f"{here[0]['cells_ratio']:.2f}", str(len(here)), str(contain), f"{ratio:.4f}"])
+        lines.append(
+            [series, f"{here[0]['cells_ratio']:.2f}", str(len(here)), str(contain), f"{ratio:.4f}"]
+        )
     return tables.text(["compared", "cells", "tries", "contain 1", "median ratio"], lines)
 
 
@@ -417,19 +504,37 @@ def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
     return tables.text(head, lines, left=(0, 1))
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Command line
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m helpers.tools.benchmarks", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "what", nargs="?", choices=("conv1d", "timing", "conv2d", "simulator"), help="one; the first two when left out"
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.tools.benchmarks", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)")
-    parser.add_argument("--budget-s", type=float, help="seconds to spend on each timing (default 0.3; of conv2d 0.2)")
-    parser.add_argument("--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)")
-    parser.add_argument("--numba", default=sys.executable, metavar="PYTHON", help="a Python with numba-cuda, for `simulator`")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("conv1d", "timing", "conv2d", "simulator"),
+        help="one; the first two when left out",
+    )
+    parser.add_argument(
+        "--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)"
+    )
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        help="seconds to spend on each timing (default 0.3; of conv2d 0.2)",
+    )
+    parser.add_argument(
+        "--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)"
+    )
+    parser.add_argument(
+        "--numba",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="a Python with numba-cuda, for `simulator`",
+    )
     asked = parser.parse_args(argv)
     if asked.budget_s is None:
         asked.budget_s = 0.2 if asked.what == "conv2d" else 0.3
@@ -447,7 +552,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         record = results.record("benchmark_conv1d", measure, device=gpu, lab="benchmarks")
         rows = record.rows()
-        print(f"\n{record.caption()}\n{conv1d_table(rows)}\n\n{conv1d_table(rows, 'hot')}\n\n{conv1d_summary(rows)}")
+        print(
+            f"\n{record.caption()}\n{conv1d_table(rows)}\n\n{conv1d_table(rows, 'hot')}"
+            f"\n\n{conv1d_summary(rows)}"
+        )
     if asked.what in (None, "timing"):
         record = results.record(
             "benchmark_timing",
@@ -457,14 +565,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         print(f"\n{record.caption()}\n{timing_table(record.rows())}")
     if asked.what == "conv2d":
-        from helpers.experiments import layer_benchmark  # only now: the others need no weights and images
+        # Only now: the others need no weights and images.
+        from helpers.experiments import layer_benchmark
 
         def measure_layers() -> Iterator[dict[str, Any]]:
             return layer_benchmark.LayerBenchmark(budget_s=asked.budget_s).measure()
 
         record = results.record(layer_benchmark.NAME, measure_layers, device=gpu, lab="benchmarks")
         rows = record.rows()
-        print(f"\n{record.caption()}\n{layer_benchmark.table(rows)}\n\n{layer_benchmark.summary(rows)}")
+        print(
+            f"\n{record.caption()}\n{layer_benchmark.table(rows)}"
+            f"\n\n{layer_benchmark.summary(rows)}"
+        )
     if asked.what == "simulator":
         record = results.record(
             "benchmark_simulator",

@@ -1,24 +1,26 @@
 """Small CUDA kernels that say in their header how to launch them and what is wrong, or right, about them.
 
-tests/corpus/faulty holds wrong ones, tests/corpus/correct right ones, most of them near twins. A header consists of comment lines:
+tests/corpus/faulty holds wrong ones, tests/corpus/correct right ones, most of them near twins. A
+header consists of comment lines:
 
     // scale.cu -- one line on what it shows
     //
-    // fault: out-of-bounds                 the kind of the finding (faulty kernels only)
-    // also: unwritten                      kinds that follow from the fault and may be found beside it
+    // fault: out-of-bounds                 the kind of the finding (faulty kernels)
+    // also: unwritten                      kinds that follow from the fault and may stand beside it
     // array: x                             the array that a finding of that kind names
-    // twin: scale_without_guard            the faulty kernel that this one mends (correct kernels only)
+    // twin: scale_without_guard            the faulty kernel that this one mends (correct kernels)
     // launch: grid=4x2 block=64x4 shared=512
     // arguments: out float y 1000; in float x 1000 uniform; int n=1000
     // options: -DWIDTH=4
-    // result: y = 2 * x                    NumPy, for each output: what it must hold (correct kernels only)
+    // result: y = 2 * x                    NumPy, for each output: what it must hold (correct kernels)
     // compare: within 1e-5                 how to compare; else whole numbers exactly, floats bitwise with a GPU
 
-The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's parameters:
-`out` is a fresh array that the launch must write wholly, `in` and `inout` are filled by the host, `scratch` is fresh and need
-not be written, `null` is a null pointer, `freed` an array that is gone, `constant` a symbol of the source and no parameter.
-Arrays are filled by `uniform` (-1 to 1), `integers` (-9 to 9), `small` (-2 to 2), `below=K` (0 to K - 1; with `minus=1`, some
-are -1), `zeros`, `ones` or `permutation`, from a seed that depends on the array's name only.
+The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's
+parameters: `out` is a fresh array that the launch must write wholly, `in` and `inout` are filled by
+the host, `scratch` is fresh and need not be written, `null` is a null pointer, `freed` an array
+that is gone, `constant` a symbol of the source and no parameter. Arrays are filled by `uniform` (-1
+to 1), `integers` (-9 to 9), `small` (-2 to 2), `below=K` (0 to K - 1; with `minus=1`, some are -1),
+`zeros`, `ones` or `permutation`, from a seed that depends on the array's name only.
 """
 
 from __future__ import annotations
@@ -44,12 +46,27 @@ from helpers.simulator.launch import launch
 from helpers.simulator.module import Module, load
 from helpers.simulator.toolchain import CompileFailed
 
-__all__ = ["Argument", "Case", "CaseError", "Said", "cases", "compile_all", "read", "run_in_simulator", "run_on_gpu"]
+__all__ = [
+    "Argument",
+    "Case",
+    "CaseError",
+    "Said",
+    "cases",
+    "compile_all",
+    "read",
+    "run_in_simulator",
+    "run_on_gpu",
+]
 
 TYPES = {
-    "float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "unsigned": np.uint32,
-    "uint8": np.uint8, "ulonglong": np.uint64,
-}  # fmt: skip
+    "float": np.float32,
+    "double": np.float64,
+    "half": np.float16,
+    "int": np.int32,
+    "unsigned": np.uint32,
+    "uint8": np.uint8,
+    "ulonglong": np.uint64,
+}
 ARRAYS = ("out", "in", "inout", "scratch", "freed", "constant")
 FILLED = ("in", "inout", "freed", "constant")
 
@@ -86,7 +103,11 @@ class Argument:
                 values[rng.random(self.shape) < 0.1] = -int(options["minus"])
         else:
             ranges = {"integers": (-9, 10), "small": (-2, 3)}
-            values = rng.uniform(-1, 1, self.shape) if first == "uniform" else rng.integers(*ranges[first], self.shape)
+            values = (
+                rng.uniform(-1, 1, self.shape)
+                if first == "uniform"
+                else rng.integers(*ranges[first], self.shape)
+            )
         return values.astype(self.dtype)
 
 
@@ -120,7 +141,9 @@ class Case:
     def digest(self) -> str:
         """sha256 of what decides about the run: the code without its comments, the launch and the arguments."""
         code = " ".join(without_comments(self.source).split())
-        text = repr((code, self.lines, self.grid, self.block, self.shared, self.arguments, self.options))
+        text = repr(
+            (code, self.lines, self.grid, self.block, self.shared, self.arguments, self.options)
+        )
         return hashlib.sha256(re.sub(r"frozenset\(\{?(.*?)\}?\)", r"\1", text).encode()).hexdigest()
 
     def is_bitwise(self, output: np.ndarray) -> bool:
@@ -157,26 +180,58 @@ def read(path: Path) -> Case:
     source = path.read_text(encoding="utf-8")
     header = _header(path, source)
     launch = dict(word.split("=") for word in _one(path, header, "launch").split())
-    arguments = tuple(_argument(path, text.strip()) for text in _one(path, header, "arguments").split(";"))
+    arguments = tuple(
+        _argument(path, text.strip()) for text in _one(path, header, "arguments").split(";")
+    )
     compare = (_at_most_one(path, header, "compare") or "").split()
-    marked = frozenset(n for n, line in enumerate(source.splitlines(), 1) if line.endswith("// <- here"))
-    also, options = (tuple((_at_most_one(path, header, name) or "").split()) for name in ("also", "options"))
+    marked = frozenset(
+        n for n, line in enumerate(source.splitlines(), 1) if line.endswith("// <- here")
+    )
+    also, options = (
+        tuple((_at_most_one(path, header, name) or "").split()) for name in ("also", "options")
+    )
+    parts = (text.partition(" = ") for text in header.get("result", ()))
+    results = tuple((name, rest) for name, _, rest in parts)
     case = Case(
-        path, path.stem, source, _at_most_one(path, header, "fault"), also,
-        _at_most_one(path, header, "array"), _at_most_one(path, header, "twin"), marked, _extents(launch["grid"]),
-        _extents(launch["block"]), int(launch.get("shared", 0)), arguments, options,
-        tuple((name, rest) for name, _, rest in (text.partition(" = ") for text in header.get("result", ()))),
-        float(compare[1]) if compare[:1] == ["within"] else None, compare == ["sorted"],
-    )  # fmt: skip
+        path,
+        path.stem,
+        source,
+        _at_most_one(path, header, "fault"),
+        also,
+        _at_most_one(path, header, "array"),
+        _at_most_one(path, header, "twin"),
+        marked,
+        _extents(launch["grid"]),
+        _extents(launch["block"]),
+        int(launch.get("shared", 0)),
+        arguments,
+        options,
+        results,
+        float(compare[1]) if compare[:1] == ["within"] else None,
+        compare == ["sorted"],
+    )
     _require_fit(case)
     return case
 
 
 def _header(path: Path, source: str) -> dict[str, list[str]]:
-    known = {"fault", "also", "array", "twin", "launch", "arguments", "options", "result", "compare"}
+    known = {
+        "fault",
+        "also",
+        "array",
+        "twin",
+        "launch",
+        "arguments",
+        "options",
+        "result",
+        "compare",
+    }
     first, *rest = source.splitlines()
     if not re.match(rf"// {path.stem}\.cu -- \S", first):
-        raise CaseError(f"{path.name}:1: the first line must be '// {path.name} -- what it shows', not {first!r}")
+        raise CaseError(
+            f"{path.name}:1: the first line must be '// {path.name} -- what it shows', "
+            f"not {first!r}"
+        )
     header: dict[str, list[str]] = {}
     for number, line in enumerate(rest, 2):
         if not line.startswith("//"):
@@ -185,7 +240,10 @@ def _header(path: Path, source: str) -> dict[str, list[str]]:
         if found is None:
             continue
         if found[1] not in known:
-            raise CaseError(f"{path.name}:{number}: unknown field {found[1]!r}; a header has {', '.join(sorted(known))}")
+            raise CaseError(
+                f"{path.name}:{number}: unknown field {found[1]!r}; a header has "
+                f"{', '.join(sorted(known))}"
+            )
         header.setdefault(found[1], []).append(found[2].strip())
     return header
 
@@ -200,7 +258,10 @@ def _one(path: Path, header: Mapping[str, list[str]], field: str) -> str:
 def _at_most_one(path: Path, header: Mapping[str, list[str]], field: str) -> str | None:
     values = header.get(field, [])
     if len(values) > 1:
-        raise CaseError(f"{path.name}: the header has {len(values)} lines '// {field}: ...', at most one is allowed")
+        raise CaseError(
+            f"{path.name}: the header has {len(values)} lines '// {field}: ...', "
+            "at most one is allowed"
+        )
     return values[0] if values else None
 
 
@@ -211,15 +272,25 @@ def _extents(text: str) -> tuple[int, ...]:
 def _argument(path: Path, text: str) -> Argument:
     if found := re.fullmatch(r"(\w+) (\w+)=(\S+)", text):
         dtype = _dtype(path, found[1])
-        return Argument("value", found[2], dtype, value=dtype.type(float(found[3]) if dtype.kind == "f" else int(found[3], 0)))
+        return Argument(
+            "value",
+            found[2],
+            dtype,
+            value=dtype.type(float(found[3]) if dtype.kind == "f" else int(found[3], 0)),
+        )
     if found := re.fullmatch(r"null (\w+) (\w+)", text):
         return Argument("null", found[2], _dtype(path, found[1]))
     found = re.fullmatch(r"(\w+) (\w+) (\w+) (\d+(?:x\d+)*)((?: \S+)*)", text)
     if found is None or found[1] not in ARRAYS:
-        raise CaseError(f"{path.name}: cannot read the argument {text!r}; write e.g. 'in float x 1000 uniform' or 'int n=1000'")
+        raise CaseError(
+            f"{path.name}: cannot read the argument {text!r}; write e.g. 'in float "
+            "x 1000 uniform' or 'int n=1000'"
+        )
     fill = tuple(found[5].split())
     if found[1] in FILLED and found[1] != "freed" and not fill:
-        raise CaseError(f"{path.name}: the argument {text!r} does not say what fills it, e.g. 'uniform'")
+        raise CaseError(
+            f"{path.name}: the argument {text!r} does not say what fills it, e.g. 'uniform'"
+        )
     fill = fill or ("zeros",)
     return Argument(found[1], found[3], _dtype(path, found[2]), _extents(found[4]), fill)
 
@@ -232,15 +303,25 @@ def _dtype(path: Path, name: str) -> np.dtype:
 
 def _require_fit(case: Case) -> None:
     faulty = case.path.parent.name == "faulty"
-    named = re.search(rf"__global__[^;{{]*?\b{case.name}\s*\((.*?)\)\s*\{{", without_comments(case.source), flags=re.DOTALL)
+    named = re.search(
+        rf"__global__[^;{{]*?\b{case.name}\s*\((.*?)\)\s*\{{",
+        without_comments(case.source),
+        flags=re.DOTALL,
+    )
     if named is None:
         raise CaseError(f"{case.path.name}: it has no kernel {case.name}")
     parameters = [name for text in named[1].split(",") for name in re.findall(r"(\w+)\s*$", text)]
     given = [a.name for a in case.arguments if a.role != "constant"]
     if parameters != given:
-        raise CaseError(f"{case.path.name}: the kernel takes {', '.join(parameters)}, the header gives {', '.join(given)}")
+        raise CaseError(
+            f"{case.path.name}: the kernel takes {', '.join(parameters)}, the "
+            f"header gives {', '.join(given)}"
+        )
     if faulty != (case.fault is not None) or faulty == bool(case.results):
-        raise CaseError(f"{case.path.name}: a faulty kernel has '// fault:', a correct one '// result:', none has both")
+        raise CaseError(
+            f"{case.path.name}: a faulty kernel has '// fault:', a correct one '// result:', "
+            "none has both"
+        )
     if faulty and not case.lines and case.fault != "resources":
         raise CaseError(f"{case.path.name}: no line is marked '// <- here'")
 
@@ -259,7 +340,9 @@ def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
         list(pool.map(build, chosen))
 
 
-def run_in_simulator(case: Case, time_limit: float | None = None) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
+def run_in_simulator(
+    case: Case, time_limit: float | None = None
+) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
     """Launches the case in the simulator: what it found, and the outputs by name (empty when it stopped the launch)."""
     try:
         module = load(case.source, case.options, file=case.path.name)
@@ -286,12 +369,24 @@ def _fill_constants(case: Case, module: Module) -> None:
 
 
 def _launch(case: Case, module: Module, addresses: dict[str, int], time_limit: float | None):
-    values = [_simulated(argument, addresses) for argument in case.arguments if argument.role != "constant"]
+    values = [
+        _simulated(argument, addresses)
+        for argument in case.arguments
+        if argument.role != "constant"
+    ]
     kernel = module.kernels[case.name]
     packed = pack_arguments(kernel.parameters, values)
     written = [addresses[a.name] for a in case.arguments if a.role == "out"]
     try:
-        report = launch(kernel, packed, case.grid, case.block, case.shared, outputs=written, time_limit=time_limit)
+        report = launch(
+            kernel,
+            packed,
+            case.grid,
+            case.block,
+            case.shared,
+            outputs=written,
+            time_limit=time_limit,
+        )
     except LaunchFault as fault:
         return tuple(_said(finding) for finding in fault.report.findings), {}
     outputs = {}
@@ -325,7 +420,8 @@ def _said(finding) -> Said:
 def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:
     """Launches the compiled case once through PyCUDA, in the current context, and returns its outputs by name.
 
-    Raises what PyCUDA raises: after a fault the context is lost, so a faulty kernel needs a process of its own.
+    Raises what PyCUDA raises: after a fault the context is lost, so a faulty kernel needs a process
+    of its own.
     """
     import pycuda.driver as cuda
 
@@ -333,7 +429,11 @@ def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:
     for argument in (a for a in case.arguments if a.role == "constant"):
         cuda.memcpy_htod(module.get_global(argument.name)[0], argument.initial())
     memory: dict[str, object] = {}
-    values = [_on_gpu(cuda, argument, memory) for argument in case.arguments if argument.role != "constant"]
+    values = [
+        _on_gpu(cuda, argument, memory)
+        for argument in case.arguments
+        if argument.role != "constant"
+    ]
     grid, block = ((*extents, 1, 1)[:3] for extents in (case.grid, case.block))
     module.get_function(case.name)(*values, grid=grid, block=block, shared=case.shared)
     cuda.Context.synchronize()

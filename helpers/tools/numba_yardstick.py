@@ -2,10 +2,10 @@
 
     python helpers/tools/numba_yardstick.py FOLDER SAMPLES
 
-is a process of its own, because Numba decides at its import whether it simulates, and because it may live in another
-Python than these labs. It needs numba-cuda and NumPy only. FOLDER/inputs.npz holds the inputs; FOLDER/outputs.npz gets
-each kernel's output, and the seconds of each sample under "<kernel> seconds". The kernels say what the .cu files of the
-same names say.
+is a process of its own, because Numba decides at its import whether it simulates, and because it
+may live in another Python than these labs. It needs numba-cuda and NumPy only. FOLDER/inputs.npz
+holds the inputs; FOLDER/outputs.npz gets each kernel's output, and the seconds of each sample under
+"<kernel> seconds". The kernels say what the .cu files of the same names say.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ float32: Any
 def kernels(weights: np.ndarray) -> dict:
     """The kernels by name, for a filter of weights.size; `weights` is constant memory in the tiled one.
 
-    Numba's simulator puts itself in the place of the name `cuda` among a kernel's globals, so it must be one.
+    Numba's simulator puts itself in the place of the name `cuda` among a kernel's globals, so it
+    must be one.
     """
     width = weights.size
     radius, tile_width = width // 2, THREADS
@@ -67,7 +68,11 @@ def kernels(weights: np.ndarray) -> dict:
                 total += tile[cuda.threadIdx.x + j] * filter[j]
             P[i] = total
 
-    return {"axpy_basic": axpy_basic, "conv1d_basic": conv1d_basic, "conv1d_tiled_steps": conv1d_tiled_steps}
+    return {
+        "axpy_basic": axpy_basic,
+        "conv1d_basic": conv1d_basic,
+        "conv1d_tiled_steps": conv1d_tiled_steps,
+    }
 
 
 def main(folder: Path, samples: int) -> None:
@@ -86,7 +91,11 @@ def main(folder: Path, samples: int) -> None:
         seconds = []
         for _ in range(samples + 1):
             output = y.copy()
-            rest = {"axpy_basic": (n, np.float32(2)), "conv1d_basic": (weights, n), "conv1d_tiled_steps": (n,)}[name]
+            rest = {
+                "axpy_basic": (n, np.float32(2)),
+                "conv1d_basic": (weights, n),
+                "conv1d_tiled_steps": (n,),
+            }[name]
             start = time.perf_counter()
             kernel[-(-n // THREADS), THREADS](output, x, *rest)
             seconds.append(time.perf_counter() - start)

@@ -1,8 +1,9 @@
 """Run labs headless: `python -m helpers.tools.run_labs [LAB ...] [--results DIR] [--keep]`.
 
-Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run it. The executed
-notebooks, the records and figures that the labs save, and summary.html go to the results folder. A
-lab that fails is named with its cell, source line and error, and the others still run.
+Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run
+it. The executed notebooks, the records and figures that the labs save, and summary.html go to the
+results folder. A lab that fails is named with its cell, source line and error, and the others still
+run.
 
 The summary reads what a lab shows its reader, nothing else:
 
@@ -13,7 +14,8 @@ headline  the line "Result: ..." in the output of the cell that is tagged `headl
 figures   the PNGs in the outputs of its cells; only summary.html shows them
 ========  =================================================================================
 
-Exit status: 0 when every lab passed, 1 when one failed, 2 when nothing could be run, 130 after Ctrl-C.
+Exit status: 0 when every lab passed, 1 when one failed, 2 when nothing could be run, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ class RunnerError(Exception):
     """Nothing can be run as asked: an unknown lab, or a results folder that cannot be written."""
 
 
-# ---------------------------------------------------------------------------------------------------------------- labs
+# --------------------------------------------------------------------------------------------------
+# labs
 
 
 def find_labs(wanted: Sequence[str], folder: Path = LABS) -> tuple[Path, ...]:
@@ -85,13 +88,17 @@ def _find_lab(name: str, labs: Sequence[Path]) -> Path:
     if path.suffix == ".ipynb" and path.is_file():
         return path.resolve()
     stem = path.stem if path.suffix == ".ipynb" else path.name
-    matches = [lab for lab in labs if lab.stem == stem] or [lab for lab in labs if lab.stem.startswith(stem)]
+    matches = [lab for lab in labs if lab.stem == stem] or [
+        lab for lab in labs if lab.stem.startswith(stem)
+    ]
     if len(matches) == 1:
         return matches[0]
     names = [lab.stem for lab in matches or labs]
     near = [] if matches else difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
     offered = ", ".join(near or names) or "none"
-    raise RunnerError(f"{'several labs are' if matches else 'no lab is'} called {name!r}; there is: {offered}")
+    raise RunnerError(
+        f"{'several labs are' if matches else 'no lab is'} called {name!r}; there is: {offered}"
+    )
 
 
 def writable_folder(folder: Path) -> Path:
@@ -109,7 +116,8 @@ def writable_folder(folder: Path) -> Path:
     return folder
 
 
-# ------------------------------------------------------------------------------------------------------------ progress
+# --------------------------------------------------------------------------------------------------
+# progress
 
 
 class _Lines:
@@ -142,7 +150,8 @@ class Progress:
                 desc="labs",
                 leave=False,
                 position=1,
-                bar_format="{desc} {n_fmt}/{total_fmt} |{bar:20}| {elapsed}, about {remaining} left",
+                bar_format="{desc} {n_fmt}/{total_fmt} |{bar:20}| {elapsed}, "
+                "about {remaining} left",
             )
 
     def start(self, lab: Path, cells: int) -> None:
@@ -184,7 +193,8 @@ class Progress:
             self._overall.close()
 
 
-# ----------------------------------------------------------------------------------------------------------- execution
+# --------------------------------------------------------------------------------------------------
+# execution
 
 
 class _Execution:
@@ -193,7 +203,11 @@ class _Execution:
     def __init__(self, notebook: NotebookNode, folder: Path, results: Path, progress: Progress):
         self.current: int | None = None
         self._progress = progress
-        self._environment = {**os.environ, "LAB_RESULTS": str(results), "PYTHONPATH": _python_path()}
+        self._environment = {
+            **os.environ,
+            "LAB_RESULTS": str(results),
+            "PYTHONPATH": _python_path(),
+        }
         self._sockets = TemporaryDirectory(prefix="lab-")
         self._client = NotebookClient(
             notebook,
@@ -201,7 +215,8 @@ class _Execution:
                 kernel_name="python3",
                 # The kernel of this Python: a user's "python3" kernel may belong to another one.
                 kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-                # No TCP ports: nobody else on the machine can join in. The path of a socket must be short.
+                # No TCP ports: nobody else on the machine can join in. The path of a socket must be
+                # short.
                 transport="ipc",
                 connection_file=str(Path(self._sockets.name, "kernel.json")),
             ),
@@ -213,13 +228,14 @@ class _Execution:
         )
         self._client.log.disabled = True  # what goes wrong is reported once, by the caller
         self._began = threading.Event()
-        self._cancel: Callable[[], object] = lambda: None  # ends the task below, from another thread
+        # Ends the task below, from another thread.
+        self._cancel: Callable[[], object] = lambda: None
 
     def run(self) -> None:
         """Raises KeyboardInterrupt after Ctrl-C, else what nbclient raises.
 
-        On a thread of its own: on the main thread nbclient answers Ctrl-C by taking the kernel away under the running
-        cell, which looks like a kernel that died.
+        On a thread of its own: on the main thread nbclient answers Ctrl-C by taking the kernel away
+        under the running cell, which looks like a kernel that died.
         """
         with self._sockets, ThreadPoolExecutor(max_workers=1) as thread:
             running = thread.submit(asyncio.run, self._execute())
@@ -283,7 +299,9 @@ def run_lab(lab: Path, results: Path, progress: Progress) -> Outcome:
     )
 
 
-def _execute(notebook: NotebookNode, lab: Path, results: Path, progress: Progress) -> Failure | None:
+def _execute(
+    notebook: NotebookNode, lab: Path, results: Path, progress: Progress
+) -> Failure | None:
     metadata = dict(notebook.metadata)
     _forget_outputs(notebook)
     execution = _Execution(notebook, lab.parent, results, progress)
@@ -296,7 +314,8 @@ def _execute(notebook: NotebookNode, lab: Path, results: Path, progress: Progres
         failure, verdict = _failure(notebook, execution.current, error), "FAILED"
     finally:
         progress.end(verdict)
-        notebook.metadata = nbformat.from_dict(metadata)  # nbclient adds the version of this Python: noise in a diff
+        # Nbclient adds the version of this Python: noise in a diff.
+        notebook.metadata = nbformat.from_dict(metadata)
         _drop_paths(notebook)
         nbformat.write(notebook, results / lab.name)
     return failure
@@ -315,16 +334,27 @@ def _drop_paths(notebook: NotebookNode) -> None:
     folders = [str(ROOT), *{sysconfig.get_path(kind) for kind in ("purelib", "platlib", "stdlib")}]
     home = str(Path.home())
     for folder in sorted(folders, key=len, reverse=True):
-        shortened = "~" + folder.removeprefix(home) if folder.startswith(home + os.sep) else folder  # as IPython does
-        for output in (out for cell in notebook.cells for out in cell.get("outputs", []) if out.output_type == "error"):
-            output.traceback = [line.replace(folder + os.sep, "").replace(shortened + os.sep, "") for line in output.traceback]
+        # As IPython does.
+        shortened = "~" + folder.removeprefix(home) if folder.startswith(home + os.sep) else folder
+        for output in (
+            out
+            for cell in notebook.cells
+            for out in cell.get("outputs", [])
+            if out.output_type == "error"
+        ):
+            output.traceback = [
+                line.replace(folder + os.sep, "").replace(shortened + os.sep, "")
+                for line in output.traceback
+            ]
 
 
 def _failure(notebook: NotebookNode, index: int | None, error: Exception) -> Failure:
     if index is None:
         return Failure(f"its Jupyter kernel did not start: {error}")
     if isinstance(error, DeadKernelError):
-        return Failure("the Jupyter kernel died (out of memory, or a crash in native code)", index + 1)
+        return Failure(
+            "the Jupyter kernel died (out of memory, or a crash in native code)", index + 1
+        )
     if isinstance(error, CellTimeoutError):
         return Failure(f"the cell did not end within {CELL_LIMIT_S} s", index + 1)
     if not isinstance(error, CellExecutionError):
@@ -344,7 +374,8 @@ def _line_in_cell(traceback: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-# --------------------------------------------------------------------------------------------- what a lab shows
+# --------------------------------------------------------------------------------------------- what
+# a lab shows
 
 
 def _printed(cells: Sequence[NotebookNode]) -> list[str]:
@@ -352,13 +383,19 @@ def _printed(cells: Sequence[NotebookNode]) -> list[str]:
     lines: list[str] = []
     for cell in cells:
         for output in cell.get("outputs", []):
-            text = output.get("text") if output.output_type == "stream" else output.get("data", {}).get("text/plain")
+            text = (
+                output.get("text")
+                if output.output_type == "stream"
+                else output.get("data", {}).get("text/plain")
+            )
             lines += (text or "").splitlines()
     return lines
 
 
 def _first_after(prefix: str, lines: Sequence[str]) -> str:
-    return next((line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)), "-")
+    return next(
+        (line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)), "-"
+    )
 
 
 def _device(notebook: NotebookNode) -> str:
@@ -387,7 +424,8 @@ def _shown(path: Path) -> str:
     return relative if len(relative) < len(str(path)) else str(path)
 
 
-# ---------------------------------------------------------------------------------------------------------------- keep
+# --------------------------------------------------------------------------------------------------
+# keep
 
 
 def why_not_keep(outcomes: Sequence[Outcome]) -> str | None:
@@ -397,11 +435,16 @@ def why_not_keep(outcomes: Sequence[Outcome]) -> str | None:
         return f"not every lab passed ({', '.join(failed)})"
     elsewhere = [outcome.name for outcome in outcomes if not outcome.on_gpu]
     if elsewhere:
-        return f"{', '.join(elsewhere)} did not run on a GPU, and the committed figures are GPU measurements"
+        return (
+            f"{', '.join(elsewhere)} did not run on a GPU, and the committed "
+            "figures are GPU measurements"
+        )
     return None
 
 
-def keep(outcomes: Sequence[Outcome], results: Path, since: float, measured: Path = MEASURED) -> list[Path]:
+def keep(
+    outcomes: Sequence[Outcome], results: Path, since: float, measured: Path = MEASURED
+) -> list[Path]:
     """Copy executed notebooks over their labs, and what was measured after `since` (epoch s) to the folder `measured`.
 
     That is every record and the figures that README.md shows. Returns the files written.
@@ -416,7 +459,8 @@ def keep(outcomes: Sequence[Outcome], results: Path, since: float, measured: Pat
     return copied
 
 
-# ---------------------------------------------------------------------------------------------------------------- main
+# --------------------------------------------------------------------------------------------------
+# main
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -459,24 +503,35 @@ def _keep(outcomes: Sequence[Outcome], results: Path, began: float) -> bool:
         print(f"--keep: nothing was copied: {reason}.")
         return False
     copied = keep(outcomes, results, began)
-    print(f"--keep: {len(copied)} files copied: the notebooks over the labs, what they measured to {_shown(MEASURED)}.")
+    print(
+        f"--keep: {len(copied)} files copied: the notebooks over the labs, "
+        f"what they measured to {_shown(MEASURED)}."
+    )
     return True
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m helpers.tools.run_labs", description="Run labs headless and sum up.")
-    parser.add_argument("lab", nargs="*", help="notebook, name, or start of a name (02); all labs when none is given")
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.tools.run_labs", description="Run labs headless and sum up."
+    )
+    parser.add_argument(
+        "lab",
+        nargs="*",
+        help="notebook, name, or start of a name (02); all labs when none is given",
+    )
     parser.add_argument(
         "--results",
         metavar="DIR",
         type=Path,
         default=results_folder(),
-        help="where executed notebooks, records and figures go (default: $LAB_RESULTS, else results/)",
+        help="where executed notebooks, records and figures go (default: $LAB_RESULTS, "
+        "else results/)",
     )
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="after all labs passed on a GPU: put the executed notebooks into labs/, the records into data/measured/",
+        help="after all labs passed on a GPU: put the executed notebooks into labs/, "
+        "the records into data/measured/",
     )
     return parser
 

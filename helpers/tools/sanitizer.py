@@ -3,11 +3,13 @@
     python -m helpers.tools.sanitizer run tests/corpus
     python -m helpers.tools.sanitizer table tests/corpus     # of the record; needs no GPU
 
-Each kernel runs in a process of its own for each tool, because a fault ends the context; several processes run at a time. What
-the tools said goes to data/measured/sanitizer.json with the digest of every kernel: the tables can be drawn again without a GPU.
+Each kernel runs in a process of its own for each tool, because a fault ends the context; several
+processes run at a time. What the tools said goes to data/measured/sanitizer.json with the digest of
+every kernel: the tables can be drawn again without a GPU.
 
-A tool is credited generously: any line that it names among those marked in the kernel will do, an error of the launch counts as
-a finding of the kind "resources", a failed assert that the kernel printed counts, and of the four tools the best answer is taken.
+A tool is credited generously: any line that it names among those marked in the kernel will do, an
+error of the launch counts as a finding of the kind "resources", a failed assert that the kernel
+printed counts, and of the four tools the best answer is taken.
 """
 
 from __future__ import annotations
@@ -36,7 +38,18 @@ from helpers import tables
 from helpers.tools import corpus
 from helpers.tools.corpus import Case, Said
 
-__all__ = ["RECORD", "TOOLS", "compare_results", "findings_table", "load", "main", "measure", "results_table", "said_by", "verdict"]
+__all__ = [
+    "RECORD",
+    "TOOLS",
+    "compare_results",
+    "findings_table",
+    "load",
+    "main",
+    "measure",
+    "results_table",
+    "said_by",
+    "verdict",
+]
 
 SCHEMA = 1
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,15 +61,27 @@ RUNAWAY_S = 20.0  # for kernels that are known never to end
 BATCH = 8  # correct kernels that share a process
 LONGEST_TEXT = 160
 
-# What a tool's headline means. Both barrier and warp errors are "Barrier error detected": the kind is taken as any of these.
+# What a tool's headline means. Both barrier and warp errors are "Barrier error detected": the kind
+# is taken as any of these.
 _HEADLINES = (
     (r"is misaligned|misaligned address", ("misaligned",)),
-    (r"Invalid __\w+__ (read|write|atomic)|Invalid (read|write)|out of bounds|illegal memory access", ("out-of-bounds",)),
+    (
+        r"Invalid __\w+__ (read|write|atomic)|Invalid (read|write)|out of "
+        r"bounds|illegal memory access",
+        ("out-of-bounds",),
+    ),
     (r"Race reported|hazard", ("race",)),
-    (r"Uninitialized (__\w+__ )?memory (read|access)|uninitialized|Uninitialized", ("uninitialised",)),
+    (
+        r"Uninitialized (__\w+__ )?memory (read|access)|uninitialized|Uninitialized",
+        ("uninitialised",),
+    ),
     (r"Barrier error|Divergent thread|Invalid arguments", ("barrier", "mask", "shuffle")),
     (r"Assertion|device-side assert|ERROR_ASSERT", ("assert",)),
-    (r"invalid argument|INVALID_VALUE|resources|too much shared data|OUT_OF_RESOURCES|invalid configuration", ("resources",)),
+    (
+        r"invalid argument|INVALID_VALUE|resources|too much shared "
+        r"data|OUT_OF_RESOURCES|invalid configuration",
+        ("resources",),
+    ),
 )
 _HOST_READS_NOTHING = r"Host API uninitialized memory access|Host API memory access"
 
@@ -67,7 +92,8 @@ _HOST_READS_NOTHING = r"Host API uninitialized memory access|Host API memory acc
 def said_by(output: str, file: str) -> tuple[Said, ...]:
     """The findings in what a tool (or nvcc, or a kernel's assert) wrote, with the lines of `file` that each names.
 
-    kind is one word, or several joined by "|" where the tool does not tell them apart; notes that are no finding are left out.
+    kind is one word, or several joined by "|" where the tool does not tell them apart; notes that
+    are no finding are left out.
     """
     said: list[Said] = []
     for block in _blocks(output):
@@ -76,7 +102,9 @@ def said_by(output: str, file: str) -> tuple[Said, ...]:
         if not kinds or re.match(r"INFO|Info|\w+ SUMMARY", head):
             continue
         numbers = re.findall(rf"{re.escape(file)}[:(](\d+)", "\n".join(block))
-        finding = Said("|".join(kinds), tuple(dict.fromkeys(int(n) for n in numbers)), head[:LONGEST_TEXT])
+        finding = Said(
+            "|".join(kinds), tuple(dict.fromkeys(int(n) for n in numbers)), head[:LONGEST_TEXT]
+        )
         if finding not in said:
             said.append(finding)
     return tuple(said)
@@ -105,7 +133,8 @@ def _kinds(text: str) -> tuple[str, ...]:
 def verdict(case: Case, said: Sequence[Said]) -> str:
     """How well a checker did on a case.
 
-    Faulty: "kind and line", "kind only", "another kind", "nothing"; correct: "silent" or "false alarm".
+    Faulty: "kind and line", "kind only", "another kind", "nothing"; correct: "silent" or "false
+    alarm".
     """
     if case.fault is None:
         return "false alarm" if said else "silent"
@@ -127,7 +156,9 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
     """
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         folder = Path(name)
-        messages = dict(zip(chosen, pool.map(lambda case: _compile(case, folder), chosen), strict=True))
+        messages = dict(
+            zip(chosen, pool.map(lambda case: _compile(case, folder), chosen), strict=True)
+        )
         good = [case for case in chosen if not messages[case]]
         _say(f"compiled {len(good)} of {len(chosen)} kernels")
         entries: dict[Case, dict[str, Any]] = {
@@ -135,26 +166,40 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
         }
         for case in chosen:
             if messages[case]:
-                entries[case]["compiler"] = [s.to_dict() for s in said_by(messages[case], case.path.name)]
-        for batch, outputs in _in_batches(pool, [case for case in good if case.fault is None], lambda b: _run_plain(b, folder)):
+                entries[case]["compiler"] = [
+                    s.to_dict() for s in said_by(messages[case], case.path.name)
+                ]
+        for batch, outputs in _in_batches(
+            pool, [case for case in good if case.fault is None], lambda b: _run_plain(b, folder)
+        ):
             for case in batch:
                 entries[case]["outputs"] = outputs[case]
         _say("ran the correct ones alone")
         for tool in tools:
             started = time.monotonic()
-            for batch, answer in _in_batches(pool, good, lambda b, tool=tool: _run_tool(tool, b, folder)):
+            for batch, answer in _in_batches(
+                pool, good, lambda b, tool=tool: _run_tool(tool, b, folder)
+            ):
                 for case in batch:
                     entries[case]["tools"][tool] = answer[case]
             _say(f"{tool}: {len(good)} kernels in {time.monotonic() - started:.0f} s")
     now = datetime.datetime.now(datetime.UTC)
-    about = {"schema": SCHEMA, "created": now.isoformat(timespec="seconds"), "device": _device(), "software": _software()}
+    about = {
+        "schema": SCHEMA,
+        "created": now.isoformat(timespec="seconds"),
+        "device": _device(),
+        "software": _software(),
+    }
     return {**about, "kernels": {_key(case): entry for case, entry in entries.items()}}
 
 
 def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
     """(batch, work(batch)) for each batch: a faulty kernel is one by itself, correct ones come BATCH at a time."""
     correct = [case for case in chosen if case.fault is None]
-    faulty = sorted((case for case in chosen if case.fault is not None), key=lambda case: case.fault != "runaway")
+    faulty = sorted(
+        (case for case in chosen if case.fault is not None),
+        key=lambda case: case.fault != "runaway",
+    )
     batches: list[tuple[Case, ...]] = [(case,) for case in faulty]
     batches += [tuple(correct[k : k + BATCH]) for k in range(0, len(correct), BATCH)]
     return zip(batches, pool.map(work, batches), strict=True)
@@ -174,8 +219,18 @@ def _cubin(case: Case, folder: Path) -> Path:
 
 def _compile(case: Case, folder: Path) -> str:
     """nvcc's message where it refused, else nothing. Without contraction, so that float sums can be compared bitwise."""
-    command = ["nvcc", "-cubin", f"-arch={_architecture()}", "-lineinfo", "--fmad=false", "-w", *case.options]
-    done = subprocess.run([*command, "-o", str(_cubin(case, folder)), str(case.path)], capture_output=True, text=True)
+    command = [
+        "nvcc",
+        "-cubin",
+        f"-arch={_architecture()}",
+        "-lineinfo",
+        "--fmad=false",
+        "-w",
+        *case.options,
+    ]
+    done = subprocess.run(
+        [*command, "-o", str(_cubin(case, folder)), str(case.path)], capture_output=True, text=True
+    )
     return "" if done.returncode == 0 else done.stderr or f"nvcc ended with {done.returncode}"
 
 
@@ -185,7 +240,11 @@ def _architecture() -> str:
 
 
 def _nvidia_smi(field: str) -> str:
-    done = subprocess.run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"],
+        capture_output=True,
+        text=True,
+    )
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
 
 
@@ -203,14 +262,24 @@ def _software() -> dict[str, str]:
 
 
 def _launcher(batch: Sequence[Case], folder: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "helpers.tools.sanitizer", "launch", *more, str(folder), *(str(case.path) for case in batch)]
+    return [
+        sys.executable,
+        "-m",
+        "helpers.tools.sanitizer",
+        "launch",
+        *more,
+        str(folder),
+        *(str(case.path) for case in batch),
+    ]
 
 
 def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict]]:
     """The outputs of correct kernels without any tool, as `pack` holds them."""
     status, said = _run(_launcher(batch, folder, "--keep"))
     if status != "ended":
-        raise RuntimeError(f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{said}")
+        raise RuntimeError(
+            f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{said}"
+        )
     packed = {}
     for case in batch:
         with np.load(_cubin(case, folder).with_suffix(".npz")) as outputs:
@@ -221,7 +290,11 @@ def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict
 def pack(case: Case, values: np.ndarray) -> dict:
     """An output as the record holds it: dtype, shape, sha256 of its bytes, and the bytes where only a tolerance is asked for."""
     values = np.sort(values, axis=None) if case.is_sorted else values
-    packed = {"dtype": str(values.dtype), "shape": list(values.shape), "sha256": hashlib.sha256(values.tobytes()).hexdigest()}
+    packed = {
+        "dtype": str(values.dtype),
+        "shape": list(values.shape),
+        "sha256": hashlib.sha256(values.tobytes()).hexdigest(),
+    }
     if not case.is_bitwise(values):
         packed["bytes"] = base64.b64encode(values.tobytes()).decode()
     return packed
@@ -231,7 +304,9 @@ def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict
     """What a tool says of each kernel of a batch. Where it says anything, or fails, each is run again by itself."""
     options = ("--print-limit", "20", "--show-backtrace", "no", *OPTIONS.get(tool, ()))
     limit = RUNAWAY_S if batch[0].fault == "runaway" else TIME_LIMIT_S
-    status, output = _run(["compute-sanitizer", "--tool", tool, *options, *_launcher(batch, folder)], limit)
+    status, output = _run(
+        ["compute-sanitizer", "--tool", tool, *options, *_launcher(batch, folder)], limit
+    )
     if len(batch) > 1 and (status != "ended" or said_by(output, "")):
         return {case: _run_tool(tool, (case,), folder)[case] for case in batch}
     return {
@@ -246,17 +321,33 @@ def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict
 
 def _headlines(output: str) -> list[str]:
     """The first words of a tool's messages: to see later what it said that was not understood."""
-    marked = (line.removeprefix("=========") for line in output.splitlines() if line.startswith("========="))
-    heads = [line.strip()[:LONGEST_TEXT] for line in marked if line.strip() and not line.startswith("  ")]
-    return list(dict.fromkeys(h for h in heads if not re.match(r"COMPUTE-SANITIZER|\w+ SUMMARY: 0", h)))[:6]
+    marked = (
+        line.removeprefix("=========")
+        for line in output.splitlines()
+        if line.startswith("=========")
+    )
+    heads = [
+        line.strip()[:LONGEST_TEXT] for line in marked if line.strip() and not line.startswith("  ")
+    ]
+    return list(
+        dict.fromkeys(h for h in heads if not re.match(r"COMPUTE-SANITIZER|\w+ SUMMARY: 0", h))
+    )[:6]
 
 
 def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]:
     """("ended" | "failed" | "hung", everything it wrote). A hung command is killed with its children."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=ROOT, start_new_session=True
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=ROOT,
+            start_new_session=True,
         )
         try:
             status = "ended" if process.wait(limit) == 0 else "failed"
@@ -265,7 +356,8 @@ def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         output.seek(0)
-        return status, output.read().replace(f"{ROOT}{os.sep}", "")  # a record holds no machine's folders
+        # A record holds no machine's folders.
+        return status, output.read().replace(f"{ROOT}{os.sep}", "")
 
 
 # ---- tables ----
@@ -276,15 +368,20 @@ def load(path: Path = RECORD) -> dict:
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise ValueError(
-            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: run python -m helpers.tools.sanitizer again"
+            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: "
+            "run python -m helpers.tools.sanitizer again"
         )
     return record
 
 
 def as_text(record: Mapping) -> str:
     """The record as JSON, a line for each kernel."""
-    about = json.dumps({key: value for key, value in record.items() if key != "kernels"}, indent=1).removesuffix("\n}")
-    kernels = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in record["kernels"].items())
+    about = json.dumps(
+        {key: value for key, value in record.items() if key != "kernels"}, indent=1
+    ).removesuffix("\n}")
+    kernels = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in record["kernels"].items()
+    )
     return f'{about},\n "kernels": {{\n{kernels}\n }}\n}}\n'
 
 
@@ -299,7 +396,10 @@ def answers(entry: Mapping) -> dict[str, tuple[Said, ...]]:
     raw = {tool: answer["said"] for tool, answer in entry["tools"].items()}
     if "compiler" in entry:
         raw["nvcc"] = entry["compiler"]
-    return {tool: tuple(Said(s["kind"], tuple(s["lines"]), s["text"]) for s in said) for tool, said in raw.items()}
+    return {
+        tool: tuple(Said(s["kind"], tuple(s["lines"]), s["text"]) for s in said)
+        for tool, said in raw.items()
+    }
 
 
 _BEST_FIRST = ("kind and line", "kind only", "another kind", "nothing", "false alarm", "silent")
@@ -319,23 +419,37 @@ def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) ->
         entry = recorded(record, case)
         theirs, tool = best(case, entry) if entry else ("changed since the record", "")
         hung = entry is not None and any(a["status"] == "hung" for a in entry["tools"].values())
-        shown = f"{theirs} ({tool})" if theirs in ("kind and line", "kind only", "another kind", "false alarm") else theirs
+        shown = (
+            f"{theirs} ({tool})"
+            if theirs in ("kind and line", "kind only", "another kind", "false alarm")
+            else theirs
+        )
         ours = verdict(case, said)
-        rows.append([case.name, case.fault or "correct", ours, f"{shown}{', hangs' if hung else ''}"])
+        rows.append(
+            [case.name, case.fault or "correct", ours, f"{shown}{', hangs' if hung else ''}"]
+        )
         which = case.path.parent.name
         for side, answer in (("simulator", ours), ("compute-sanitizer", theirs)):
             sums.setdefault((which, side), {}).setdefault(answer, 0)
             sums[which, side][answer] += 1
     sanitizer = f"compute-sanitizer {record['software'].get('compute-sanitizer', '')}".rstrip()
     totals = [
-        [which, side, ", ".join(f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1]))]
+        [
+            which,
+            side,
+            ", ".join(
+                f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1])
+            ),
+        ]
         for (which, side), counts in sorted(sums.items())
     ]
     findings = tables.text(["kernel", "fault", "simulator", sanitizer], rows, left=range(4))
     return f"{findings}\n\n{tables.text(['kernels', 'by', 'answers'], totals, left=range(3))}"
 
 
-def compare_results(case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping) -> dict[str, tuple[bool, str]]:
+def compare_results(
+    case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping
+) -> dict[str, tuple[bool, str]]:
     """For each output: (whether the recorded GPU result and the simulator's agree as the case asks, in words)."""
     compared = {}
     for name, values in outputs.items():
@@ -353,10 +467,17 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
     gpu = np.frombuffer(base64.b64decode(theirs["bytes"]), theirs["dtype"]).astype(np.float64)
     ours = values.ravel().astype(np.float64)
     scale = max(np.abs(gpu).max(), np.finfo(np.float32).tiny)
-    error = float(np.abs(ours - gpu).max() / scale) if np.isfinite(ours).all() and np.isfinite(gpu).all() else np.inf
+    error = (
+        float(np.abs(ours - gpu).max() / scale)
+        if np.isfinite(ours).all() and np.isfinite(gpu).all()
+        else np.inf
+    )
     if case.tolerance is None:  # only the same bits are right
         return False, f"differs by {error:.1e} of the largest value"
-    return error <= case.tolerance, f"differs by {error:.1e} of the largest value, {case.tolerance:.0e} is allowed"
+    return (
+        error <= case.tolerance,
+        f"differs by {error:.1e} of the largest value, {case.tolerance:.0e} is allowed",
+    )
 
 
 def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
@@ -371,7 +492,10 @@ def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndar
             good, total = good + agrees, total + 1
             rows.append([case.name, name, "same" if agrees else "DIFFERENT", text])
     table = tables.text(["kernel", "output", "verdict", "how far"], rows, left=range(4))
-    return f"{table}\n{good} of {total} outputs are the same on {record['device']} and in the simulator"
+    return (
+        f"{table}\n{good} of {total} outputs are the same on "
+        f"{record['device']} and in the simulator"
+    )
 
 
 # ---- the program ----
@@ -393,8 +517,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"python -m helpers.tools.sanitizer: {error}", file=sys.stderr)
         return 2
     if options.command == "run":
-        if missing := [program for program in ("nvidia-smi", "nvcc", "compute-sanitizer") if shutil.which(program) is None]:
-            print(f"python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; not on the PATH: {', '.join(missing)}")
+        if missing := [
+            program
+            for program in ("nvidia-smi", "nvcc", "compute-sanitizer")
+            if shutil.which(program) is None
+        ]:
+            print(
+                "python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; "
+                f"not on the PATH: {', '.join(missing)}"
+            )
             return 2
         record = measure(chosen, jobs=options.jobs, tools=options.tools)
         options.record.parent.mkdir(parents=True, exist_ok=True)
@@ -404,22 +535,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m helpers.tools.sanitizer", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.tools.sanitizer", description=__doc__.split("\n\n")[0]
+    )
     commands = parser.add_subparsers(dest="command")
-    run = commands.add_parser("run", help="run the corpus under compute-sanitizer and show the tables (the default)")
+    run = commands.add_parser(
+        "run", help="run the corpus under compute-sanitizer and show the tables (the default)"
+    )
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
     for command in (run, table):
         command.add_argument("corpus", type=Path, help="the folder of the corpus: tests/corpus")
-        command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="kernels, by name")
+        command.add_argument(
+            "--only", nargs="+", default=[], metavar="NAME", help="kernels, by name"
+        )
         command.add_argument("--record", type=Path, default=RECORD, help="where the record is")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     run.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    launch = commands.add_parser("launch", help="launch compiled kernels on the GPU, one after another")
+    launch = commands.add_parser(
+        "launch", help="launch compiled kernels on the GPU, one after another"
+    )
     launch.add_argument("folder", type=Path, help="where the cubins are")
     launch.add_argument("cases", nargs="+", type=Path, metavar="FILE.cu")
     launch.add_argument("--keep", action="store_true", help="write the outputs beside the cubins")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return parser.parse_args(given if given[:1] and given[0] in ("run", "table", "launch", "-h", "--help") else ["run", *given])
+    return parser.parse_args(
+        given
+        if given[:1] and given[0] in ("run", "table", "launch", "-h", "--help")
+        else ["run", *given]
+    )
 
 
 def _launch(options: argparse.Namespace) -> int:
@@ -445,9 +588,16 @@ def _show(record: Mapping, chosen: Sequence[Case]) -> int:
     said = {case: findings for case, (findings, _) in ran.items()}
     outputs = {case: values for case, (_, values) in ran.items() if case.fault is None}
     print(findings_table(record, said), results_table(record, outputs), sep="\n\n")
-    found = all(verdict(case, findings) in ("kind and line", "silent") for case, findings in said.items())
+    found = all(
+        verdict(case, findings) in ("kind and line", "silent") for case, findings in said.items()
+    )
     entries = ((case, values, recorded(record, case)) for case, values in outputs.items())
-    same = all(agrees for case, values, entry in entries if entry for agrees, _ in compare_results(case, values, entry).values())
+    same = all(
+        agrees
+        for case, values, entry in entries
+        if entry
+        for agrees, _ in compare_results(case, values, entry).values()
+    )
     return 0 if found and same else 1
 
 

@@ -86,7 +86,8 @@ def main() -> int:
     given = parser.parse_args()
     if given.compare is None:
         print(
-            f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in {given.folder}"
+            f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in "
+            f"{given.folder}"
         )
         return 0
     wrong = compare(given.folder, given.compare)

@@ -4,8 +4,8 @@
     run = conv2d.compile("conv2d_constant", shape)     # on device addresses
     run.launch(problem.y, problem.x, problem.filter, stream)
 
-`CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row is a frozen record:
-`dataclasses.replace` and `Conv2d.with_tile` make others.
+`CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row
+is a frozen record: `dataclasses.replace` and `Conv2d.with_tile` make others.
 
 This file only hands on the names of its modules, each of which is one kernel's family or one task.
 """

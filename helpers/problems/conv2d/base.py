@@ -47,13 +47,15 @@ def two_tiles(spec: Conv2d, shape: ConvShape) -> int:
 class Conv2d:
     """How one of the convolution layer's kernels is compiled and launched.
 
-    block: its threads along x and y (and z). tile: outputs of a block along columns and rows, and output maps. filter_in:
-    "global" (the argument after x) or "constant" (the symbol ``filter``). width_in: "argument" (the last one, K) or
-    "constant" (-D FILTER_WIDTH). constants: more -D, as pairs. static: function of the record and a shape that gives the
-    bytes of static shared memory of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image
-    are counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its own. strides: takes a
-    stride other than 1. zeroed: y must hold 0 before the launch (its runner sees to it). largest_width: the largest
-    K it takes, None for any. precision: what it rounds, and so how exact it can be.
+    block: its threads along x and y (and z). tile: outputs of a block along columns and rows, and
+    output maps. filter_in: "global" (the argument after x) or "constant" (the symbol ``filter``).
+    width_in: "argument" (the last one, K) or "constant" (-D FILTER_WIDTH). constants: more -D, as
+    pairs. static: function of the record and a shape that gives the bytes of static shared memory
+    of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image are
+    counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its
+    own. strides: takes a stride other than 1. zeroed: y must hold 0 before the launch (its runner
+    sees to it). largest_width: the largest K it takes, None for any. precision: what it rounds, and
+    so how exact it can be.
     """
 
     name: str
@@ -100,11 +102,14 @@ class Conv2d:
     def options(self, shape: ConvShape) -> list[str]:
         """Return nvcc's options for a shape: -D for each constant that the source has and the record or shape fixes.
 
-        A source says which constants it has by ``#ifndef NAME``. Raises LayerError for a constant that it has not.
+        A source says which constants it has by ``#ifndef NAME``. Raises LayerError for a constant
+        that it has not.
         """
         taken = self.constant_names()
         if unknown := [name for name, _ in self.constants if name not in taken]:
-            raise LayerError(f"{self.name}.cu has no constant {unknown[0]}; it has {', '.join(taken) or 'none'}")
+            raise LayerError(
+                f"{self.name}.cu has no constant {unknown[0]}; it has {', '.join(taken) or 'none'}"
+            )
         known = {
             "FILTER_WORDS": math.prod(shape.filter_shape),
             "FILTER_WIDTH": shape.K,

@@ -22,9 +22,10 @@ from .table import conv2d_named
 def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
     """The largest error that a float32 sum of C K K products may have, in any order, with or without fused multiply-adds.
 
-    As `conv1d.conv1d_atol`: each of the C K K roundings errs by at most u = 2^-24 relative to a partial sum that is
-    never larger than max |x| * sum |filter[m]|; one more pays for the denominator of the bound (N. J. Higham, *Accuracy
-    and Stability of Numerical Algorithms*, section 3.1).
+    As `conv1d.conv1d_atol`: each of the C K K roundings errs by at most u = 2^-24 relative to a
+    partial sum that is never larger than max |x| * sum |filter[m]|; one more pays for the
+    denominator of the bound (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*,
+    section 3.1).
     """
     terms, unit = math.prod(filter.shape[1:]), 2.0**-24
     sums = np.abs(filter, dtype=np.float64).sum(axis=(1, 2, 3))
@@ -47,7 +48,9 @@ def suspects(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> dict[str, np
         found["only the last channel is summed"] = conv(filter[:, -1:], x[:, -1:])
         found["the channels of the filter are in reverse order"] = conv(filter[:, ::-1])
     if filter.shape[0] > 1:
-        found["every output map gets the weights of the first"] = conv(np.repeat(filter[:1], filter.shape[0], axis=0))
+        found["every output map gets the weights of the first"] = conv(
+            np.repeat(filter[:1], filter.shape[0], axis=0)
+        )
     if x.shape[0] > 1:
         found["every image is the first one"] = conv(filter, np.repeat(x[:1], x.shape[0], axis=0))
     if K > 1:
@@ -70,9 +73,9 @@ def check(
 ) -> checking.Verdict:
     """Return a Verdict if y is what reference.conv2d makes of x and filter, within conv2d_atol.
 
-    precision: of another one, the sums are compared with those of the rounded inputs, within its `sum_atol`, and then the
-    whole with x and filter as they are, within its `atol`. Raises checking.CheckError with a diagnosis that also knows the
-    `suspects`.
+    precision: of another one, the sums are compared with those of the rounded inputs, within its
+    `sum_atol`, and then the whole with x and filter as they are, within its `atol`. Raises
+    checking.CheckError with a diagnosis that also knows the `suspects`.
     """
     if precision.inputs != "float32":
         rounded = precision.rounded(x), precision.rounded(filter)
@@ -81,25 +84,30 @@ def check(
     return _check(y, x, filter, name, stride, conv2d_atol(x, filter))
 
 
-def _check(y: np.ndarray, x: np.ndarray, filter: np.ndarray, name: str, stride: int, atol: float) -> checking.Verdict:
+def _check(
+    y: np.ndarray, x: np.ndarray, filter: np.ndarray, name: str, stride: int, atol: float
+) -> checking.Verdict:
     want = reference.conv2d(x, filter, stride)
     try:
         return checking.check(y, want, rtol=0.0, atol=atol, name=name)
     except checking.CheckError:  # only now are the suspects worth their convolutions
-        return checking.check(y, want, rtol=0.0, atol=atol, name=name, suspects=suspects(x, filter, stride))
+        return checking.check(
+            y, want, rtol=0.0, atol=atol, name=name, suspects=suspects(x, filter, stride)
+        )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A layer on the device, for timing
 
 
 class Problem:
     """One layer on the device: x, filter, a poisoned output, and the outputs wanted, by the plainest kernel.
 
-    x: float32, shape.x_shape; filter: float32, shape.filter_shape; host arrays. `x`, `filter`, `y` and `want` are device
-    addresses. The images that `oracle_images` lists are compared with reference.conv2d, on the host and in float64;
-    every output is compared with `want` on the device. `want` itself is checked like that when the problem is made.
-    Raises as `shape_for` does, and LayerError where x, filter and two outputs do not fit the device's memory.
+    x: float32, shape.x_shape; filter: float32, shape.filter_shape; host arrays. `x`, `filter`, `y`
+    and `want` are device addresses. The images that `oracle_images` lists are compared with
+    reference.conv2d, on the host and in float64; every output is compared with `want` on the
+    device. `want` itself is checked like that when the problem is made. Raises as `shape_for` does,
+    and LayerError where x, filter and two outputs do not fit the device's memory.
     """
 
     def __init__(self, shape: ConvShape, x: np.ndarray, filter: np.ndarray):
@@ -111,14 +119,19 @@ class Problem:
         self._cuda, self.shape, self.filter_on_host = cuda, shape, filter
         plainest = conv2d_named(PLAINEST)
         plainest.require(shape, self.device)
-        refusals.require_memory(plainest, shape, cuda.mem_get_info()[0], more=lambda part: 4 * part.outputs)
+        refusals.require_memory(
+            plainest, shape, cuda.mem_get_info()[0], more=lambda part: 4 * part.outputs
+        )
         self.oracle_images = some_images(shape.B)
         self._cells = np.ascontiguousarray(x[list(self.oracle_images)])
         self._oracle = reference.conv2d(self._cells, filter, shape.stride)
         self.atol = conv2d_atol(x, filter)
         self._largest = np.full((1, 1, 1, 1), np.abs(x).max())  # all that a Precision asks of x
         self._counter = checking.DeviceCounter()
-        self._arrays = [cuda.mem_alloc(n) for n in (x.nbytes, filter.nbytes, 4 * shape.outputs, 4 * shape.outputs)]
+        self._arrays = [
+            cuda.mem_alloc(n)
+            for n in (x.nbytes, filter.nbytes, 4 * shape.outputs, 4 * shape.outputs)
+        ]
         self.x, self.filter, self.y, self.want = map(int, self._arrays)
         cuda.memcpy_htod(self.x, x)
         cuda.memcpy_htod(self.filter, filter)
@@ -134,9 +147,10 @@ class Problem:
     def check(self, name: str, precision: Precision = precision.FLOAT) -> checking.Verdict:
         """Return a Verdict on y: some images against the oracle, every output against `want`.
 
-        precision: of the kernel that made y. Of another than float32 the sums of these images are checked first, against the
-        oracle of the rounded inputs (as `conv2d.check`). Raises checking.CheckError, for some images with its diagnosis, else
-        with the number of wrong outputs.
+        precision: of the kernel that made y. Of another than float32 the sums of these images are
+        checked first, against the oracle of the rounded inputs (as `conv2d.check`). Raises
+        checking.CheckError, for some images with its diagnosis, else with the number of wrong
+        outputs.
         """
         if precision.inputs == "float32":
             return self._everywhere(self.y, name)
@@ -179,13 +193,21 @@ class Problem:
             verdict = checking.check(got, self._oracle, rtol=0.0, atol=atol, name=name)
         except checking.CheckError:
             known = suspects(self._cells, self.filter_on_host, self.shape.stride)
-            verdict = checking.check(got, self._oracle, rtol=0.0, atol=atol, name=name, suspects=known)
-        # Both keep a bound, so they differ by up to the sum of the two. A NaN of `want` counts against itself, too.
+            verdict = checking.check(
+                got, self._oracle, rtol=0.0, atol=atol, name=name, suspects=known
+            )
+        # Both keep a bound, so they differ by up to the sum of the two. A NaN of `want` counts
+        # against itself, too.
         wrong = self._counter.wrong(address, self.want, self.atol + atol, self.shape.outputs)
         if wrong:
             text = f"{wrong:,} of {self.shape.outputs:,} outputs differ from {PLAINEST} or are NaN"
-            kind = checking.Diagnosis("other images", f"{text}, in images other than {', '.join(map(str, self.oracle_images))}")
-            raise checking.CheckError(f"FAIL {name}: {kind.text}", name=name, wrong=wrong, diagnosis=kind)
+            kind = checking.Diagnosis(
+                "other images",
+                f"{text}, in images other than {', '.join(map(str, self.oracle_images))}",
+            )
+            raise checking.CheckError(
+                f"FAIL {name}: {kind.text}", name=name, wrong=wrong, diagnosis=kind
+            )
         return dataclasses.replace(verdict, count=self.shape.outputs)
 
 

@@ -18,11 +18,11 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
     Where the full test set cannot be had, its first 1,000 images are repeated
     (`datasets.images_at_hand`).
 
-    "layer 1": images resized to 86 x 86, raw values 0 to 255; "layer 2": max-pool 2 of ReLU of layer 1. weights:
-    datasets.Weights, the labs' own where left out. "layer E1" takes the images as they are, and "layer E2" max-pool 2 of ReLU
-    of it; there is no trained network of these sizes: their filters are uniform random numbers from a fixed seed, scaled
-    by 1 / sqrt(C K K), and ``weights`` is refused. Raises LayerError for these, and what
-    `datasets.images_at_hand` raises.
+    "layer 1": images resized to 86 x 86, raw values 0 to 255; "layer 2": max-pool 2 of ReLU of
+    layer 1. weights: datasets.Weights, the labs' own where left out. "layer E1" takes the images as
+    they are, and "layer E2" max-pool 2 of ReLU of it; there is no trained network of these sizes:
+    their filters are uniform random numbers from a fixed seed, scaled by 1 / sqrt(C K K), and
+    ``weights`` is refused. Raises LayerError for these, and what `datasets.images_at_hand` raises.
     """
     from helpers.problems import datasets
     from helpers.problems.lenet import network

@@ -20,8 +20,9 @@ from .shapes import LayerError, ceil_div
 class Im2colGemm(Conv2d):
     """Two kernels, im2col_basic and gemm_tiled: the unrolled matrix of each image is stored, then multiplied.
 
-    images: how many images each pair of launches takes, None for all; the scratch buffer holds their matrices. threads
-    of im2col_basic: ``columns`` a block. tile and block are those of gemm_tiled.
+    images: how many images each pair of launches takes, None for all; the scratch buffer holds
+    their matrices. threads of im2col_basic: ``columns`` a block. tile and block are those of
+    gemm_tiled.
     """
 
     images: int | None = None
@@ -30,6 +31,7 @@ class Im2colGemm(Conv2d):
     @property
     def sources(self) -> tuple[str, ...]:
         return "im2col_basic", "gemm_tiled"
+
     def per_launch(self, shape: ConvShape) -> int:
         """Return how many images a pair of launches takes."""
         return min(shape.B, self.images or shape.B)
@@ -55,7 +57,8 @@ class Im2colGemm(Conv2d):
             raise LayerError(f"im2col_basic takes {MAX_GRID[1]:,} channels, not {shape.C:,}")
         if self.cells(shape) >= INDICES:
             raise LayerError(
-                f"the unrolled matrix of one image has {self.cells(shape):,} cells; the kernels count up to {INDICES - 1:,}"
+                f"the unrolled matrix of one image has {self.cells(shape):,} cells; "
+                f"the kernels count up to {INDICES - 1:,}"
             )
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:

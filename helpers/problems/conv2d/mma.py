@@ -38,7 +38,8 @@ def power_of_two(weights: np.ndarray) -> float:
     return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
 
 
-ANY_SHAPE = "conv2d_register_tiled takes any shape"  # what is said where a kernel for some shapes refuses one
+# What is said where a kernel for some shapes refuses one.
+ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,9 @@ class Quads(TensorLayer):
 
     def bands(self, shape: ConvShape) -> int:
         """Return into how many bands an image's outputs are cut: the fewest that let ``resident`` blocks share the memory."""
-        counts = [bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0]
+        counts = [
+            bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0
+        ]
         most = MULTIPROCESSOR_SHARED_BYTES // self.resident - RESERVED_SHARED_BYTES
         return next((bands for bands in counts if self.shared_of(shape, bands) <= most), counts[-1])
 
@@ -195,7 +198,9 @@ class Quads(TensorLayer):
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         _, M, _, K, _ = parts.shape
         found = np.zeros((ceil_div(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
-        for step, lane, register, half in itertools.product(range((K + 1) // 2), range(32), range(4), range(2)):
+        for step, lane, register, half in itertools.product(
+            range((K + 1) // 2), range(32), range(4), range(2)
+        ):
             p, q = 2 * step + register // 2 - lane // 4 % 2, lane % 4 * 2 + half - register % 2
             if 0 <= p < K and 0 <= q < K:
                 maps = parts[:, lane // 8 :: 4, 0, p, q]
@@ -204,14 +209,17 @@ class Quads(TensorLayer):
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if shape.C != 1:
-            raise LayerError(f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {ANY_SHAPE}")
+            raise LayerError(
+                f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {ANY_SHAPE}"
+            )
         super().require(shape, device)
 
 
 class Pairs(TensorLayer):
     """conv2d_mma_pairs, and conv2d_mma_halves: a column of B serves two outputs, a block 16 maps.
 
-    The one has FP32 accuracy (parts = 2) and its weights in shared memory, the other halves, and its weights in registers.
+    The one has FP32 accuracy (parts = 2) and its weights in shared memory, the other halves, and
+    its weights in registers.
     """
 
     def shared(self, shape: ConvShape) -> int:
@@ -227,7 +235,9 @@ class Pairs(TensorLayer):
         _, M, C, K, _ = parts.shape
         steps = _steps(ConvShape(1, C, M, K, K, K))
         found = np.zeros((ceil_div(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
-        for (n, rows), shift, lane, register, half in itertools.product(enumerate(steps), range(2), range(32), range(4), range(2)):
+        for (n, rows), shift, lane, register, half in itertools.product(
+            enumerate(steps), range(2), range(32), range(4), range(2)
+        ):
             (c, p), q = rows[register // 2], lane % 4 * 2 + half - shift
             if c < C and 0 <= q < K:
                 maps = parts[:, lane // 4 + register % 2 * 8 :: 16, c, p, q]
@@ -236,7 +246,10 @@ class Pairs(TensorLayer):
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if self.parts == 1 and shape.C > 4:
-            raise LayerError(f"{self.name} holds the weights of 4 channels in registers, not of {shape.C}; {ANY_SHAPE}")
+            raise LayerError(
+                f"{self.name} holds the weights of 4 channels in registers, not of {shape.C}; "
+                f"{ANY_SHAPE}"
+            )
         super().require(shape, device)
 
 

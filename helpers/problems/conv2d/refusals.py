@@ -12,7 +12,8 @@ from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
 
 from .shapes import LayerError
 
-PLAINEST = "conv2d_basic"  # checked against the oracle; every output of the others is checked against it
+# Checked against the oracle; every output of the others is checked against it.
+PLAINEST = "conv2d_basic"
 SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
@@ -36,16 +37,14 @@ class Record(Protocol):
 
 def require_stride(spec: Record, shape: ConvShape) -> None:
     if shape.stride != 1 and not spec.strides:
-        raise LayerError(
-            f"{spec.name} supports only stride 1, got {shape.stride}; use {PLAINEST}"
-        )
+        raise LayerError(f"{spec.name} supports only stride 1, got {shape.stride}; use {PLAINEST}")
 
 
 def require_width(spec: Record, shape: ConvShape) -> None:
     if spec.largest_width is not None and spec.largest_width < shape.K:
         raise LayerError(
-            f"{spec.name} takes filters up to K = {spec.largest_width}, not {shape.K}: its registers hold a row of cells. "
-            f"{PLAINEST} takes any width."
+            f"{spec.name} takes filters up to K = {spec.largest_width}, not {shape.K}: "
+            f"its registers hold a row of cells. {PLAINEST} takes any width."
         )
 
 
@@ -53,11 +52,16 @@ def require_constant(spec: Record, shape: ConvShape) -> None:
     needed = spec.constant_bytes(shape)
     if needed > CONSTANT_BYTES:
         maps = CONSTANT_BYTES // (4 * shape.terms)
-        part = f"launch it for {maps:,} output maps at a time" if maps else "not even one output map's weights fit"
+        part = (
+            f"launch it for {maps:,} output maps at a time"
+            if maps
+            else "not even one output map's weights fit"
+        )
         raise LayerError(
-            f"{spec.name} keeps the filter in constant memory, which holds {CONSTANT_BYTES:,} bytes: the filter of shape "
-            f"{shape.filter_shape} has {needed:,}. {part[0].upper()}{part[1:]}, or take a kernel that reads the filter "
-            "from global memory."
+            f"{spec.name} keeps the filter in constant memory, which holds {CONSTANT_BYTES:,} "
+            f"bytes: the filter of shape {shape.filter_shape} has {needed:,}. "
+            f"{part[0].upper()}{part[1:]}, or take a kernel that reads "
+            "the filter from global memory."
         )
 
 
@@ -73,8 +77,9 @@ def require_shared(spec: Record, shape: ConvShape, most: int) -> None:
     needed = spec.static_bytes(shape)
     if needed > most:
         raise LayerError(
-            f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and K = {shape.K} needs {needed:,} "
-            f"bytes of static shared memory; a block has {most:,}. Take smaller tiles: with_tile(8)."
+            f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and K = "
+            f"{shape.K} needs {needed:,} bytes of static shared memory; a block has {most:,}. "
+            "Take smaller tiles: with_tile(8)."
         )
 
 
@@ -87,8 +92,8 @@ def require_indices(spec: Record, shape: ConvShape) -> None:
     ):
         if math.prod(size) >= INDICES:
             raise LayerError(
-                f"{spec.name} counts cells in an int, up to {INDICES - 1:,}; {what} of shape {size} has {math.prod(size):,}: "
-                "convolve parts of it"
+                f"{spec.name} counts cells in an int, up to {INDICES - 1:,}; "
+                f"{what} of shape {size} has {math.prod(size):,}: convolve parts of it"
             )
 
 
@@ -103,7 +108,10 @@ def require_grid(spec: Record, shape: ConvShape) -> None:
             "z": f"pass chunk={most} to conv2d.convolve, "
             f"or launch it for {most:,} images at a time",
         }
-        raise LayerError(f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: {hint[axis]}")
+        raise LayerError(
+            f"{spec.name} on {shape} needs a grid of {grid}; CUDA allows {most:,} along {axis}: "
+            f"{hint[axis]}"
+        )
 
 
 def require_memory(
@@ -126,7 +134,10 @@ def require_memory(
         advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time"
     if more and images:
         advice = f"take {images:,} images"
-    raise LayerError(f"{spec.name} on {shape} needs {needed(shape.B):,} bytes of device memory, and {free:,} are free: {advice}")
+    raise LayerError(
+        f"{spec.name} on {shape} needs {needed(shape.B):,} bytes of device memory, "
+        f"and {free:,} are free: {advice}"
+    )
 
 
 def _fewer(images: int) -> Iterator[int]:

@@ -212,8 +212,9 @@ def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
     if not known and math.isinf(best.cost(shape)):
         raise LayerError(
             f"{spec.name} has no patch and block for {shape}: the filter must fit "
-            f"{limits.CONSTANT_BYTES:,} bytes of constant memory, its maps rounded up to a patch's, "
-            f"and a tile {limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
+            f"{limits.CONSTANT_BYTES:,} bytes of constant memory, its "
+            "maps rounded up to a patch's, and a tile "
+            f"{limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
         )
     return best
 

@@ -28,13 +28,20 @@ def compile(kernel: str | Conv2d, shape: ConvShape, plan: Plan | None = None) ->
     return spec_of(kernel).compile(shape, plan)
 
 
-def convolve(kernel: str | Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1, chunk: int | None = None) -> np.ndarray:
+def convolve(
+    kernel: str | Conv2d,
+    x: np.ndarray,
+    filter: np.ndarray,
+    stride: int = 1,
+    chunk: int | None = None,
+) -> np.ndarray:
     """Return y, float32, shape (B, M, out_h, out_w), made by a kernel on the selected device.
 
-    x: float32, (B, C, H, W); filter: float32, (M, C, K, K); both in C order. chunk: images on the device at a time, all of
-    them where it is left out. Raises before the launch: TypeError for another dtype; LayerError for arrays that make no
-    layer (see `shape_for`), a kernel that does not take it (see `Conv2d.require`), and a batch that does not fit the
-    device's memory, in which case the message offers a chunk.
+    x: float32, (B, C, H, W); filter: float32, (M, C, K, K); both in C order. chunk: images on the
+    device at a time, all of them where it is left out. Raises before the launch: TypeError for
+    another dtype; LayerError for arrays that make no layer (see `shape_for`), a kernel that does
+    not take it (see `Conv2d.require`), and a batch that does not fit the device's memory, in which
+    case the message offers a chunk.
     """
     spec, shape = spec_of(kernel), shape_for(x, filter, stride)
     device.select()
@@ -46,7 +53,9 @@ def convolve(kernel: str | Conv2d, x: np.ndarray, filter: np.ndarray, stride: in
     refusals.require_memory(spec, first_part, cuda.mem_get_info()[0])
     y = np.empty(shape.y_shape, np.float32)
     for first in range(0, shape.B, images):
-        _convolve_part(cuda, spec, x[first : first + images], filter, stride, y[first : first + images])
+        _convolve_part(
+            cuda, spec, x[first : first + images], filter, stride, y[first : first + images]
+        )
     return y
 
 
@@ -62,8 +71,9 @@ def simulate(
 ) -> tuple[np.ndarray, tuple]:
     """Run a kernel in the simulator, whatever device is selected: (y, what ``entry`` returned for each launch).
 
-    entry: simulator.profile or simulator.check; ``more`` goes to it. instead: for a kernel's name, the (name, source) to
-    run in its place, as a lab's exercise or a broken kernel is. Raises as `convolve` does, and as ``entry``.
+    entry: simulator.profile or simulator.check; ``more`` goes to it. instead: for a kernel's name,
+    the (name, source) to run in its place, as a lab's exercise or a broken kernel is. Raises as
+    `convolve` does, and as ``entry``.
 
         y, (seen,) = conv2d.simulate("conv2d_basic", x, filter)
         print(seen.global_load_sectors)
@@ -79,11 +89,16 @@ def _require_chunk(chunk: int | None, batch: int) -> int:
     if chunk is None:
         return batch
     if isinstance(chunk, bool) or not hasattr(chunk, "__index__") or chunk < 1:
-        raise LayerError(f"chunk is {chunk!r}; give the number of images to hold on the device at a time, such as 1000")
+        raise LayerError(
+            f"chunk is {chunk!r}; give the number of images to hold on the device at a time, "
+            "such as 1000"
+        )
     return min(int(chunk), batch)
 
 
-def _convolve_part(cuda: Any, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int, y: np.ndarray) -> None:
+def _convolve_part(
+    cuda: Any, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int, y: np.ndarray
+) -> None:
     run = spec.compile(shape_for(x, filter, stride))
     arrays: list[Any] = []
     try:

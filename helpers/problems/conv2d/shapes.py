@@ -11,7 +11,8 @@ from helpers.limits import ConvShape
 
 SEED = 20_25
 
-# The two layers of the LeNet on images of 86 x 86, and those of a course report on the images as they are.
+# The two layers of the LeNet on images of 86 x 86, and those of a course report on the images as
+# they are.
 LAYERS = {
     "layer 1": ConvShape(1, C=1, M=4, H=86, W=86, K=7),
     "layer 2": ConvShape(1, C=4, M=16, H=40, W=40, K=7),
@@ -34,20 +35,24 @@ def shape_of(name: str, batch: int) -> ConvShape:
 def shape_for(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> ConvShape:
     """Return the shape of the layer that x and filter make, float32, shapes (B, C, H, W) and (M, C, K, K), C order.
 
-    Raises TypeError for something that is no array or has another dtype; LayerError for another rank, an empty or
-    non-contiguous array, a filter that is not square, unequal numbers of channels, a filter larger than the image, or a
-    stride below 1.
+    Raises TypeError for something that is no array or has another dtype; LayerError for another
+    rank, an empty or non-contiguous array, a filter that is not square, unequal numbers of
+    channels, a filter larger than the image, or a stride below 1.
     """
     try:
         for array, name in ((x, "x"), (filter, "filter")):
             checking.require_array(array, dtype=np.float32, ndim=4, name=name)
         (B, C, H, W), (M, channels, K, across) = x.shape, filter.shape
         if across != K:
-            raise LayerError(f"the filter has {K} rows and {across} columns (shape {filter.shape}); the kernels take square ones")
+            raise LayerError(
+                f"the filter has {K} rows and {across} columns (shape {filter.shape}); "
+                "the kernels take square ones"
+            )
         if channels != C:
             raise LayerError(
-                f"x has {C} channels (shape {x.shape}) and the filter {channels} (shape {filter.shape}): they must be the same. "
-                "x is (images, channels, rows, columns), the filter (output maps, channels, rows, columns)."
+                f"x has {C} channels (shape {x.shape}) and the filter {channels} (shape "
+                f"{filter.shape}): they must be the same. x is (images, channels, rows, columns), "
+                "the filter (output maps, channels, rows, columns)."
             )
         return ConvShape(B, C, M, H, W, K, stride)
     except LayerError:

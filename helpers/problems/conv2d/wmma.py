@@ -19,8 +19,9 @@ from .shapes import LAYERS, LayerError, ceil_div
 class Wmma(Conv2d):
     """conv2d_wmma: all sizes are constants of its compilation. float32 in and out; the kernel itself rounds.
 
-    warps: of a block. rows: output maps of a fragment, 8 or 16; None takes 8 where that is all there are. buffers: 2 to gather a
-    step while another is multiplied, or 1. skew: bytes between rows in shared memory, times 16. tf32: TF32 in place of half.
+    warps: of a block. rows: output maps of a fragment, 8 or 16; None takes 8 where that is all
+    there are. buffers: 2 to gather a step while another is multiplied, or 1. skew: bytes between
+    rows in shared memory, times 16. tf32: TF32 in place of half.
     """
 
     warps: int = 8
@@ -42,9 +43,33 @@ class Wmma(Conv2d):
         return step * ceil_div(shape.terms, step)
 
     def options(self, shape: ConvShape) -> list[str]:
-        names = ("CHANNELS", "OUTPUT_MAPS", "HEIGHT", "WIDTH", "FILTER_WIDTH", "ROWS", "WARPS", "BUFFERS", "SKEW_BYTES", "TF32")
-        values = (shape.C, shape.M, shape.H, shape.W, shape.K, self.fragment_rows(shape), self.warps, self.buffers, self.skew)
-        return [f"-D{name}={value}" for name, value in zip(names, (*values, int(self.tf32)), strict=True)]
+        names = (
+            "CHANNELS",
+            "OUTPUT_MAPS",
+            "HEIGHT",
+            "WIDTH",
+            "FILTER_WIDTH",
+            "ROWS",
+            "WARPS",
+            "BUFFERS",
+            "SKEW_BYTES",
+            "TF32",
+        )
+        values = (
+            shape.C,
+            shape.M,
+            shape.H,
+            shape.W,
+            shape.K,
+            self.fragment_rows(shape),
+            self.warps,
+            self.buffers,
+            self.skew,
+        )
+        return [
+            f"-D{name}={value}"
+            for name, value in zip(names, (*values, int(self.tf32)), strict=True)
+        ]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * self.warps, 1, 1
@@ -54,22 +79,35 @@ class Wmma(Conv2d):
 
     def shared(self, shape: ConvShape) -> int:
         size, rows = 4 if self.tf32 else 2, self.fragment_rows(shape)
-        columns = max(self.buffers * 32 * (32 + self.skew), 160 * rows)  # a step of 32 columns has 32 bytes each
-        return rows * (size * self.depth(shape) + self.skew) + self.warps * columns + size * math.prod(shape.x_shape[1:])
+        # A step of 32 columns has 32 bytes each.
+        columns = max(self.buffers * 32 * (32 + self.skew), 160 * rows)
+        return (
+            rows * (size * self.depth(shape) + self.skew)
+            + self.warps * columns
+            + size * math.prod(shape.x_shape[1:])
+        )
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x, filter
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        if self.fragment_rows(shape) != 16 and (self.tf32 or (self.rows != 8 and self.rows is not None)):
-            raise LayerError(f"{self.name} has fragments of 8 or 16 maps, of TF32 only 16: rows = {self.rows}")
+        if self.fragment_rows(shape) != 16 and (
+            self.tf32 or (self.rows != 8 and self.rows is not None)
+        ):
+            raise LayerError(
+                f"{self.name} has fragments of 8 or 16 maps, of TF32 only 16: rows = {self.rows}"
+            )
         if self.buffers not in (1, 2) or self.skew % 16:
-            raise LayerError(f"{self.name} has 1 or 2 buffers and a skew of whole 16 bytes: {self.buffers} and {self.skew}")
+            raise LayerError(
+                f"{self.name} has 1 or 2 buffers and a skew of whole 16 bytes: "
+                f"{self.buffers} and {self.skew}"
+            )
         super().require(shape, device)
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
-                f"{self.name} stages an image and its filters in {needed:,} bytes of shared memory; a block of a Hopper GPU has "
-                f"{MOST_SHARED_BYTES:,}. {PLAINEST} takes any size."
+                f"{self.name} stages an image and its filters in {needed:,} bytes of shared "
+                f"memory; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
+                f"{PLAINEST} takes any size."
             )
 
 

@@ -1,15 +1,19 @@
 """The labs' LeNet for Fashion-MNIST at 86x86, in NumPy: what the convolution kernels compute two layers of.
 
     image (1, 86, 86) -> conv1 (4, 80, 80) -> ReLU -> max-pool 2 (4, 40, 40)
-                      -> conv2 (16, 34, 34) -> ReLU -> max-pool 4 (16, 9, 9) -> 1296 -> fc3 32 -> ReLU -> fc4 10
+                      -> conv2 (16, 34, 34) -> ReLU -> max-pool 4 (16, 9, 9) -> 1296
+                      -> fc3 32 -> ReLU -> fc4 10
 
-after Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to document recognition" (1998), with
-filters of 7, no bias in the convolutions, and raw pixel values 0 to 255 as input.
+after Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to document
+recognition" (1998), with filters of 7, no bias in the convolutions, and raw pixel values 0 to 255
+as input.
 
-A convolution kernel takes the place of the two convolutions: `forward(x, weights, conv=mine)`, where `mine(x, filter)`
-is given float32 (B, C, H, W) and (M, C, 7, 7) and returns (B, M, H - 6, W - 6).
+A convolution kernel takes the place of the two convolutions: `forward(x, weights, conv=mine)`,
+where `mine(x, filter)` is given float32 (B, C, H, W) and (M, C, 7, 7) and returns (B, M, H - 6, W -
+6).
 
-`python -m helpers.problems.lenet.network` prints the accuracy over the first 100, 1,000 and 10,000 test images.
+`python -m helpers.problems.lenet.network` prints the accuracy over the first 100, 1,000 and 10,000
+test images.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ Convolution = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 POOL1, POOL2 = 2, 4
 ACCURACY_SIZES = (100, 1_000, 10_000)
-_IMAGES_AT_A_TIME = 10  # the windows of 10 images are 13 MB in layer 1: more leave the caches, and are then slower
+# The windows of 10 images are 13 MB in layer 1: more leave the caches, and are then slower.
+_IMAGES_AT_A_TIME = 10
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,23 @@ class Accuracy:
 def conv2d(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
     """y[b, m, h, w] = sum_{c, p, q} x[b, c, h + p, w + q] filter[m, c, p, q] as one matrix product per row of outputs.
 
-    x: float32 or float64, shape (B, C, H, W); filter: the same dtype, shape (M, C, K, K); y: that dtype, shape
-    (B, M, H - K + 1, W - K + 1). The windows of x are copied into matrices, K * K times the size of x. It is tested
-    against `reference.conv2d`. Raises ValueError where the shapes do not fit.
+    x: float32 or float64, shape (B, C, H, W); filter: the same dtype, shape (M, C, K, K); y: that
+    dtype, shape (B, M, H - K + 1, W - K + 1). The windows of x are copied into matrices, K * K
+    times the size of x. It is tested against `reference.conv2d`. Raises ValueError where the shapes
+    do not fit.
     """
     if x.ndim != 4 or filter.ndim != 4 or x.shape[1] != filter.shape[1]:
-        raise ValueError(f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, K)")
+        raise ValueError(
+            f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, "
+            "K)"
+        )
     if x.shape[2] < filter.shape[2] or x.shape[3] < filter.shape[3]:
         raise ValueError(f"the filter, {filter.shape[2:]}, is larger than the image, {x.shape[2:]}")
-    windows = np.lib.stride_tricks.sliding_window_view(x, filter.shape[2:], axis=(2, 3))  # (B, C, Ho, Wo, K, K)
+    # (B, C, Ho, Wo, K, K).
+    windows = np.lib.stride_tricks.sliding_window_view(x, filter.shape[2:], axis=(2, 3))
     out_height, out_width = windows.shape[2:4]
-    # One matrix per row of outputs, not per image: BLAS starts no threads for products this small. On a busy machine,
-    # threads that wait for each other make this ten times slower.
+    # One matrix per row of outputs, not per image: BLAS starts no threads for products this small.
+    # On a busy machine, threads that wait for each other make this ten times slower.
     columns = windows.transpose(0, 2, 1, 4, 5, 3).reshape(len(x), out_height, -1, out_width)
     y = filter.reshape(len(filter), -1) @ columns  # (B, Ho, M, Wo)
     return np.ascontiguousarray(y.swapaxes(1, 2))
@@ -77,8 +87,8 @@ def relu(x: np.ndarray) -> np.ndarray:
 def max_pool(x: np.ndarray, width: int) -> np.ndarray:
     """The largest of each width x width window, side by side: (B, C, H, W) -> (B, C, ceil(H / width), ceil(W / width)).
 
-    Windows that stand over the lower or right edge are cut there. NaN is passed on. Raises ValueError for a width below 1 or
-    another rank.
+    Windows that stand over the lower or right edge are cut there. NaN is passed on. Raises
+    ValueError for a width below 1 or another rank.
     """
     if x.ndim != 4 or x.size == 0:
         raise ValueError(f"x has shape {x.shape}; expected (B, C, H, W), not empty")
@@ -101,7 +111,12 @@ def dense(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
     Raises ValueError where the shapes do not fit.
     """
-    if x.ndim != 2 or weights.ndim != 2 or x.shape[1] != weights.shape[1] or bias.shape != weights.shape[:1]:
+    if (
+        x.ndim != 2
+        or weights.ndim != 2
+        or x.shape[1] != weights.shape[1]
+        or bias.shape != weights.shape[:1]
+    ):
         raise ValueError(
             f"x has shape {x.shape}, weights {weights.shape}, bias {bias.shape}; "
             "expected (B, inputs), (outputs, inputs), (outputs,)"
@@ -112,26 +127,40 @@ def dense(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
 def forward(x: np.ndarray, weights: Weights, conv: Convolution = conv2d) -> np.ndarray:
     """The ten outputs (logits) of each image, shape (B, 10): the largest is the class.
 
-    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`datasets.network_input`). All is computed in the dtype of
-    x, if `conv` keeps it. conv: computes both convolutions; (x, filter) -> y, see the module.
-    Raises TypeError or ValueError for another x, and ValueError where `conv` returns another shape.
+    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`datasets.network_input`). All
+    is computed in the dtype of x, if `conv` keeps it. conv: computes both convolutions; (x, filter)
+    -> y, see the module. Raises TypeError or ValueError for another x, and ValueError where `conv`
+    returns another shape.
     """
     side = datasets.NETWORK_SIDE
     if x.dtype not in (np.float32, np.float64):
-        raise TypeError(f"x is {x.dtype}; expected float32 or float64: datasets.network_input makes it from images")
+        raise TypeError(
+            f"x is {x.dtype}; expected float32 or float64: "
+            "datasets.network_input makes it from images"
+        )
     if x.ndim != 4 or x.shape[1:] != (1, side, side) or len(x) == 0:
         raise ValueError(f"x has shape {x.shape}; expected (B, 1, {side}, {side}), not empty")
     for filter, width in ((weights.conv1, POOL1), (weights.conv2, POOL2)):
         x = max_pool(relu(_convolved(x, filter.astype(x.dtype), conv)), width)
-    hidden = relu(dense(x.reshape(len(x), -1), weights.fc3.astype(x.dtype), weights.fc3_bias.astype(x.dtype)))
+    hidden = relu(
+        dense(x.reshape(len(x), -1), weights.fc3.astype(x.dtype), weights.fc3_bias.astype(x.dtype))
+    )
     return dense(hidden, weights.fc4.astype(x.dtype), weights.fc4_bias.astype(x.dtype))
 
 
 def _convolved(x: np.ndarray, filter: np.ndarray, conv: Convolution) -> np.ndarray:
     y = np.asarray(conv(np.ascontiguousarray(x), filter))
-    wanted = (len(x), len(filter), x.shape[2] - filter.shape[2] + 1, x.shape[3] - filter.shape[3] + 1)
+    wanted = (
+        len(x),
+        len(filter),
+        x.shape[2] - filter.shape[2] + 1,
+        x.shape[3] - filter.shape[3] + 1,
+    )
     if y.shape != wanted:
-        raise ValueError(f"conv returned shape {y.shape} for x {x.shape} and filter {filter.shape}; expected {wanted}")
+        raise ValueError(
+            f"conv returned shape {y.shape} for x {x.shape} and filter {filter.shape}; "
+            f"expected {wanted}"
+        )
     return y
 
 
@@ -144,7 +173,9 @@ def classify(logits: np.ndarray) -> np.ndarray:
         raise ValueError(f"logits have shape {logits.shape}; expected (B, classes), not empty")
     broken = int(np.isnan(logits).any(axis=1).sum())
     if broken:
-        raise ValueError(f"{broken:,} of {len(logits):,} images have NaN among their outputs: they have no class")
+        raise ValueError(
+            f"{broken:,} of {len(logits):,} images have NaN among their outputs: they have no class"
+        )
     return logits.argmax(axis=1).astype(np.uint8)
 
 
@@ -159,9 +190,15 @@ def accuracy(classes: np.ndarray, labels: np.ndarray) -> Accuracy:
     classes, labels = np.asarray(classes), np.asarray(labels)
     for name, array in (("classes", classes), ("labels", labels)):
         if array.dtype.kind not in "iu":
-            raise TypeError(f"{name} are {array.dtype}; expected whole numbers: network.classify makes them of outputs")
+            raise TypeError(
+                f"{name} are {array.dtype}; expected whole numbers: "
+                "network.classify makes them of outputs"
+            )
     if classes.shape != labels.shape or classes.ndim != 1 or classes.size == 0:
-        raise ValueError(f"classes have shape {classes.shape}, labels {labels.shape}; expected the same (n,), not empty")
+        raise ValueError(
+            f"classes have shape {classes.shape}, labels {labels.shape}; expected the same (n,), "
+            "not empty"
+        )
     return Accuracy(int((classes == labels).sum()), classes.size)
 
 
@@ -189,10 +226,17 @@ def right_rows(
     return rows
 
 
-def logits(images: Images | np.ndarray, weights: Weights, *, dtype: type = np.float32, conv: Convolution = conv2d) -> np.ndarray:
+def logits(
+    images: Images | np.ndarray,
+    weights: Weights,
+    *,
+    dtype: type = np.float32,
+    conv: Convolution = conv2d,
+) -> np.ndarray:
     """`forward` over any number of images, some at a time, so that memory stays bounded: `dtype`, shape (n, 10).
 
-    images: `datasets.Images`, or uint8, shape (n, height, width); those that are not 86x86 are resized by `datasets.resize`.
+    images: `datasets.Images`, or uint8, shape (n, height, width); those that are not 86x86 are
+    resized by `datasets.resize`.
     """
     pixels = images.pixels if isinstance(images, Images) else np.asarray(images)
     parts = []
@@ -202,7 +246,13 @@ def logits(images: Images | np.ndarray, weights: Weights, *, dtype: type = np.fl
     return np.concatenate(parts)
 
 
-def predict(images: Images | np.ndarray, weights: Weights, *, dtype: type = np.float32, conv: Convolution = conv2d) -> np.ndarray:
+def predict(
+    images: Images | np.ndarray,
+    weights: Weights,
+    *,
+    dtype: type = np.float32,
+    conv: Convolution = conv2d,
+) -> np.ndarray:
     """The class of each image, uint8, shape (n,): `classify` of `logits`. 10,000 images take some 5 s on two cores."""
     return classify(logits(images, weights, dtype=dtype, conv=conv))
 
@@ -217,7 +267,10 @@ def _print_accuracies(images: Images, weights: Weights, recorded: Mapping[str, i
             continue
         begin = time.perf_counter()
         classes = predict(images.pixels[:count], weights)
-        print(f"{count:>7,} images: {accuracy(classes, images.labels[:count])}, {time.perf_counter() - begin:.1f} s")
+        print(
+            f"{count:>7,} images: {accuracy(classes, images.labels[:count])}, "
+            f"{time.perf_counter() - begin:.1f} s"
+        )
 
 
 def main() -> None:

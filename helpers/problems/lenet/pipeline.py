@@ -3,10 +3,11 @@
     with lenet.Network(datasets.lenet_weights(), batch=1000) as net:
         classes = net.classify(images.pixels[:1000])
 
-The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled", "lenet_conv_pool")` takes one from
-`conv2d.CONV2D`, with ReLU and pooling in a kernel of their own, and one of `POOLED`, which does all of that in one launch.
-`Network.stages` are the launches one by one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several
-streams, so that copies and kernels overlap; `Checker` is what says that a network is right.
+The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled",
+"lenet_conv_pool")` takes one from `conv2d.CONV2D`, with ReLU and pooling in a kernel of their own,
+and one of `POOLED`, which does all of that in one launch. `Network.stages` are the launches one by
+one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several streams, so
+that copies and kernels overlap; `Checker` is what says that a network is right.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: images of a block = 4 * 8
 UNIT = 2.0**-24  # rounding of float32
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Convolution, ReLU and pool in one launch
 
 
@@ -51,7 +52,9 @@ class ConvPool(RegisterTiled):
     pool: int = 2
 
     def options(self, shape: ConvShape) -> list[str]:
-        of_the_tiles = (one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED=")))
+        of_the_tiles = (
+            one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED="))
+        )
         return [*of_the_tiles, f"-DPOOL={self.pool}"]
 
     def names(self, shape: ConvShape) -> conv2d.Names:
@@ -84,9 +87,14 @@ class ConvPool(RegisterTiled):
             ("rows", sizes.patch[1], rows, shape.out_h),
         ):
             if max(patch, self.pool) % min(patch, self.pool):
-                raise LayerError(f"{self.name}: patches of {patch} {what} and windows of {self.pool} do not fit each other")
+                raise LayerError(
+                    f"{self.name}: patches of {patch} {what} and windows of "
+                    f"{self.pool} do not fit each other"
+                )
             if tile % self.pool and tile < out:
-                raise LayerError(f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}")
+                raise LayerError(
+                    f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}"
+                )
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,10 @@ class MmaPool(TensorKernel):
     def options(self, shape: ConvShape) -> list[str]:
         known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
         named = self.constant_names()
-        return [f"-I{kernels.FOLDER}", *(f"-D{name}={known[name]}" for name in known if name in named)]
+        return [
+            f"-I{kernels.FOLDER}",
+            *(f"-D{name}={known[name]}" for name in known if name in named),
+        ]
 
     def names(self, shape: ConvShape) -> conv2d.Names:
         y, x, filter = super().names(shape)
@@ -110,24 +121,37 @@ class MmaPool(TensorKernel):
 
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
-        weights = 512 * 28 * self.parts if shape.C > 1 else 0  # 28 fragments of A; layer 1 has its four in registers
+        # 28 fragments of A; layer 1 has its four in registers.
+        weights = 512 * 28 * self.parts if shape.C > 1 else 0
         return weights + 4 * cells + 2 * self.parts * cells
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         wanted = conv2d.shape_of(self.takes, shape.B)
         if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
-            raise LayerError(f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}")
+            raise LayerError(
+                f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}"
+            )
         super().require(shape, device)
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
-        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(parts)
+        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(
+            parts
+        )
 
 
 POOLED: tuple[ConvPool | MmaPool, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
     MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
-    MmaPool("lenet_mma_2", tile=(4, 4, 16), filter_in="constant", takes="layer 2", pool=4, warps=11, resident=1),
+    MmaPool(
+        "lenet_mma_2",
+        tile=(4, 4, 16),
+        filter_in="constant",
+        takes="layer 2",
+        pool=4,
+        warps=11,
+        resident=1,
+    ),
 )
 
 
@@ -136,7 +160,10 @@ def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
     for spec in POOLED:
         if spec.name == name:
             return dataclasses.replace(spec, pool=pool)
-    raise LayerError(f"no kernel {name!r} with a pool of its own; there is {', '.join(spec.name for spec in POOLED)}")
+    raise LayerError(
+        f"no kernel {name!r} with a pool of its own; there is "
+        f"{', '.join(spec.name for spec in POOLED)}"
+    )
 
 
 def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
@@ -151,7 +178,7 @@ def is_pooled(kernel: str | Conv2d) -> bool:
     return isinstance(kernel, ConvPool | MmaPool)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The network
 
 
@@ -244,15 +271,23 @@ def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
 class Network:
     """The network for ``batch`` images on the selected device.
 
-    layers: for either convolution a kernel of `conv2d.CONV2D` or of `POOLED`, by name or by its record. pixels: the input is
-    uint8, (batch, 28, 28), and is resized on the device; else float32, (batch, 1, 86, 86), as datasets.network_input makes.
+    layers: for either convolution a kernel of `conv2d.CONV2D` or of `POOLED`, by name or by its
+    record. pixels: the input is uint8, (batch, 28, 28), and is resized on the device; else float32,
+    (batch, 1, 86, 86), as datasets.network_input makes.
 
-    `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by name, and `stages` what `launch`
-    enqueues, in order. Raises LayerError for a batch that
-    does not fit the device's memory (it says which would), and what `conv2d.compile` raises.
+    `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by
+    name, and `stages` what `launch` enqueues, in order. Raises LayerError for a batch that does not
+    fit the device's memory (it says which would), and what `conv2d.compile` raises.
     """
 
-    def __init__(self, weights: Weights, batch: int, layers: Sequence[str | Conv2d] = FUSED, *, pixels: bool = False):
+    def __init__(
+        self,
+        weights: Weights,
+        batch: int,
+        layers: Sequence[str | Conv2d] = FUSED,
+        *,
+        pixels: bool = False,
+    ):
         device.select()
         import pycuda.driver as cuda
 
@@ -263,7 +298,9 @@ class Network:
         self.layers = tuple(map(chosen, layers, POOLS))
         self.sizes = self._sizes()
         _require_memory(self, cuda.mem_get_info()[0])
-        self._buffers: dict[str, Any] = {name: cuda.mem_alloc(size) for name, size in self.sizes.items()}
+        self._buffers: dict[str, Any] = {
+            name: cuda.mem_alloc(size) for name, size in self.sizes.items()
+        }
         for name, array in _constants(weights).items():
             cuda.memcpy_htod(self._buffers[name], array)
         for spec, shape in zip(self.layers, self.shapes, strict=True):
@@ -298,9 +335,13 @@ class Network:
 
     def load(self, cells: np.ndarray) -> None:
         """Copy the input to the device: `input_dtype`, at most `batch` images. Fewer leave the last places as they were."""
-        checking.require_array(cells, dtype=self.input_dtype, ndim=len(self.input_shape), name="cells")
+        checking.require_array(
+            cells, dtype=self.input_dtype, ndim=len(self.input_shape), name="cells"
+        )
         if len(cells) > self.batch or cells.shape[1:] != self.input_shape[1:]:
-            raise LayerError(f"cells have shape {cells.shape}; this network takes up to {self.input_shape}")
+            raise LayerError(
+                f"cells have shape {cells.shape}; this network takes up to {self.input_shape}"
+            )
         self._cuda.memcpy_htod(self.input, cells)
 
     def launch(self, stream: Any = None) -> None:
@@ -329,7 +370,9 @@ class Network:
             self._cuda.memcpy_dtoh(whole, self._buffers[name])
             return whole
         for place, image in enumerate(images):
-            self._cuda.memcpy_dtoh(whole[place : place + 1], int(self._buffers[name]) + image * each)
+            self._cuda.memcpy_dtoh(
+                whole[place : place + 1], int(self._buffers[name]) + image * each
+            )
         return whole
 
     def address(self, name: str) -> int:
@@ -338,17 +381,25 @@ class Network:
 
     def made(self) -> dict[str, tuple[tuple[int, ...], type]]:
         """Shape and type of what every network makes and keeps."""
-        one, two = (pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True))
+        one, two = (
+            pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True)
+        )
         logits = (self.batch, CLASSES)
-        return {"pool 1": (one, np.float32), "pool 2": (two, np.float32), "logits": (logits, np.float32),
-                "classes": ((self.batch,), np.uint8)}  # fmt: skip
+        return {
+            "pool 1": (one, np.float32),
+            "pool 2": (two, np.float32),
+            "logits": (logits, np.float32),
+            "classes": ((self.batch,), np.uint8),
+        }
 
     def poison(self) -> None:
         """Fill all that the stages make with NaN (classes with 255), so that what a kernel does not write shows."""
         for name, array in self._buffers.items():
             if name == "classes":
                 self._cuda.memset_d8(array, 255, self.batch)
-            elif name not in _constants(self.weights) and name != ("pixels" if self.pixels else "x"):
+            elif name not in _constants(self.weights) and name != (
+                "pixels" if self.pixels else "x"
+            ):
                 self._cuda.memset_d32(array, checking.POISON, self.sizes[name] // 4)
 
     def free(self) -> None:
@@ -372,7 +423,10 @@ class Network:
         for number, (spec, shape) in enumerate(zip(self.layers, self.shapes, strict=True), 1):
             if not is_pooled(spec):
                 sizes[f"conv {number}"] = 4 * shape.outputs
-        return sizes | {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (shape, dtype) in self.made().items()}
+        return sizes | {
+            name: math.prod(shape) * np.dtype(dtype).itemsize
+            for name, (shape, dtype) in self.made().items()
+        }
 
     def _ready(self, stage: Stage) -> ReadyStage:
         try:
@@ -405,16 +459,18 @@ def _constants(weights: Weights) -> dict[str, np.ndarray]:
 
 
 def _require_memory(net: Network, free: int) -> None:
-    needed = sum(net.sizes.values()) + sum(spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True))
+    needed = sum(net.sizes.values()) + sum(
+        spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True)
+    )
     if needed > conv2d.SPARE * free:
         images = max(1, int(net.batch * conv2d.SPARE * free / needed))
         raise LayerError(
-            f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: take a batch of {images:,}, "
-            "and give classify() all of the images"
+            f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: "
+            f"take a batch of {images:,}, and give classify() all of the images"
         )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # In the simulator
 
 
@@ -429,8 +485,9 @@ def simulate(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Run the network in the simulator, whatever device is selected: (arrays by name, what ``entry`` returned by stage).
 
-    images: uint8, (n, 28, 28). entry: simulator.profile or simulator.check. instead: for a kernel's name, the (name, source) to
-    run in its place. A stage of several launches gives a tuple of all. Raises as ``entry``.
+    images: uint8, (n, 28, 28). entry: simulator.profile or simulator.check. instead: for a kernel's
+    name, the (name, source) to run in its place. A stage of several launches gives a tuple of all.
+    Raises as ``entry``.
     """
     batch = len(images)
     made: dict[str, np.ndarray] = {}
@@ -449,26 +506,31 @@ def simulate(
     return {name: array for name, array in made.items() if not name.startswith("conv ")}, found
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # From host memory
 
 
 class Pipeline:
     """A batch from pinned host memory to classes in pinned host memory, in chunks that take turns on several streams.
 
-    weights, layers, pixels: as for `Network`. images: how many; chunk: images of a launch, which must divide them; streams:
-    each has a network of its own. `cells` (the input) and `classes` are the pinned arrays. Raises as `Network`, and LayerError
-    for a chunk that does not divide the images.
+    weights, layers, pixels: as for `Network`. images: how many; chunk: images of a launch, which
+    must divide them; streams: each has a network of its own. `cells` (the input) and `classes` are
+    the pinned arrays. Raises as `Network`, and LayerError for a chunk that does not divide the
+    images.
     """
 
     def __init__(self, weights: Weights, images: int, chunk: int, streams: int = 2, **how: Any):
         if chunk < 1 or images % chunk:
-            raise LayerError(f"chunk is {chunk!r}; give a number that divides the {images:,} images")
+            raise LayerError(
+                f"chunk is {chunk!r}; give a number that divides the {images:,} images"
+            )
         device.select()
         import pycuda.driver as cuda
 
         self._cuda, self.images, self.chunk = cuda, images, chunk
-        self._networks = [Network(weights, chunk, **how) for _ in range(min(streams, images // chunk))]
+        self._networks = [
+            Network(weights, chunk, **how) for _ in range(min(streams, images // chunk))
+        ]
         self._streams = [cuda.Stream() for _ in self._networks]
         first = self._networks[0]
         self.cells = cuda.pagelocked_empty((images, *first.input_shape[1:]), first.input_dtype)
@@ -487,10 +549,14 @@ class Pipeline:
     def run(self) -> np.ndarray:
         """Copy, compute and copy back all chunks; return `classes` when they are there."""
         for turn, first in enumerate(range(0, self.images, self.chunk)):
-            net, stream = (each[turn % len(self._streams)] for each in (self._networks, self._streams))
+            net, stream = (
+                each[turn % len(self._streams)] for each in (self._networks, self._streams)
+            )
             self._cuda.memcpy_htod_async(net.input, self.cells[first : first + self.chunk], stream)
             net.launch(stream)
-            self._cuda.memcpy_dtoh_async(self.classes[first : first + self.chunk], net.answer, stream)
+            self._cuda.memcpy_dtoh_async(
+                self.classes[first : first + self.chunk], net.answer, stream
+            )
         for stream in self._streams:
             stream.synchronize()
         return self.classes
@@ -498,7 +564,9 @@ class Pipeline:
     def copy_in(self) -> None:
         """Copy the input alone: what `run` cannot be faster than."""
         for first in range(0, self.images, self.chunk):
-            self._cuda.memcpy_htod_async(self._networks[0].input, self.cells[first : first + self.chunk], self._streams[0])
+            self._cuda.memcpy_htod_async(
+                self._networks[0].input, self.cells[first : first + self.chunk], self._streams[0]
+            )
         self._streams[0].synchronize()
 
     def free(self) -> None:
@@ -514,7 +582,7 @@ class Pipeline:
         self.free()
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Checking
 
 
@@ -524,9 +592,10 @@ Loaded = TypeVar("Loaded", bound=Network | Pipeline)
 class Checker:
     """Says whether networks of the same weights are right on the same images.
 
-    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on what the stage before it
-    has made on the device: so that every tolerance is that of one sum, and not of a chain of them. Of all images, pool 1, pool 2
-    and the classes are compared with a network of the plainest kernels on the device, which is checked like that before.
+    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on
+    what the stage before it has made on the device: so that every tolerance is that of one sum, and
+    not of a chain of them. Of all images, pool 1, pool 2 and the classes are compared with a
+    network of the plainest kernels on the device, which is checked like that before.
     """
 
     def __init__(self, weights: Weights, images: np.ndarray):
@@ -549,18 +618,28 @@ class Checker:
     def check(self, net: Network, name: str) -> checking.Verdict:
         """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
 
-        Raises checking.CheckError for a stage that is wrong, and for a class that is another than the plain network's.
+        Raises checking.CheckError for a stage that is wrong, and for a class that is another than
+        the plain network's.
         """
         net.poison()
         net.launch()
         verdict = self._stage_by_stage(net, name)
         for what, tolerance in self.tolerances.items():
             count = math.prod(net.made()[what][0])
-            if wrong := self._counter.wrong(net.address(what), self._plain.address(what), tolerance, count):
-                raise _failed(name, wrong, f"{wrong:,} of {count:,} values of {what} differ from the plain network's or are NaN")
+            if wrong := self._counter.wrong(
+                net.address(what), self._plain.address(what), tolerance, count
+            ):
+                raise _failed(
+                    name,
+                    wrong,
+                    f"{wrong:,} of {count:,} values of {what} differ from the "
+                    "plain network's or are NaN",
+                )
         classes = net.read("classes")
         if wrong := int((classes != self.classes).sum()):
-            raise _failed(name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's")
+            raise _failed(
+                name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's"
+            )
         return dataclasses.replace(verdict, count=self.batch)
 
     def free(self) -> None:
@@ -578,11 +657,16 @@ class Checker:
         one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
         first = self._plain.read("pool 1")
         two = conv2d.conv2d_atol(first, self.weights.conv2)
-        return {"pool 1": 2 * one, "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max()))}
+        return {
+            "pool 1": 2 * one,
+            "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max())),
+        }
 
     def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
         cells = np.ascontiguousarray(self.cells[list(self.some)])
-        for number, (filter, pool) in enumerate(zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1):
+        for number, (filter, pool) in enumerate(
+            zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1
+        ):
             got = net.read(f"pool {number}", self.some)
             exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
             want = network.max_pool(network.relu(exact), pool)
@@ -590,24 +674,37 @@ class Checker:
             checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
             cells = got
         want, bound = dense(cells.reshape(len(cells), -1), self.weights)
-        verdict = checking.check(net.read("logits", self.some), want, rtol=0.0, atol=float(bound.max()), name=f"{name}, logits")
+        verdict = checking.check(
+            net.read("logits", self.some),
+            want,
+            rtol=0.0,
+            atol=float(bound.max()),
+            name=f"{name}, logits",
+        )
         classes = network.classify(net.read("logits", self.some))
         checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
         return dataclasses.replace(verdict, name=name)
 
 
 def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
-    return checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=checking.Diagnosis("other images", text))
+    return checking.CheckError(
+        f"FAIL {name}: {text}",
+        name=name,
+        wrong=wrong,
+        diagnosis=checking.Diagnosis("other images", text),
+    )
 
 
 def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
 
-    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute values (see
-    `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
+    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute
+    values (see `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
     """
     x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
     hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
     errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
-    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * ((hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias))
+    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * (
+        (hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias)
+    )
     return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

@@ -27,12 +27,19 @@ Forms = Mapping[str, Sequence[Any]]  # name -> layers of a lenet.Network
 
 
 def measure(
-    weights: Weights, images: Images, forms: Forms, batches: Sequence[int], *, host: str, others: Sequence[Weights] = ()
+    weights: Weights,
+    images: Images,
+    forms: Forms,
+    batches: Sequence[int],
+    *,
+    host: str,
+    others: Sequence[Weights] = (),
 ) -> Iterator[Row]:
     """Yield all rows for a record. host: the form that is timed from host memory; others: networks to count right answers of, too.
 
-    Series: "accuracy" (network, form, images, right), and, each with a batch: "stage" (form, stage, kernel) and "whole" (form),
-    from floats on the device on, but for the stage "resize"; "layer" (`layer_times`); "host" and "copy" (`host_times`).
+    Series: "accuracy" (network, form, images, right), and, each with a batch: "stage" (form, stage,
+    kernel) and "whole" (form), from floats on the device on, but for the stage "resize"; "layer"
+    (`layer_times`); "host" and "copy" (`host_times`).
     """
     for trained in (weights, *others):
         for form, layers in forms.items():
@@ -55,15 +62,18 @@ def right_answers(
     """Return how many of the first images are classified right, for each number of ``batches``.
 
     For more images than there are it returns the rows of data/measured/<record>.json, see
-    `network.right_rows`.
-    Raises ValueError for an image that has no class, because of a NaN: a kernel may have left outputs out.
+    `network.right_rows`. Raises ValueError for an image that has no class, because of a NaN: a
+    kernel may have left outputs out.
     """
     most = min(max(batches), len(images))
     with Network(weights, min(1_000, most), layers, pixels=True) as net:
         net.poison()
         classes = net.classify(images.pixels[:most])
     if broken := int((classes >= CLASSES).sum()):
-        raise ValueError(f"{form}: {broken:,} of {most:,} images have NaN among their outputs: they have no class")
+        raise ValueError(
+            f"{form}: {broken:,} of {most:,} images have NaN among their outputs: "
+            "they have no class"
+        )
     good = classes == images.labels[:most]
     return network.right_rows(good, batches, record, network=weights.name, form=form)
 
@@ -76,8 +86,16 @@ def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[
             told = {"form": form, "batch": checker.batch}
             for stage in net.stages:
                 if pixels == (stage.name == "resize"):
-                    timed = timing.time_gpu(stage.launch, verdict=verdict, name=stage.name, budget_s=BUDGET_S)
-                    yield {"series": "stage", **told, "stage": stage.name, "kernel": stage.kernel, "timing": timed}
+                    timed = timing.time_gpu(
+                        stage.launch, verdict=verdict, name=stage.name, budget_s=BUDGET_S
+                    )
+                    yield {
+                        "series": "stage",
+                        **told,
+                        "stage": stage.name,
+                        "kernel": stage.kernel,
+                        "timing": timed,
+                    }
             if not pixels:
                 timed = timing.time_gpu(net.launch, verdict=verdict, name=form, budget_s=BUDGET_S)
                 yield {"series": "whole", **told, "timing": timed}
@@ -91,15 +109,20 @@ def layer_times(net: Network, verdict: checking.Verdict) -> Iterator[Row]:
 
     convolutions = [stage for stage in net.stages if stage.name.startswith("conv")]
     for name, stage, x in zip(LAYERS, convolutions, ("x", "pool 1"), strict=True):
-        y = stage.name.replace("conv + ", "")  # "conv 1", or "pool 1" where it pools its own outputs
+        # "conv 1", or "pool 1" where it pools its own outputs.
+        y = stage.name.replace("conv + ", "")
         cells, made = (cuda.pagelocked_empty(net.sizes[array], np.uint8) for array in (x, y))
         cuda.memcpy_dtoh(cells, net.address(x))
-        call = functools.partial(_there_and_back, stage.launch, made, net.address(y), cells, net.address(x))
+        call = functools.partial(
+            _there_and_back, stage.launch, made, net.address(y), cells, net.address(x)
+        )
         timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=BUDGET_S)
         yield {"series": "layer", "layer": name, "kernel": stage.kernel, "timing": timed}
 
 
-def host_times(checker: Checker, form: str, layers: Sequence[Any], streams: int = 2) -> Iterator[Row]:
+def host_times(
+    checker: Checker, form: str, layers: Sequence[Any], streams: int = 2
+) -> Iterator[Row]:
     """Yield the time from pinned memory to classes in pinned memory ("host"), and of the copy of the input alone ("copy").
 
     The input as floats and as bytes, at once and in chunks on ``streams`` streams (PARTS).
@@ -107,16 +130,29 @@ def host_times(checker: Checker, form: str, layers: Sequence[Any], streams: int 
     for pixels in (False, True):
         for parts in PARTS:
             chunk = checker.batch // parts
-            with Pipeline(checker.weights, checker.batch, chunk, streams, layers=layers, pixels=pixels) as line:
-                verdict = checking.check(checker.ready(line).run(), checker.classes, rtol=0, name=form)
-                told = {"form": form, "batch": checker.batch, "input": "bytes" if pixels else "floats", "parts": parts}
+            with Pipeline(
+                checker.weights, checker.batch, chunk, streams, layers=layers, pixels=pixels
+            ) as line:
+                verdict = checking.check(
+                    checker.ready(line).run(), checker.classes, rtol=0, name=form
+                )
+                told = {
+                    "form": form,
+                    "batch": checker.batch,
+                    "input": "bytes" if pixels else "floats",
+                    "parts": parts,
+                }
                 told["megabytes"] = line.cells.nbytes / 1e6
                 for series, call in (("host", line.run), ("copy", line.copy_in)):
-                    timed = timing.time_end_to_end(call, verdict=verdict, name=series, budget_s=BUDGET_S)
+                    timed = timing.time_end_to_end(
+                        call, verdict=verdict, name=series, budget_s=BUDGET_S
+                    )
                     yield {"series": series, **told, "timing": timed}
 
 
-def _there_and_back(launch: Callable[[Any], None], made: np.ndarray, y: int, cells: np.ndarray, x: int) -> None:
+def _there_and_back(
+    launch: Callable[[Any], None], made: np.ndarray, y: int, cells: np.ndarray, x: int
+) -> None:
     import pycuda.driver as cuda
 
     cuda.memcpy_htod_async(x, cells)
@@ -124,35 +160,63 @@ def _there_and_back(launch: Callable[[Any], None], made: np.ndarray, y: int, cel
     cuda.memcpy_dtoh_async(made, y)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The table
 
 
 def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
     """Return the times (ms) of all forms and batches and the accuracy of the network ``name`` as text, and the reports' below.
 
-    rows: of a record that `measure` made. reported: rows of the course reports; of each report its fastest optimization at the
-    largest batch counts, by the sum of both op times. host: the best way from pinned memory that was measured; of a report, its
-    whole program. A number that nobody measured is "-".
+    rows: of a record that `measure` made. reported: rows of the course reports; of each report its
+    fastest optimization at the largest batch counts, by the sum of both op times. host: the best
+    way from pinned memory that was measured; of a report, its whole program. A number that nobody
+    measured is "-".
     """
     heads = ("op 1", "op 2", "rest", "device", "layer 1", "layer 2", "host")
     lines = []
     times = [row for row in rows if row["series"] != "accuracy"]
     for right in (row for row in rows if row["series"] == "accuracy" and row["network"] == name):
         form, batch = right["form"], right["images"]
-        mine = [row for row in times if (row.get("form"), row["batch"]) == (form, batch) and row.get("stage") != "resize"]
-        ms = {series: [row["median_ms"] for row in mine if row["series"] == series] for series in ("whole", "layer", "host")}
-        ops = [row["median_ms"] for row in mine if row["series"] == "stage" and row["stage"].startswith("conv")]
+        mine = [
+            row
+            for row in times
+            if (row.get("form"), row["batch"]) == (form, batch) and row.get("stage") != "resize"
+        ]
+        ms = {
+            series: [row["median_ms"] for row in mine if row["series"] == series]
+            for series in ("whole", "layer", "host")
+        }
+        ops = [
+            row["median_ms"]
+            for row in mine
+            if row["series"] == "stage" and row["stage"].startswith("conv")
+        ]
         rest = sum(row["median_ms"] for row in mine if row["series"] == "stage") - sum(ops)
-        told = (*ops, rest, *ms["whole"], *(ms["layer"] or (None, None)), min(ms["host"], default=None))
+        told = (
+            *ops,
+            rest,
+            *ms["whole"],
+            *(ms["layer"] or (None, None)),
+            min(ms["host"], default=None),
+        )
         lines.append(_line(f"ours, {form}", batch, told, right["right"] / batch))
     for report in dict.fromkeys(row["report"] for row in reported):
         of_report = [row for row in reported if row["report"] == report]
         largest = max(row["batch"] for row in of_report)
-        best = min((row for row in of_report if row["batch"] == largest), key=lambda row: row["op1_ms"] + row["op2_ms"])
+        best = min(
+            (row for row in of_report if row["batch"] == largest),
+            key=lambda row: row["op1_ms"] + row["op2_ms"],
+        )
         for row in (row for row in of_report if row["optimization"] == best["optimization"]):
             told = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
-            lines.append(_line(f"report {report}, its fastest: {row['optimization']}", row["batch"], told, row["accuracy"]))
+            lines.append(
+                _line(
+                    f"report {report}, its fastest: {row['optimization']}",
+                    row["batch"],
+                    told,
+                    row["accuracy"],
+                )
+            )
     return tables.text(["", "images", *heads, "accuracy"], lines)
 
 
