@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking, kernels, launch, reference, simulator
+from helpers.experiments import waiting
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
@@ -234,6 +235,7 @@ def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
     elsewhere |= {fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES}
+    elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
     assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(kernels.names())
 
 

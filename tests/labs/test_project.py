@@ -435,19 +435,23 @@ def test_a_departure_from_the_form_is_found(change, message):
 
 
 def misnumbered(names: list[str]) -> list[str]:
-    """Labs whose number does not follow the one before: names as "NN_words", in order; the first is 00."""
-    return [name for number, name in enumerate(names) if not name.startswith(f"{number:02}_")]
+    """Labs without a number of two digits in front of their name, or with the number of another."""
+    numbers = [re.match(r"(\d\d)_[a-z]", name) for name in names]
+    taken = [match[1] for match in numbers if match]
+    return [
+        name
+        for name, match in zip(names, numbers, strict=True)
+        if match is None or taken.count(match[1]) > 1
+    ]
 
 
-def test_a_gap_in_the_numbers_is_found():
-    assert misnumbered(["00_start", "01_next", "02_last"]) == []
-    assert misnumbered(["00_start", "02_last"]) == ["02_last"]
-    assert misnumbered(["01_start"]) == ["01_start"]
-    assert misnumbered(["00_start", "01_next", "01_other"]) == ["01_other"]
+def test_a_number_that_is_missing_or_taken_is_found():
+    assert misnumbered(["00_start", "01_next", "07_later"]) == []
+    assert misnumbered(["00_start", "01_next", "01_other"]) == ["01_next", "01_other"]
     assert misnumbered(["00_start", "1_next", "notes"]) == ["1_next", "notes"]
 
 
-def test_labs_are_numbered_without_gaps():
+def test_labs_have_numbers_of_their_own():
     assert LABS and misnumbered([path.stem for path in LABS]) == []
 
 
