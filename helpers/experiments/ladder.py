@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, limits, plotting, results, tables
-from helpers.experiments import cost, layer_benchmark
+from helpers.experiments import layer_benchmark, traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn
 from helpers.results import Record
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.device import Device
-    from helpers.simulator import Profile
 
 NAME = "ladder"
 LENET = ("layer 1", "layer 2")
@@ -43,20 +40,10 @@ BATCH = 10_000
 YARDSTICK = "cuDNN, best FP32"
 AGAIN = "make a whole one on a machine with a GPU: python -m helpers.tools.benchmarks conv2d"
 SAME = "no measurable difference"
-NO_COUNTER = "no counter differs"
-MOST_TOLD = 3  # counters that a step is explained by
-WORTH_TELLING = 0.01  # of all that the two kernels ask for: a smaller change is none
-IDLE_POINTS = 5.0  # percent points that idle lanes must change by to be told
-NOTABLE = 1.05  # the ratio from which on passes and threads are told
 # Times of a record are taken one after the other, minutes apart: a smaller ratio of two is none.
 DRIFT = 1.01
 
-# An L1 cache or shared memory passes 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++
-# Programming Guide, "Shared Memory").
-PASS_BYTES = 128
 FP32_LANES = 128  # multiply-adds a clock cycle of a multiprocessor, compute capability 9.0
-WARP = 32
-SECTORS_A_PASS = PASS_BYTES // 32
 
 # What each kernel builds on, and its lab.
 BUILDS_ON = {
@@ -83,151 +70,6 @@ class LadderError(ValueError):
 
 
 # --------------------------------------------------------------------------------------------------
-# Counters
-
-
-@dataclass(frozen=True)
-class Counters:
-    """What a kernel asks for, per output: events of warps, except idle_lanes, the percentage of lanes masked off in requests.
-
-    passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory
-    takes one for each 128 bytes of its sectors, one of shared memory its wavefronts. Constant
-    memory has a cache of its own, and is left out there. threads: those launched, whole warps, per
-    output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
-    """
-
-    load_sectors: float
-    load_requests: float
-    store_sectors: float
-    shared_wavefronts: float
-    constant_requests: float
-    atomic_sectors: float
-    barriers: float
-    idle_lanes: float
-    passes: float
-    threads: float = 1.0
-    cost: float = 0.0
-
-    @property
-    def events(self) -> dict[str, float]:
-        """The counts by name, in words: what `told` compares."""
-        return {name.replace("_", " "): getattr(self, name) for name in _EVENTS}
-
-
-_EVENTS = tuple(
-    f.name
-    for f in dataclasses.fields(Counters)
-    if f.name not in ("idle_lanes", "passes", "threads", "cost")
-)
-
-
-def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
-    """Sum the profiles of all launches of a kernel on ``shape``."""
-
-    def total(name: str) -> float:
-        return sum(getattr(launch, name) for launch in launches) / shape.outputs
-
-    requests = sum(row.requests for launch in launches for row in launch.lines)
-    lanes = sum(row.lanes for launch in launches for row in launch.lines)
-    return Counters(
-        load_sectors=total("global_load_sectors"),
-        load_requests=total("global_load_requests"),
-        store_sectors=total("global_store_sectors"),
-        shared_wavefronts=total("shared_load_wavefronts") + total("shared_store_wavefronts"),
-        constant_requests=total("constant_load_requests"),
-        atomic_sectors=total("global_atomic_sectors"),
-        barriers=total("barriers"),
-        idle_lanes=100 * (1 - lanes / (WARP * requests)) if requests else 0.0,
-        passes=WARP * sum(map(_passes, launches)) / (shape.outputs * shape.terms),
-        threads=WARP
-        * sum(launch.blocks * -(-math.prod(launch.block) // WARP) for launch in launches)
-        / shape.outputs,
-        cost=WARP
-        * sum(cost.cycles(launch.lines, launch.instructions) for launch in launches)
-        / (shape.outputs * shape.terms),
-    )
-
-
-def _passes(launch: Profile) -> float:
-    global_rows = (row for row in launch.lines if row.space == "global")
-    shared = sum(row.wavefronts for row in launch.lines if row.space == "shared")
-    return shared + sum(max(row.requests, row.sectors / SECTORS_A_PASS) for row in global_rows)
-
-
-@functools.cache
-def counted(name: str, which: str) -> Counters:
-    """Return the counters of a kernel of `conv2d.CONV2D` for one image of a layer of `conv2d.LAYERS`, by the simulator.
-
-    The cells are random: which ones are read does not depend on what they hold. Raises LadderError
-    where the simulator finds something wrong, checking.CheckError where the outputs are,
-    conv2d.LayerError where the kernel does not take the layer.
-    """
-    shape = conv2d.shape_of(which, 1)
-    rng = np.random.default_rng(conv2d.SEED)
-    x, filter = (
-        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
-    y, launches = conv2d.simulate(name, x, filter)
-    for launch in launches:
-        if launch.findings:
-            raise LadderError(
-                f"{name} on {which}, which its counters would be made of: {launch.findings[0]}"
-            )
-    conv2d.check(y, x, filter, name=f"{name} on {which}")
-    return counters_of(launches, shape)
-
-
-def told(before: Counters, after: Counters) -> str:
-    """Return in words what changed most from ``before`` to ``after``, per output, the largest change first; then the sums of it."""
-    old, new = before.events, after.events
-    least = WORTH_TELLING * max(sum(old.values()), sum(new.values()))
-    apart = {name: abs(new[name] - old[name]) for name in old if new[name] != old[name]}
-    changed = sorted(
-        (name for name, d in apart.items() if d > least or not old[name] * new[name]),
-        key=lambda name: -apart[name],
-    )
-    said = [_change(name, old[name], new[name]) for name in changed[:MOST_TOLD]]
-    if abs(after.idle_lanes - before.idle_lanes) >= IDLE_POINTS:
-        said.append(
-            f"{after.idle_lanes:.0f} % of the lanes idle in place of {before.idle_lanes:.0f} %"
-        )
-    if max(after.threads / before.threads, before.threads / after.threads) >= NOTABLE:
-        said.append(_change("threads", before.threads, after.threads))
-    if passes_changed(before, after):
-        said.append(f"in all {_change('L1 passes', before.passes, after.passes)}")
-    return "; ".join(said) or NO_COUNTER
-
-
-def passes_changed(before: Counters, after: Counters) -> int:
-    """Return 1 where passes through L1 and shared memory became more, -1 where fewer, 0 where they hardly differ."""
-    if max(before.passes, after.passes) < NOTABLE * min(before.passes, after.passes):
-        return 0
-    return 1 if after.passes > before.passes else -1
-
-
-def _change(name: str, before: float, after: float) -> str:
-    if not before:
-        return f"{_short(after)} {name} per output, none before"
-    if not after:
-        return f"no {name} any more ({_short(before)} per output before)"
-    ratio, word = (before / after, "fewer") if after < before else (after / before, "more")
-    return (
-        f"{_times(ratio)} {word} {name}"
-        if ratio >= 1.095
-        else f"{100 * (ratio - 1):.0f} % {word} {name}"
-    )
-
-
-def _short(value: float) -> str:
-    """Three digits, without an exponent."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 9.95 else f"{ratio:.1f}x"
-
-
-# --------------------------------------------------------------------------------------------------
 # Steps
 
 
@@ -242,9 +84,9 @@ class Step:
     before: Step | None = None
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> traffic.Counters:
         """Its counters, made when they are first asked for. Raises as `counted`."""
-        return counted(self.name, self.which)
+        return traffic.counted(self.name, self.which)
 
     @property
     def ms(self) -> float:
@@ -271,13 +113,13 @@ class Step:
         faster = ratio if ratio > 1 else 1 / ratio
         if low <= 1 <= high or faster < DRIFT:
             return SAME
-        shown = f"{faster:.2f}x" if faster < 1.095 else _times(faster)
+        shown = f"{faster:.2f}x" if faster < 1.095 else traffic.times(faster)
         return f"{shown} {'faster' if ratio > 1 else 'slower'}"
 
     @property
     def why(self) -> str:
         """What changed most among the counters, in words; "" for the kernel that builds on none."""
-        return told(self.before.counters, self.counters) if self.before else ""
+        return traffic.told(self.before.counters, self.counters) if self.before else ""
 
     @property
     def sentence(self) -> str:
@@ -285,7 +127,7 @@ class Step:
         if self.before is None:
             return f"{self.name}: it builds on no other kernel that was timed."
         why = f"{self.why[0].upper()}{self.why[1:]}"
-        if why.lower() == NO_COUNTER:
+        if why.lower() == traffic.NO_COUNTER:
             why += (
                 ", either"
                 if self.verdict == SAME
@@ -340,7 +182,7 @@ class Ladder:
             return ""
         ratio = self.yardstick["median_ms"] / self.best.ms
         return (
-            f"{_times(ratio)} the speed of cuDNN"
+            f"{traffic.times(ratio)} the speed of cuDNN"
             if ratio >= 1
             else f"{100 * ratio:.0f} % of cuDNN's speed"
         )
@@ -494,14 +336,14 @@ def l1_bandwidth(device: Device) -> float:
             f"{device.name} has no FP32 peak: pass the device of a record "
             "that was measured on a GPU"
         )
-    return device.fp32_peak / (2 * FP32_LANES) * PASS_BYTES
+    return device.fp32_peak / (2 * FP32_LANES) * traffic.PASS_BYTES
 
 
 def l1_points(ladder: Ladder) -> list[tuple[str, float, float]]:
     """(kernel, flop per byte through L1 or shared memory, flop/s) of each step."""
-    flops = 2 * WARP
+    flops = 2 * traffic.WARP
     return [
-        (step.name, flops / (step.counters.passes * PASS_BYTES), ladder.speed(step))
+        (step.name, flops / (step.counters.passes * traffic.PASS_BYTES), ladder.speed(step))
         for step in reversed(ladder.steps)
     ]
 
@@ -538,7 +380,6 @@ _HEADS = (
     "load sectors",
     "load requests",
     "store sectors",
-    # Fmt: skip.
     "shared wavefronts",
     "constant requests",
     "atomic sectors",
@@ -580,11 +421,20 @@ def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
     ]
     told = [
         "-" if error is None else f"{error:.1e}",
-        *(_short(count) if count else "" for count in counts),
+        *(traffic.short(count) if count else "" for count in counts),
     ]
     share, faster = f"{100 * floor_ms / step.ms:.0f}", f"{basic / step.ms:.2f}" if basic else "-"
-    lanes = _short(c.threads), f"{c.idle_lanes:.0f} %"
-    return (step.name, step.lab, f"{step.ms:.4g}", faster, share, *told, *lanes, _short(c.passes))
+    lanes = traffic.short(c.threads), f"{c.idle_lanes:.0f} %"
+    return (
+        step.name,
+        step.lab,
+        f"{step.ms:.4g}",
+        faster,
+        share,
+        *told,
+        *lanes,
+        traffic.short(c.passes),
+    )
 
 
 def sentences(ladder: Ladder) -> tuple[str, ...]:
@@ -698,7 +548,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         picture = results.save_figure(figure(ladders, record), NAME, record)
         page = markdown(record, ladders)
         picture.with_suffix(".md").write_text(page, encoding="utf-8")
-    except (LadderError, checking.CheckError, results.RecordError, OSError) as error:
+    except (
+        LadderError,
+        checking.CheckError,
+        results.RecordError,
+        traffic.TrafficError,
+        OSError,
+    ) as error:
         print(f"no ladder: {error}")
         return 1
     print(f"{page}\n{picture} and {picture.with_suffix('.md').name} are written.")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, plotting, tables, timing
-from helpers.experiments import ladder
+from helpers.experiments import traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
@@ -64,7 +64,7 @@ class EntryError(AssertionError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One kernel on the board. cost: estimated cycles per 32 multiply-adds, by layer, as `ladder.Counters` has them;
+    """One kernel on the board. cost: estimated cycles per 32 multiply-adds, by layer, as `traffic.Counters` has them;
     ms: op times by layer of BATCH images, empty where it was not timed; mine: whether it was
     entered.
     """
@@ -157,7 +157,9 @@ def _type_of(parameter: str) -> tuple[bool, list[str]]:
     ]
 
 
-def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "") -> ladder.Counters:
+def run(
+    kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
+) -> traffic.Counters:
     """Check one launch of an entry on random cells in the simulator; return its counters.
 
     Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
@@ -172,7 +174,7 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
     except (EntryError, checking.CheckError, conv2d.LayerError, TypeError) as error:
         raise EntryError(f"{error}\n{hint}".rstrip()) from error
-    return ladder.counters_of(launches, shape)
+    return traffic.counters_of(launches, shape)
 
 
 def hidden_shapes(seed: int | None) -> list[ConvShape]:
@@ -278,7 +280,7 @@ class Board:
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
         self.entries = [
-            Entry(name, {which: ladder.counted(name, which).cost for which in LAYERS}, ms)
+            Entry(name, {which: traffic.counted(name, which).cost for which in LAYERS}, ms)
             for name, ms in times.items()
         ]
 

@@ -1,1 +1,1 @@
-"""The LeNet: `network` computes it in NumPy, `pipeline` on a device, `times` measures it."""
+"""The LeNet: in NumPy (`network`), on a device (`pipeline`, `pooled`), its check (`checks`), its times."""

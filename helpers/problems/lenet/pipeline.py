@@ -1,35 +1,71 @@
 """The whole network on the device: images in, classes out.
 
-    with lenet.Network(datasets.lenet_weights(), batch=1000) as net:
+    with pipeline.Network(datasets.lenet_weights(), batch=1000) as net:
         classes = net.classify(images.pixels[:1000])
 
 The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled",
 "lenet_conv_pool")` takes one from `conv2d.CONV2D`, with ReLU and pooling in a kernel of their own,
 and one of `POOLED`, which does all of that in one launch. `Network.stages` are the launches one by
 one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several streams, so
-that copies and kernels overlap; `Checker` is what says that a network is right.
+that copies and kernels overlap. `checks.Checker` says whether a network is right.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from helpers import checking, device, kernels, launch, simulator
 from helpers.launch import Array, Launch, LaunchError, Plan, Program
-from helpers.limits import INDICES, ConvShape
+from helpers.limits import INDICES
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
+from helpers.problems.conv2d import Conv2d, LayerError, ceil_div
 from helpers.problems.datasets import Weights
-from helpers.problems.lenet import network
+from helpers.problems.lenet.pooled import (
+    LAYERS,
+    POOLED,
+    POOLS,
+    ConvPool,
+    MmaPool,
+    chosen,
+    is_pooled,
+    pooled_named,
+    pooled_shape,
+)
 
-LAYERS = ("layer 1", "layer 2")
-POOLS = (network.POOL1, network.POOL2)
+__all__ = [
+    "BLOCK",
+    "CELLS",
+    "CLASSES",
+    "DENSE_EACH",
+    "DENSE_WARPS",
+    "FUSED",
+    "HIDDEN",
+    "LAYERS",
+    "PLAIN",
+    "POOLED",
+    "POOLS",
+    "RESIZE_ROWS",
+    "SIDE",
+    "TENSOR_CORES",
+    "ConvPool",
+    "MmaPool",
+    "Network",
+    "Pipeline",
+    "ReadyStage",
+    "Stage",
+    "chosen",
+    "is_pooled",
+    "pooled_named",
+    "pooled_shape",
+    "simulate",
+    "stages",
+]
+
 FUSED = ("lenet_conv_pool", "lenet_conv_pool")
 TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
 PLAIN = (conv2d.PLAINEST, conv2d.PLAINEST)
@@ -38,144 +74,6 @@ CELLS, HIDDEN, CLASSES = 1296, 32, 10  # of an image after pool 2, and after eit
 BLOCK = 256  # threads of lenet_pool
 RESIZE_ROWS = 6  # rows of a block of lenet_resize: 43 * 6 = 258 threads
 DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: images of a block = 4 * 8
-UNIT = 2.0**-24  # rounding of float32
-
-
-# --------------------------------------------------------------------------------------------------
-# Convolution, ReLU and pool in one launch
-
-
-@dataclass(frozen=True)
-class ConvPool(RegisterTiled):
-    """lenet_conv_pool: as `RegisterTiled`, all channels staged at once, one image a block. pool: width of a window."""
-
-    pool: int = 2
-
-    def options(self, shape: ConvShape) -> list[str]:
-        of_the_tiles = (
-            one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED="))
-        )
-        return [*of_the_tiles, f"-DPOOL={self.pool}"]
-
-    def names(self, shape: ConvShape) -> conv2d.Names:
-        y, x, filter = super().names(shape)
-        return dataclasses.replace(y, shape=self.pooled_shape(shape)), x, filter
-
-    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
-        return y, x
-
-    def pooled_shape(self, shape: ConvShape) -> tuple[int, int, int, int]:
-        """Return the shape of y."""
-        return pooled_shape(shape, self.pool)
-
-    def static_bytes(self, shape: ConvShape) -> int:
-        columns, rows, maps = self.sizes.tile
-        windows = maps * ceil_div(columns, self.pool) * ceil_div(rows, self.pool)
-        return 4 * (shape.C * math.prod(self.staged_cells(shape)) + windows)
-
-    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        super().require(shape, device)
-        spec = self.fitted(shape)
-        sizes, (columns, rows, _) = spec.sizes, spec.tile
-        if sizes.staged != shape.C or sizes.patches[2] != 1:
-            raise LayerError(
-                f"{self.name} stages all channels of one image: staged = {shape.C} and one image a "
-                "block"
-            )
-        for what, patch, tile, out in (
-            ("columns", sizes.patch[0], columns, shape.out_w),
-            ("rows", sizes.patch[1], rows, shape.out_h),
-        ):
-            if max(patch, self.pool) % min(patch, self.pool):
-                raise LayerError(
-                    f"{self.name}: patches of {patch} {what} and windows of "
-                    f"{self.pool} do not fit each other"
-                )
-            if tile % self.pool and tile < out:
-                raise LayerError(
-                    f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}"
-                )
-
-
-@dataclass(frozen=True)
-class MmaPool(TensorKernel):
-    """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
-
-    takes: the layer.
-    """
-
-    takes: str = ""
-    pool: int = 2
-
-    def options(self, shape: ConvShape) -> list[str]:
-        known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
-        named = self.constant_names()
-        return [
-            f"-I{kernels.FOLDER}",
-            *(f"-D{name}={known[name]}" for name in known if name in named),
-        ]
-
-    def names(self, shape: ConvShape) -> conv2d.Names:
-        y, x, filter = super().names(shape)
-        return dataclasses.replace(y, shape=pooled_shape(shape, self.pool)), x, filter
-
-    def shared(self, shape: ConvShape) -> int:
-        cells = shape.C * shape.H * shape.W
-        # 28 fragments of A; layer 1 has its four in registers.
-        weights = 512 * 28 * self.parts if shape.C > 1 else 0
-        return weights + 4 * cells + 2 * self.parts * cells
-
-    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        wanted = conv2d.shape_of(self.takes, shape.B)
-        if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
-            raise LayerError(
-                f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}"
-            )
-        super().require(shape, device)
-
-    def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
-        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(
-            parts
-        )
-
-
-POOLED: tuple[ConvPool | MmaPool, ...] = (
-    ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
-    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
-    MmaPool(
-        "lenet_mma_2",
-        tile=(4, 4, 16),
-        filter_in="constant",
-        takes="layer 2",
-        pool=4,
-        warps=11,
-        resident=1,
-    ),
-)
-
-
-def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
-    """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
-    for spec in POOLED:
-        if spec.name == name:
-            return dataclasses.replace(spec, pool=pool)
-    raise LayerError(
-        f"no kernel {name!r} with a pool of its own; there is "
-        f"{', '.join(spec.name for spec in POOLED)}"
-    )
-
-
-def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
-    """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
-    return shape.B, shape.M, ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
-
-
-def is_pooled(kernel: str | Conv2d) -> bool:
-    """Whether a kernel, by name or by its record, pools its own outputs."""
-    if isinstance(kernel, str):
-        return kernel in [spec.name for spec in POOLED]
-    return isinstance(kernel, ConvPool | MmaPool)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -257,15 +155,6 @@ def _dense(batch: int) -> Launch:
     blocks = ceil_div(batch, DENSE_WARPS * DENSE_EACH)
     sizes = {"WARPS": DENSE_WARPS, "EACH": DENSE_EACH}
     return _launch("lenet_dense", (32 * DENSE_WARPS, 1, 1), blocks, *arguments, **sizes)
-
-
-def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
-    """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
-    if isinstance(kernel, str):
-        return pooled_named(kernel, pool) if is_pooled(kernel) else conv2d.conv2d_named(kernel)
-    if isinstance(kernel, ConvPool | MmaPool):
-        return dataclasses.replace(kernel, pool=pool)
-    return kernel
 
 
 class Network:
@@ -580,131 +469,3 @@ class Pipeline:
 
     def __exit__(self, *_: Any) -> None:
         self.free()
-
-
-# --------------------------------------------------------------------------------------------------
-# Checking
-
-
-Loaded = TypeVar("Loaded", bound=Network | Pipeline)
-
-
-class Checker:
-    """Says whether networks of the same weights are right on the same images.
-
-    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on
-    what the stage before it has made on the device: so that every tolerance is that of one sum, and
-    not of a chain of them. Of all images, pool 1, pool 2 and the classes are compared with a
-    network of the plainest kernels on the device, which is checked like that before.
-    """
-
-    def __init__(self, weights: Weights, images: np.ndarray):
-        self.weights, self.pixels, self.batch = weights, images, len(images)
-        self.some = conv2d.some_images(self.batch)
-        self._plain = Network(weights, self.batch, PLAIN)
-        self._counter = checking.DeviceCounter()
-        self.cells = self._plain.prepared(images)
-        self._plain.load(self.cells)
-        self._plain.launch()
-        self._stage_by_stage(self._plain, "the plain network")
-        self.classes = self._plain.read("classes")
-        self.tolerances = self._tolerances()
-
-    def ready(self, net: Loaded) -> Loaded:
-        """Return ``net`` with the images loaded."""
-        net.load(self.pixels if net.pixels else self.cells)
-        return net
-
-    def check(self, net: Network, name: str) -> checking.Verdict:
-        """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
-
-        Raises checking.CheckError for a stage that is wrong, and for a class that is another than
-        the plain network's.
-        """
-        net.poison()
-        net.launch()
-        verdict = self._stage_by_stage(net, name)
-        for what, tolerance in self.tolerances.items():
-            count = math.prod(net.made()[what][0])
-            if wrong := self._counter.wrong(
-                net.address(what), self._plain.address(what), tolerance, count
-            ):
-                raise _failed(
-                    name,
-                    wrong,
-                    f"{wrong:,} of {count:,} values of {what} differ from the "
-                    "plain network's or are NaN",
-                )
-        classes = net.read("classes")
-        if wrong := int((classes != self.classes).sum()):
-            raise _failed(
-                name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's"
-            )
-        return dataclasses.replace(verdict, count=self.batch)
-
-    def free(self) -> None:
-        """Free the plain network."""
-        self._plain.free()
-
-    def __enter__(self) -> Checker:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
-    def _tolerances(self) -> dict[str, float]:
-        """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
-        one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
-        first = self._plain.read("pool 1")
-        two = conv2d.conv2d_atol(first, self.weights.conv2)
-        return {
-            "pool 1": 2 * one,
-            "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max())),
-        }
-
-    def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
-        cells = np.ascontiguousarray(self.cells[list(self.some)])
-        for number, (filter, pool) in enumerate(
-            zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1
-        ):
-            got = net.read(f"pool {number}", self.some)
-            exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
-            want = network.max_pool(network.relu(exact), pool)
-            atol = conv2d.conv2d_atol(cells, filter)
-            checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
-            cells = got
-        want, bound = dense(cells.reshape(len(cells), -1), self.weights)
-        verdict = checking.check(
-            net.read("logits", self.some),
-            want,
-            rtol=0.0,
-            atol=float(bound.max()),
-            name=f"{name}, logits",
-        )
-        classes = network.classify(net.read("logits", self.some))
-        checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
-        return dataclasses.replace(verdict, name=name)
-
-
-def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
-    return checking.CheckError(
-        f"FAIL {name}: {text}",
-        name=name,
-        wrong=wrong,
-        diagnosis=checking.Diagnosis("other images", text),
-    )
-
-
-def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
-
-    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute
-    values (see `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
-    """
-    x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
-    hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
-    errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
-    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * (
-        (hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias)
-    )
-    return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

@@ -1,8 +1,8 @@
 """Times of the network on a GPU, as rows of a record: its stages, the whole, the layers with their copies, and from host memory.
 
-    rows = lenet_times.measure(weights, images, {"fused": lenet.FUSED}, batches=(100, 1_000))
+    rows = lenet_times.measure(weights, images, {"fused": pipeline.FUSED}, batches=(100, 1_000))
 
-Every network is checked before it is timed (`lenet.Checker`).
+Every network is checked before it is timed (`checks.Checker`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from helpers import checking, tables, timing
 from helpers.problems.datasets import Images, Weights
 from helpers.problems.lenet import network
-from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Checker, Network, Pipeline
+from helpers.problems.lenet.checks import Checker
+from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Network, Pipeline
 
 BUDGET_S = 0.15  # of one timing
 RECORD = "22_lenet"  # in data/measured/: what `measure` yields
