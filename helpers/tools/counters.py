@@ -577,14 +577,14 @@ def _tensor() -> Iterable[Case]:
             yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
     for pooled in pipeline.POOLED:
         if isinstance(pooled, pipeline.MmaPool):
-            shape = LAYERS[pooled.takes]
+            shape = LAYERS[pooled.layer]
             (one,) = dataclasses.replace(pooled, blocks=1).plan(shape)
 
             def arrays(shape: ConvShape = shape, pool: int = pooled.pool) -> dict[str, np.ndarray]:
                 windows = pipeline.pooled_shape(shape, pool)
                 return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
-            yield Case.of(pooled.takes, one, arrays)
+            yield Case.of(pooled.layer, one, arrays)
 
 
 def _fourier() -> Iterable[Case]:

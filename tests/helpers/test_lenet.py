@@ -206,8 +206,8 @@ def test_where_all_sums_are_negative_the_pool_is_zero():
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches of 3 columns and windows of 2"),
-        (conv_pool(4, (2, 2, 2), (16, 3), 2), "a tile of 6 rows would cut a window of 4"),
+        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches have 3 columns and windows 2"),
+        (conv_pool(4, (2, 2, 2), (16, 3), 2), "a tile of 6 rows would cut a window; take a multiple of 4"),
         (conv_pool(2, (2, 2, 2), (4, 4), 1), "stages all channels"),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_fused_kernel_passes_nan_on(kernel):
 
 
 def test_mma_pool_takes_its_layer_only():
-    with pytest.raises(LayerError, match="made for layer 1"):
+    with pytest.raises(LayerError, match="takes only layer 1"):
         mma("layer 1").require(conv2d.shape_of("layer 2", 1))
     with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
         pipeline.pooled_named("lenet_pool", 2)

@@ -1,1 +1,1 @@
-"""The LeNet: in NumPy (`network`), on a device (`pipeline`, `pooled`), its check (`checks`), its times."""
+"""The LeNet: `network` in NumPy, `pipeline` and `pooled` on a device, its `checks` and `times`."""

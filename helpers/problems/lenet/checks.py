@@ -21,12 +21,12 @@ Loaded = TypeVar("Loaded", bound=Network | Pipeline)
 
 
 class Checker:
-    """Says whether networks of the same weights are right on the same images.
+    """Checks networks of the same weights on the same images.
 
-    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on
-    what the stage before it has made on the device: so that every tolerance is that of one sum, and
-    not of a chain of them. Of all images, pool 1, pool 2 and the classes are compared with a
-    network of the plainest kernels on the device, which is checked like that before.
+    images: uint8, (n, 28, 28). For some images it compares each stage with float64 on the host,
+    from the device's outputs of the stage before, so that each tolerance is that of one sum and not
+    of a chain of sums. For all images it compares pool 1, pool 2 and the classes with a network of
+    the plainest kernels on the device; the first comparison checks that network at the start.
     """
 
     def __init__(self, weights: Weights, images: np.ndarray):
@@ -49,14 +49,14 @@ class Checker:
     def check(self, net: Network, name: str) -> checking.Verdict:
         """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
 
-        Raises checking.CheckError for a stage that is wrong, and for a class that is another than
-        the plain network's.
+        Raises checking.CheckError for a wrong stage, and for a class that differs from the plain
+        network's.
         """
         net.poison()
         net.launch()
         verdict = self._stage_by_stage(net, name)
         for what, tolerance in self.tolerances.items():
-            count = math.prod(net.made()[what][0])
+            count = math.prod(net.outputs()[what][0])
             if wrong := self._counter.wrong(
                 net.address(what), self._plain.address(what), tolerance, count
             ):
@@ -84,7 +84,10 @@ class Checker:
         self.free()
 
     def _tolerances(self) -> dict[str, float]:
-        """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
+        """The largest difference between two right networks: twice the error bound of one.
+
+        The error of pool 2 includes that of pool 1, times the largest sum of |weights|.
+        """
         one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
         first = self._plain.read("pool 1")
         two = conv2d.conv2d_atol(first, self.weights.conv2)
@@ -127,10 +130,11 @@ def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
 
 
 def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
+    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296).
 
-    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute
-    values (see `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
+    bound: the largest error of the logits in float32. A sum of n products, in any order, errs by at
+    most (n + 1) 2^-24 times the sum of their absolute values (see `conv2d.conv2d_atol`). The second
+    layer adds the errors of the first, times its weights.
     """
     x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
     hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))

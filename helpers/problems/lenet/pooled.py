@@ -21,15 +21,17 @@ POOLS = (network.POOL1, network.POOL2)
 
 @dataclass(frozen=True)
 class ConvPool(RegisterTiled):
-    """lenet_conv_pool: as `RegisterTiled`, all channels staged at once, one image a block. pool: width of a window."""
+    """lenet_conv_pool: a `RegisterTiled` with all channels staged at once and one image a block.
+
+    pool: width of a window.
+    """
 
     pool: int = 2
 
     def options(self, shape: ConvShape) -> list[str]:
-        of_the_tiles = (
-            one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED="))
-        )
-        return [*of_the_tiles, f"-DPOOL={self.pool}"]
+        fixed = ("-DIMAGES=", "-DSTAGED=")
+        options = [option for option in super().options(shape) if not option.startswith(fixed)]
+        return [*options, f"-DPOOL={self.pool}"]
 
     def names(self, shape: ConvShape) -> conv2d.Names:
         y, x, filter = super().names(shape)
@@ -53,8 +55,8 @@ class ConvPool(RegisterTiled):
         sizes, (columns, rows, _) = spec.sizes, spec.tile
         if sizes.staged != shape.C or sizes.patches[2] != 1:
             raise LayerError(
-                f"{self.name} stages all channels of one image: staged = {shape.C} and one image a "
-                "block"
+                f"{self.name} stages all channels of one image: give staged = {shape.C} and one "
+                "image a block"
             )
         for what, patch, tile, out in (
             ("columns", sizes.patch[0], columns, shape.out_w),
@@ -62,31 +64,32 @@ class ConvPool(RegisterTiled):
         ):
             if max(patch, self.pool) % min(patch, self.pool):
                 raise LayerError(
-                    f"{self.name}: patches of {patch} {what} and windows of "
-                    f"{self.pool} do not fit each other"
+                    f"{self.name}: patches have {patch} {what} and windows {self.pool}; "
+                    "one must be a multiple of the other"
                 )
             if tile % self.pool and tile < out:
                 raise LayerError(
-                    f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}"
+                    f"{self.name}: a tile of {tile} {what} would cut a window; "
+                    f"take a multiple of {self.pool}"
                 )
 
 
 @dataclass(frozen=True)
 class MmaPool(TensorKernel):
-    """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
+    """lenet_mma_1 and lenet_mma_2: one of LAYERS with ReLU and pool on tensor cores.
 
-    takes: the layer.
+    All sizes stand in the source. layer: the name of the layer that it computes.
     """
 
-    takes: str = ""
+    layer: str = ""
     pool: int = 2
 
     def options(self, shape: ConvShape) -> list[str]:
         known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
-        named = self.constant_names()
+        declared = self.constant_names()
         return [
             f"-I{kernels.FOLDER}",
-            *(f"-D{name}={known[name]}" for name in known if name in named),
+            *(f"-D{name}={known[name]}" for name in known if name in declared),
         ]
 
     def names(self, shape: ConvShape) -> conv2d.Names:
@@ -95,33 +98,34 @@ class MmaPool(TensorKernel):
 
     def shared(self, shape: ConvShape) -> int:
         cells = shape.C * shape.H * shape.W
-        # 28 fragments of A; layer 1 has its four in registers.
+        # The 28 fragments of A. Layer 1 keeps its four in registers.
         weights = 512 * 28 * self.parts if shape.C > 1 else 0
         return weights + 4 * cells + 2 * self.parts * cells
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        wanted = conv2d.shape_of(self.takes, shape.B)
-        if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
+        only = conv2d.shape_of(self.layer, shape.B)
+        pool = POOLS[LAYERS.index(self.layer)]
+        if shape != only or self.pool != pool:
             raise LayerError(
-                f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}"
+                f"{self.name} takes only {self.layer}, {only}, with pool {pool}; "
+                f"got {shape} with pool {self.pool}"
             )
         super().require(shape, device)
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
-        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(
-            parts
-        )
+        """Return the fragments of conv2d_mma_quads (layer 1) or conv2d_mma_pairs (layer 2)."""
+        spec = conv2d.mma_quads() if self.layer == "layer 1" else conv2d.mma_pairs()
+        return spec.fragments(parts)
 
 
 POOLED: tuple[ConvPool | MmaPool, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
-    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
+    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", layer="layer 1", pool=2),
     MmaPool(
         "lenet_mma_2",
         tile=(4, 4, 16),
         filter_in="constant",
-        takes="layer 2",
+        layer="layer 2",
         pool=4,
         warps=11,
         resident=1,
@@ -130,18 +134,18 @@ POOLED: tuple[ConvPool | MmaPool, ...] = (
 
 
 def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
-    """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
+    """Return the row of POOLED of a name, for windows of ``pool``; LayerError for another name."""
     for spec in POOLED:
         if spec.name == name:
             return dataclasses.replace(spec, pool=pool)
     raise LayerError(
-        f"no kernel {name!r} with a pool of its own; there is "
+        f"there is no kernel {name!r} with a pool of its own; choose from "
         f"{', '.join(spec.name for spec in POOLED)}"
     )
 
 
 def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
-    """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
+    """Return the shape of a layer's outputs after max-pool ``pool``, the last windows cut."""
     return shape.B, shape.M, ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
 
 
