@@ -50,7 +50,7 @@ def test_layers_of_the_network():
 def test_unknown_names_are_refused():
     with pytest.raises(LayerError, match="no layer 'layer 3'; choose from 'layer 1', 'layer 2'"):
         conv2d.shape_of("layer 3", 1)
-    with pytest.raises(LayerError, match="no convolution layer kernel 'conv2d_none'; there are conv2d_basic, "):
+    with pytest.raises(LayerError, match="no convolution layer kernel 'conv2d_none'; choose from conv2d_basic, "):
         conv2d_named("conv2d_none")
 
 
