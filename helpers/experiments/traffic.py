@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 NO_COUNTER = "no counter differs"
-MOST_TOLD = 3  # counters that a step is explained by
-WORTH_TELLING = 0.01  # of all that the two kernels ask for: a smaller change is none
-IDLE_POINTS = 5.0  # percent points that idle lanes must change by to be told
-NOTABLE = 1.05  # the ratio from which on passes and threads are told
+MOST_CHANGES = 3  # the most counters in the sentence of a step
+LEAST_CHANGE = 0.01  # smallest change worth reporting, as a share of all events of a kernel
+IDLE_POINTS = 5.0  # smallest change in idle lanes worth reporting, in percentage points
+NOTABLE = 1.05  # smallest ratio of passes or threads worth reporting
 
-# An L1 cache or shared memory passes 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++
+# An L1 cache or shared memory moves 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++
 # Programming Guide, "Shared Memory").
 PASS_BYTES = 128
 WARP = 32
@@ -37,12 +37,13 @@ class TrafficError(ValueError):
 
 @dataclass(frozen=True)
 class Counters:
-    """What a kernel asks for, per output: events of warps, except idle_lanes, the percentage of lanes masked off in requests.
+    """The counters of a kernel per output; they count events of warps, unless said otherwise here.
 
-    passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory
-    takes one for each 128 bytes of its sectors, one of shared memory its wavefronts. Constant
-    memory has a cache of its own, and is left out there. threads: those launched, whole warps, per
-    output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
+    idle_lanes: the percentage of lanes that are masked off in requests. passes: a lower bound of
+    the passes through L1 and shared memory, per 32 multiply-adds. A request of global memory takes
+    one pass for each 128 bytes of its sectors, a request of shared memory one for each wavefront.
+    Constant memory has a cache of its own and does not count. threads: launched threads, in whole
+    warps, per output. cost: estimated cycles of a multiprocessor per 32 multiply-adds, see `cost`.
     """
 
     load_sectors: float
@@ -59,7 +60,7 @@ class Counters:
 
     @property
     def events(self) -> dict[str, float]:
-        """The counts by name, in words: what `told` compares."""
+        """The counts that `changes` compares, by name in words."""
         return {name.replace("_", " "): getattr(self, name) for name in _EVENTS}
 
 
@@ -105,11 +106,11 @@ def _passes(launch: Profile) -> float:
 
 @functools.cache
 def counted(name: str, which: str) -> Counters:
-    """Return the counters of a kernel of `conv2d.CONV2D` for one image of a layer of `conv2d.LAYERS`, by the simulator.
+    """Return the simulator's counters of a kernel of `conv2d.CONV2D` for one image of a layer.
 
-    The cells are random: which ones are read does not depend on what they hold. Raises TrafficError
-    where the simulator finds something wrong, checking.CheckError where the outputs are,
-    conv2d.LayerError where the kernel does not take the layer.
+    which: a layer of `conv2d.LAYERS`. The cells are random, because the accesses do not depend on
+    their values. Raises TrafficError if the simulator finds an error, checking.CheckError for wrong
+    outputs, and conv2d.LayerError if the kernel refuses the layer.
     """
     shape = conv2d.shape_of(which, 1)
     rng = np.random.default_rng(conv2d.SEED)
@@ -120,35 +121,39 @@ def counted(name: str, which: str) -> Counters:
     for launch in launches:
         if launch.findings:
             raise TrafficError(
-                f"{name} on {which}, which its counters would be made of: {launch.findings[0]}"
+                f"{name} on {which} has a finding, so its counters mean nothing: "
+                f"{launch.findings[0]}"
             )
     conv2d.check(y, x, filter, name=f"{name} on {which}")
     return counters_of(launches, shape)
 
 
-def told(before: Counters, after: Counters) -> str:
-    """Return in words what changed most from ``before`` to ``after``, per output, the largest change first; then the sums of it."""
+def changes(before: Counters, after: Counters) -> str:
+    """Return the largest changes from ``before`` to ``after``, per output, in words.
+
+    The largest change comes first; idle lanes, threads and L1 passes come last.
+    """
     old, new = before.events, after.events
-    least = WORTH_TELLING * max(sum(old.values()), sum(new.values()))
+    least = LEAST_CHANGE * max(sum(old.values()), sum(new.values()))
     apart = {name: abs(new[name] - old[name]) for name in old if new[name] != old[name]}
     changed = sorted(
         (name for name, d in apart.items() if d > least or not old[name] * new[name]),
         key=lambda name: -apart[name],
     )
-    said = [_change(name, old[name], new[name]) for name in changed[:MOST_TOLD]]
+    words = [_change(name, old[name], new[name]) for name in changed[:MOST_CHANGES]]
     if abs(after.idle_lanes - before.idle_lanes) >= IDLE_POINTS:
-        said.append(
+        words.append(
             f"{after.idle_lanes:.0f} % of the lanes idle in place of {before.idle_lanes:.0f} %"
         )
     if max(after.threads / before.threads, before.threads / after.threads) >= NOTABLE:
-        said.append(_change("threads", before.threads, after.threads))
+        words.append(_change("threads", before.threads, after.threads))
     if passes_changed(before, after):
-        said.append(f"in all {_change('L1 passes', before.passes, after.passes)}")
-    return "; ".join(said) or NO_COUNTER
+        words.append(f"in all {_change('L1 passes', before.passes, after.passes)}")
+    return "; ".join(words) or NO_COUNTER
 
 
 def passes_changed(before: Counters, after: Counters) -> int:
-    """Return 1 where passes through L1 and shared memory became more, -1 where fewer, 0 where they hardly differ."""
+    """Return 1 for more passes through L1 and shared memory, -1 for fewer, 0 for about as many."""
     if max(before.passes, after.passes) < NOTABLE * min(before.passes, after.passes):
         return 0
     return 1 if after.passes > before.passes else -1
@@ -168,9 +173,10 @@ def _change(name: str, before: float, after: float) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits, without an exponent."""
+    """Return three digits, without an exponent."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def times(ratio: float) -> str:
+    """Return a ratio with a times sign: "1.2x", "12x"."""
     return f"{ratio:.0f}x" if ratio >= 9.95 else f"{ratio:.1f}x"

@@ -68,7 +68,7 @@ def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
         ("w < out_w)", "w < out_w - 1)", "unwritten"),  # off by one at the edge
         ("w < out_w)", "w < out_w + 1)", "race|out-of-bounds"),
         ("h < out_h && ", "", "race|out-of-bounds"),
-        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, and must be on every shape"),
+        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, but it must be right on every shape"),
         ("b = blockIdx.z", "b = 0", "(?s)2 images.*right on both layers"),  # one image is no batch
         ("= sum;", '= h == 3 ? nanf("") : sum;', "NaN"),
         ("float sum", "__shared__ float all[1]; all[0] = h; float sum", "race"),
