@@ -1,19 +1,19 @@
-"""A leaderboard of kernels for the convolution layer: checked on drawn shapes, counted, timed, ranked.
+"""A leaderboard of kernels for the convolution layer: it checks, counts, times and ranks them.
 
-    board = leaderboard.Board(record)          # with the kernels that the record has times of
+    board = leaderboard.Board(record)          # the kernels of the record's times
     print(board.enter(my_kernel))              # a %%kernel function; EntryError says what is wrong
     print(board.table())
 
 An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x
-TILE_WIDTH threads that make TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps;
-grid = (tiles of a map, groups of maps, images). -D options of these names say so; without them 16,
-1 and 1. There is no dynamic shared memory.
+TILE_WIDTH threads. A block computes TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS output
+maps; grid = (tiles of a map, groups of maps, images). -D options of the kernel set these constants;
+their defaults are 16, 1 and 1. The launch gives no dynamic shared memory.
 
-On a GPU the rank is by time. Elsewhere it is by an estimate of cost that every kind of traffic
-enters (helpers.experiments.cost).
+On a GPU, the time decides the rank. Elsewhere, an estimate of cost decides, which counts every kind
+of traffic (helpers.experiments.cost).
 
-Two kernels whose totals are within TIE of each other share a place: two timings of one kernel
-differ by as much.
+Two kernels share a place if their totals differ by at most the factor TIE: two timings of one
+kernel differ by as much.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, plotting, tables, timing
-from helpers.experiments import ladder
+from helpers.experiments import traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
-WIDTHS = (1, 2, 4, 7, 9, 15)  # of the filters of the hidden shapes
+WIDTHS = (1, 2, 4, 7, 9, 15)  # filter widths of the hidden shapes
 LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}
 BUDGET_S = 0.15  # of one timing
 LIMIT_S = 30.0  # of one launch in the simulator
@@ -49,24 +49,25 @@ SIGNATURE = (
     "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
 )
 ELSEWHERE = (
-    "It is right on both layers, and must be on every shape: take all sizes from the "
+    "It is right on both layers, but it must be right on every shape: take all sizes from the "
     "arguments, and guard the last tile."
 )
 
 
 class EntryError(AssertionError):
-    """An entry that is refused; the message says what is wrong, and on which shape."""
+    """A refused entry. The message says what is wrong, and on which shape."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """The lines that IPython shows in place of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One kernel on the board. cost: estimated cycles per 32 multiply-adds, by layer, as `ladder.Counters` has them;
-    ms: op times by layer of BATCH images, empty where it was not timed; mine: whether it was
-    entered.
+    """One kernel on the board.
+
+    cost: estimated cycles per 32 multiply-adds, by layer, as in `traffic.Counters`. ms: op times of
+    BATCH images, by layer; empty without a timing. mine: whether it is an entry of the user.
     """
 
     name: str
@@ -76,7 +77,7 @@ class Entry:
 
     @property
     def total_ms(self) -> float | None:
-        """Both layers' op time, None where it was not timed."""
+        """The op time of both layers in ms, None without a timing."""
         return sum(self.ms.values()) if len(self.ms) == len(LAYERS) else None
 
     @property
@@ -89,7 +90,10 @@ class Entry:
         return sum(self.cost[name] * weight[name] for name in LAYERS) / sum(weight.values())
 
     def total(self, by: str) -> float:
-        """`total_ms` by "ms", `total_cost` by "cost". Raises ValueError for the former where it was not timed."""
+        """Return `total_ms` by "ms" and `total_cost` by "cost".
+
+        Raises ValueError for "ms" without a timing.
+        """
         if by != "ms":
             return self.total_cost
         if self.total_ms is None:
@@ -99,27 +103,27 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntrySpec(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic, with the text and options that it came with."""
+    """The launch of an entry: that of conv2d_basic, with the entry's own text and options."""
 
     text: str = ""
-    given: tuple[str, ...] = ()
+    own_options: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
         return self.text
 
     def options(self, shape: ConvShape) -> list[str]:
-        return list(self.given)
+        return list(self.own_options)
 
 
 def spec_of(kernel: Any) -> conv2d.Conv2d:
-    """Return how an entry is launched. Raises EntryError for another signature than the layer's, and a size below 1."""
+    """Return the launch of an entry. Raises EntryError for another signature and a size below 1."""
     _require_signature(kernel)
     sizes = dict(LAUNCH)
     for option in kernel.options:
-        found = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
-        if found:
-            sizes[found[1]] = int(found[2])
+        constant = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
+        if constant:
+            sizes[constant[1]] = int(constant[2])
     if min(sizes.values()) < 1:
         raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
@@ -128,39 +132,40 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
         block=(width, width),
         tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
         text=kernel.source,
-        given=tuple(kernel.options),
+        own_options=tuple(kernel.options),
     )
 
 
 def _require_signature(kernel: Any) -> None:
     code = without_comments(kernel.source)
-    found = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
-    if found and [*map(_type_of, found[1].split(","))] != [
-        *map(_type_of, SIGNATURE[1:-1].split(","))
-    ]:
+    signature = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
+    right_types = [_type_of(parameter) for parameter in SIGNATURE[1:-1].split(",")]
+    if signature and [_type_of(one) for one in signature[1].split(",")] != right_types:
         raise EntryError(
-            f"{kernel.name} takes ({' '.join(found[1].split())}).\nAn entry takes {SIGNATURE}, "
-            "in this order."
+            f"{kernel.name} takes ({' '.join(signature[1].split())}).\n"
+            f"An entry takes {SIGNATURE}, in this order."
         )
     if re.search(r"\bextern\s+__shared__", code):
         raise EntryError(
-            f"{kernel.name} leaves the size of its shared memory to the launch, which gives none: "
+            f"{kernel.name} declares shared memory without a size, and the launch gives none: "
             "declare the array with a size (K is at most 15)."
         )
 
 
 def _type_of(parameter: str) -> tuple[bool, list[str]]:
-    """Whether a parameter, or what it points to, is const; and its type."""
+    """Return whether a pointer parameter points to const, and the words of a parameter's type."""
     words = re.findall(r"\w+|\*", parameter)
     return "const" in words and "*" in words, [
         word for word in words[:-1] if word not in ("const", "__restrict__", "__restrict")
     ]
 
 
-def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "") -> ladder.Counters:
+def run(
+    kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
+) -> traffic.Counters:
     """Check one launch of an entry on random cells in the simulator; return its counters.
 
-    Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
+    hint: the last line of the message. Raises EntryError for a finding and for a wrong output.
     """
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
@@ -172,11 +177,14 @@ def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "")
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
     except (EntryError, checking.CheckError, conv2d.LayerError, TypeError) as error:
         raise EntryError(f"{error}\n{hint}".rstrip()) from error
-    return ladder.counters_of(launches, shape)
+    return traffic.counters_of(launches, shape)
 
 
 def hidden_shapes(seed: int | None) -> list[ConvShape]:
-    """Shapes for an entry to be right on, drawn: one for each of WIDTHS, images down to the size of the filter."""
+    """Return random shapes for an entry, one for each of WIDTHS.
+
+    The images may be as small as the filter. seed: of the random numbers; None for a new one.
+    """
     rng = np.random.default_rng(seed)
     shapes = []
     for K in WIDTHS:
@@ -186,7 +194,7 @@ def hidden_shapes(seed: int | None) -> list[ConvShape]:
 
 
 def require_right(kernel: Any, seed: int | None = None) -> int:
-    """Return how many hidden shapes there are, if an entry that is right on both layers is right on these. Raises as `run`."""
+    """Check an entry on the hidden shapes and return their number. Raises as `run`."""
     rng, shapes = np.random.default_rng(seed), hidden_shapes(seed)
     for shape in shapes:
         run(kernel, shape, rng, hint=ELSEWHERE)
@@ -194,7 +202,7 @@ def require_right(kernel: Any, seed: int | None = None) -> int:
 
 
 def counted(kernel: Any) -> dict[str, float]:
-    """Return the estimated cost of an entry by layer, for one image of each, which it must be right on."""
+    """Return the estimated cost of an entry by layer, for one image each. Raises as `run`."""
     return {
         name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).cost
         for name in LAYERS
@@ -203,7 +211,7 @@ def counted(kernel: Any) -> dict[str, float]:
 
 @functools.cache
 def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
-    """Return (x, filter) of a layer as `conv2d.inputs` does; layer 2's x is made on the selected device."""
+    """Return (x, filter) of a layer like `conv2d.inputs`; the device computes the x of layer 2."""
     weights = datasets.lenet_weights()
     if which == LAYERS[0]:
         pixels = datasets.images_at_hand(batch).repeated(batch)
@@ -215,28 +223,29 @@ def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
 
 
 def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
-    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as conv2d.Problem.check, and
-    EntryError where the compiled kernel takes too many registers for its block."""
-    spec, found = spec_of(kernel), {}
+    """Check every output of an entry on the GPU, then return its op times (ms) by layer.
+
+    Raises as conv2d.Problem.check, and EntryError if the compiled kernel takes too many registers
+    for its block.
+    """
+    spec, times = spec_of(kernel), {}
     if (most := kernel.max_threads_per_block) < math.prod(spec.block):
         raise EntryError(
-            f"{kernel.name}, as compiled, takes so many registers that a block "
-            f"can have {most} threads, not {math.prod(spec.block)}: take a smaller TILE_WIDTH, "
-            "or fewer sums a thread"
+            f"{kernel.name} takes so many registers that a block can have only {most} threads, "
+            f"not {math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
             compiled = conv2d.compile(spec, shape)
             launch = functools.partial(compiled.launch, problem.y, problem.x, problem.filter)
-
-            found[name] = _time(launch, problem, kernel.name).median
+            times[name] = _time(launch, problem, kernel.name).median
             compiled.free()
-    return found
+    return times
 
 
 def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]:
-    """Return the rows of a record: op times of kernels of conv2d.CONV2D on both layers, every output checked before."""
+    """Check every output of kernels of conv2d.CONV2D, then return the rows of their op times."""
     rows = []
     for which in LAYERS:
         with conv2d.Problem(conv2d.shape_of(which, batch), *inputs(which, batch)) as problem:
@@ -265,11 +274,13 @@ def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
 
 
 class Board:
-    """The kernels of a record (as `times_of` makes its rows), counted in the simulator, and what is entered beside them.
+    """The kernels of a record, with the simulator's counters, and the user's entries.
 
-    Times rank where all have one: those of an entry are measured on a GPU, and only stand beside
-    the record's where the record is of the same device and has not been recalled. Elsewhere the
-    estimate of cost ranks. seed: of the drawn shapes; a new one each time where it is None.
+    record: with rows of `times_of`. seed: of the random shapes; None for a new one each time.
+
+    The time decides the rank if all kernels have one. An entry gets a time only on the GPU on which
+    the record was measured just now. If the record was recalled from a file, the estimate of cost
+    decides.
     """
 
     def __init__(self, record: Record, seed: int | None = None):
@@ -278,21 +289,21 @@ class Board:
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
         self.entries = [
-            Entry(name, {which: ladder.counted(name, which).cost for which in LAYERS}, ms)
+            Entry(name, {which: traffic.counted(name, which).cost for which in LAYERS}, ms)
             for name, ms in times.items()
         ]
 
     def enter(self, kernel: Any) -> str:
-        """Check an entry, count it, time it where there is a GPU, and put it on the board; return its line.
+        """Check an entry, count it, time it on a GPU, and put it on the board; return its line.
 
-        An earlier entry of the same name is replaced. Raises EntryError, as `run` does, and for a
-        name that one of the record's kernels has; on a GPU as `timed`. The board then stays as it
-        was.
+        It replaces an earlier entry of the same name. Raises EntryError as `run` does, as `timed`
+        does on a GPU, and for the name of one of the record's kernels. An error leaves the board
+        unchanged.
         """
         if any(one.name == kernel.name and not one.mine for one in self.entries):
             raise EntryError(
-                f"{kernel.name} is the name of a kernel that the board came with: "
-                "give yours another"
+                f"the board already has a kernel of its own named {kernel.name}: "
+                "give yours another name"
             )
         cost, right = counted(kernel), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
@@ -305,34 +316,37 @@ class Board:
         )
 
     def ranked(self, by: str = "cost") -> list[Entry]:
-        """Return the entries, the best first, by "cost" or by "ms"; those without a time are left out of the latter."""
+        """Return the entries by "cost" or "ms", the best first; by "ms" only those with a time."""
         ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
         return sorted(ranked, key=lambda one: one.total(by))
 
     def places(self, by: str = "cost") -> dict[str, int]:
-        """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
-        found: dict[str, int] = {}
+        """Return the place of each ranked kernel, 1 for the best.
+
+        Kernels share a place if their totals are within TIE of the first one's.
+        """
+        places: dict[str, int] = {}
         place, first = 0, -math.inf
         for number, one in enumerate(self.ranked(by), 1):
             if one.total(by) > TIE * first:
                 place, first = number, one.total(by)
-            found[one.name] = place
-        return found
+            places[one.name] = place
+        return places
 
     def place(self, name: str) -> str:
-        """Return in words where a kernel stands, by each ranking that it is in. Raises KeyError for one that is not there."""
-        told = []
+        """Return the places of a kernel in words. Raises KeyError for a kernel without a place."""
+        texts = []
         for by, words in (("ms", "time"), ("cost", "estimated cost")):
             places = self.places(by)
             if name in places:
-                told.append(f"place {_place(places, name)} of {len(places)} by {words}")
-        if not told:
+                texts.append(f"place {_place(places, name)} of {len(places)} by {words}")
+        if not texts:
             raise KeyError(f"{name} is not on the board")
-        return ", ".join(told)
+        return ", ".join(texts)
 
     @property
     def rank(self) -> str:
-        """What decides: "ms" where all kernels have a time, else "cost"."""
+        """The ranking of the board: "ms" if all kernels have a time, else "cost"."""
         return "ms" if all(one.total_ms is not None for one in self.entries) else "cost"
 
     def table(self) -> str:
@@ -355,7 +369,7 @@ class Board:
         return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "cost", title: str = "") -> Axes:
-        """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""
+        """Draw a ranking as horizontal bars: entries solid, other kernels hatched."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
@@ -386,6 +400,6 @@ class Board:
 
 
 def _place(places: Mapping[str, int], name: str) -> str:
-    """A place in words: "2", "2=" where it is shared, "-" where there is none."""
+    """Return a place in words: "2", "2=" for a shared place, "-" for none."""
     place = places.get(name)
     return "-" if place is None else f"{place}{'=' * (list(places.values()).count(place) > 1)}"

@@ -134,17 +134,17 @@ def test_a_fragment_by_hand():
 
 
 REFUSED = [
-    (PAIRS, {"K": 4}, r"takes K = 3, 5 or 7 and even rows and columns.*conv2d_register_tiled takes any shape"),
+    (PAIRS, {"K": 4}, r"takes K = 3, 5 or 7 and even numbers of rows and columns.*conv2d_register_tiled takes any shape"),
     (QUADS, {"K": 9, "C": 1}, "takes K = 3, 5 or 7"),
-    (PAIRS, {"H": 21}, "even rows and columns"),
-    (QUADS, {"W": 21, "C": 1}, "even rows and columns"),
-    (QUADS, {"C": 2}, "takes one channel, not 2: take conv2d_mma_pairs; conv2d_register_tiled takes any shape"),
+    (PAIRS, {"H": 21}, "even numbers of rows and columns"),
+    (QUADS, {"W": 21, "C": 1}, "even numbers of rows and columns"),
+    (QUADS, {"C": 2}, "takes one channel, got 2: use conv2d_mma_pairs; conv2d_register_tiled takes any shape"),
     (PAIRS, {"H": 200, "W": 200}, r"bytes of shared memory.*has 232,448\. conv2d_register_tiled takes any shape"),
     (PAIRS, {"stride": 2}, "supports only stride 1, got 2"),
-    (HALVES, {"C": 5}, "weights of 4 channels in registers, not of 5; conv2d_register_tiled takes any shape"),
-    (mma_halves(half_io=True), {"M": 1, "H": 16}, "pieces of whole vectors of 8, not of 140 outputs"),
-    (mma_quads(2, half_io=True), {"C": 1}, "1 where x is half"),
-    (mma_quads(3), {"C": 1}, "has parts = 1 or 2"),
+    (HALVES, {"C": 5}, "weights of at most 4 channels in registers, got 5 channels; conv2d_register_tiled takes any shape"),
+    (mma_halves(half_io=True), {"M": 1, "H": 16}, "vectors of 8, and 140 outputs are no multiple of 8"),
+    (mma_quads(2, half_io=True), {"C": 1}, "parts = 1 if x is half"),
+    (mma_quads(3), {"C": 1}, "takes parts = 1 or 2"),
     (replace(PAIRS, warps=33), {}, "has 1,056 threads"),
 ]
 

@@ -8,8 +8,9 @@ import pytest
 
 from helpers import checking, limits, results, timing
 from helpers.device import Device
-from helpers.experiments import ladder, layer_benchmark
-from helpers.experiments.ladder import Counters, LadderError
+from helpers.experiments import ladder, layer_benchmark, traffic
+from helpers.experiments.ladder import LadderError
+from helpers.experiments.traffic import Counters, TrafficError
 from helpers.problems import conv2d, cudnn
 
 GPU = Device("gpu", "toy GPU", (9, 0), 100, 49152, 2**20, 4e12, 64e12, "made up")
@@ -25,7 +26,7 @@ BY_NAME = {
 @pytest.fixture
 def counters(monkeypatch):
     """No simulator: counters by hand."""
-    monkeypatch.setattr(ladder, "counted", lambda name, which: BY_NAME.get(name, PLAIN))
+    monkeypatch.setattr(traffic, "counted", lambda name, which: BY_NAME.get(name, PLAIN))
 
 
 def row(series, ms, which="layer 1", batch=10_000, **parameters):
@@ -96,15 +97,15 @@ def test_a_step_is_told_by_what_it_builds_on(counters):
 
 def test_what_appears_and_goes_is_told_however_little_it_is():
     after = BY_NAME["conv2d_channels_atomics"]
-    assert ladder.told(PLAIN, after) == (
+    assert traffic.changes(PLAIN, after) == (
         "no store sectors any more (0.5 per output before); 0.03 atomic sectors per output, none before"
     )
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, store_sectors=0.51)).startswith("no counter differs")
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, load_sectors=10.5)) == "5 % more load sectors"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, idle_lanes=29.0)) == "29 % of the lanes idle in place of 0 %"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, threads=4.0)) == "4.0x more threads"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, passes=2.0)) == "in all 1.2x fewer L1 passes"
-    assert [ladder.passes_changed(PLAIN, dataclasses.replace(PLAIN, passes=n)) for n in (2.0, 2.45, 3.0)] == [-1, 0, 1]
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, store_sectors=0.51)).startswith("no counter differs")
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, load_sectors=10.5)) == "5 % more load sectors"
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, idle_lanes=29.0)) == "29 % of the lanes idle in place of 0 %"
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, threads=4.0)) == "4.0x more threads"
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, passes=2.0)) == "in all 1.2x fewer L1 passes"
+    assert [traffic.passes_changed(PLAIN, dataclasses.replace(PLAIN, passes=n)) for n in (2.0, 2.45, 3.0)] == [-1, 0, 1]
 
 
 def test_times_taken_one_after_the_other_are_not_told_apart_below_a_percent(counters):
@@ -117,16 +118,16 @@ def test_times_taken_one_after_the_other_are_not_told_apart_below_a_percent(coun
 
 
 def test_counters_are_those_of_the_layer():
-    found = ladder.counted("conv2d_basic", "layer E1")
+    found = traffic.counted("conv2d_basic", "layer E1")
     # 22 x 22 outputs in tiles of 16: each output loads 49 cells and 49 weights, a request serves at most 32 lanes.
     assert 2 * 49 / 32 < found.load_requests < 2 * 2 * 49 / 32
     assert found.shared_wavefronts == found.barriers == found.constant_requests == found.atomic_sectors == 0
     assert 0 < found.idle_lanes < 50
     assert math.isclose(found.threads, 4 * 256 / 22**2)
     assert found.passes >= 2
-    atomics = ladder.counted("conv2d_channels_atomics", "layer E1")
+    atomics = traffic.counted("conv2d_channels_atomics", "layer E1")
     assert atomics.store_sectors == 0 < atomics.atomic_sectors
-    tiled = ladder.counted("conv2d_tiled", "layer E1")
+    tiled = traffic.counted("conv2d_tiled", "layer E1")
     assert tiled.shared_wavefronts > found.load_requests / 2
     assert tiled.load_sectors < found.load_sectors / 10
 
@@ -134,17 +135,17 @@ def test_counters_are_those_of_the_layer():
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
-        ("__syncthreads();", "", LadderError, "conv2d_tiled on layer E1, which its counters would be made of: .*race"),
+        ("__syncthreads();", "", TrafficError, "conv2d_tiled on layer E1 has a finding, so its counters mean nothing: race"),
         ("* filter[", "* 2 * filter[", checking.CheckError, "FAIL conv2d_tiled on layer E1"),
     ],
 )
 def test_counters_of_a_broken_kernel_are_refused(monkeypatch, old, new, error, message):
     broken = conv2d.kernels.source("conv2d_tiled").replace(old, new)
     monkeypatch.setattr(conv2d.kernels, "source", lambda name: broken)
-    ladder.counted.cache_clear()
+    traffic.counted.cache_clear()
     with pytest.raises(error, match=message):
-        ladder.counted("conv2d_tiled", "layer E1")
-    ladder.counted.cache_clear()
+        traffic.counted("conv2d_tiled", "layer E1")
+    traffic.counted.cache_clear()
 
 
 # -------------------------------------------------------------------------------------------------------- what is refused
@@ -163,7 +164,7 @@ def without(name):
         (lambda: made(measurements(which="layer 2")), "no layer 1 with 10,000 images; it has layer 2 with 10,000"),
         (lambda: made(measurements(batch=100)), "no layer 1 with 10,000 images; it has layer 1 with 100"),
         (lambda: made(without("conv2d_tiled")), "partial, it lacks conv2d_tiled for layer 1 with 10,000 images"),
-        (lambda: made([*measurements(), row("conv2d_old", 1.0)]), "the record has conv2d_old, which conv2d.CONV2D has not"),
+        (lambda: made([*measurements(), row("conv2d_old", 1.0)]), "the record has conv2d_old, which conv2d.CONV2D does not have"),
         (lambda: made([*measurements(), row("conv2d_basic", 1.0)]), "the record has conv2d_basic twice"),
         (lambda: made([*without("conv2d_tiled"), row("conv2d_tiled", None)]), "no time of conv2d_tiled .* does not say why"),
         (lambda: made(without(layer_benchmark.COPY)), "0 times of the device-to-device copy"),
@@ -251,7 +252,7 @@ def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, cap
         (lambda text: None, "there is no record"),
         (lambda text: text[:200], "is cut off"),
         (lambda text: text.replace('"schema": 1', '"schema": 2'), "newer schema 2"),
-        (lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'), "the record has conv2d_tilde, which conv2d.CONV2D has not"),
+        (lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'), "the record has conv2d_tilde, which conv2d.CONV2D does not have"),
     ],
 )
 def test_the_command_says_what_is_wrong_with_a_record(counters, monkeypatch, tmp_path, capsys, change, message):
@@ -268,7 +269,7 @@ def test_the_command_says_what_is_wrong_with_a_record(counters, monkeypatch, tmp
 def test_a_source_that_has_changed_since_is_named(counters):
     record = made(sources={"conv2d_basic": "0" * 64})
     page = ladder.markdown(record, [ladder.build(record, "layer 1")])
-    assert "Measured from other sources than those that are here now, which the counters are of: conv2d_basic." in page
+    assert "The counters are those of the present sources, but the times are older than these: conv2d_basic." in page
 
 
 @pytest.mark.parametrize("which", conv2d.LAYERS)

@@ -48,9 +48,9 @@ def test_layers_of_the_network():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(LayerError, match="no layer 'layer 3'; there are 'layer 1', 'layer 2'"):
+    with pytest.raises(LayerError, match="no layer 'layer 3'; choose from 'layer 1', 'layer 2'"):
         conv2d.shape_of("layer 3", 1)
-    with pytest.raises(LayerError, match="no convolution layer kernel 'conv2d_none'; there are conv2d_basic, "):
+    with pytest.raises(LayerError, match="no convolution layer kernel 'conv2d_none'; choose from conv2d_basic, "):
         conv2d_named("conv2d_none")
 
 
@@ -176,12 +176,12 @@ BAD_LAUNCHES = [
     (BASIC, {"B": 65_536}, "CUDA allows 65,535 along z: pass chunk=65535 to conv2d.convolve"),
     (BASIC, {"M": 65_536}, "CUDA allows 65,535 along y: launch it for 65,535 output maps at a time"),
     (conv2d_named("conv2d_channels_atomics"), {"M": 300, "C": 300}, "CUDA allows 65,535 along y"),
-    (conv2d_named("im2col_gemm"), {"C": 65_536}, "im2col_basic takes 65,535 channels, not 65,536"),
+    (conv2d_named("im2col_gemm"), {"C": 65_536}, "im2col_basic takes at most 65,535 channels, got 65,536"),
     (BASIC, {"H": 60_000, "W": 60_000}, r"up to 2,147,483,647; one image of shape \(3, 60000, 60000\) has 10,800,000,000"),
     (BASIC, {"H": 30_000, "W": 20_000}, r"one image's outputs of shape \(4, 29998, 19998\)"),
     (conv2d_named("im2col_gemm"), {"H": 10_000, "W": 10_000}, "the unrolled matrix of one image has 2,698,920,108 cells"),
     (TILED, {"stride": 2}, "conv2d_tiled supports only stride 1, got 2; use conv2d_basic"),
-    (replace(BASIC, largest_width=2), {}, "conv2d_basic takes filters up to K = 2, not 3"),
+    (replace(BASIC, largest_width=2), {}, "conv2d_basic takes filters up to K = 2, got 3"),
 ]
 
 
@@ -548,7 +548,7 @@ def test_more_images_than_fit_a_part():
 
 
 def test_weights_for_a_layer_outside_the_network_are_refused():
-    with pytest.raises(LayerError, match="leave weights out"):
+    with pytest.raises(LayerError, match="without weights"):
         conv2d.inputs("layer E1", 1, some_weights())
 
 

@@ -83,7 +83,7 @@ def test_what_a_kernel_does_not_take_is_said(cuda, without_accuracies, monkeypat
     _, basic, constant = times(1)
     assert basic["timing"] is not None
     assert constant["timing"] is None
-    assert constant["left_out"].startswith("conv2d_constant takes filters up to K = 3, not 7")
+    assert constant["left_out"].startswith("conv2d_constant takes filters up to K = 3, got 7")
 
 
 def test_a_slow_launch_is_left_out(cuda, without_accuracies, monkeypatch):

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from helpers import kernels, results
 from helpers.device import Device
-from helpers.experiments import ladder, leaderboard
+from helpers.experiments import leaderboard, traffic
 from helpers.experiments.leaderboard import Board, Entry, EntryError
 from helpers.problems import conv2d
 
@@ -58,7 +58,7 @@ def test_hidden_shapes_are_many_and_differ_by_seed():
 
 def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
     assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
-    assert leaderboard.counted(entry()) == {which: ladder.counted("conv2d_restrict", which).cost for which in leaderboard.LAYERS}
+    assert leaderboard.counted(entry()) == {which: traffic.counted("conv2d_restrict", which).cost for which in leaderboard.LAYERS}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
         ("w < out_w)", "w < out_w - 1)", "unwritten"),  # off by one at the edge
         ("w < out_w)", "w < out_w + 1)", "race|out-of-bounds"),
         ("h < out_h && ", "", "race|out-of-bounds"),
-        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, and must be on every shape"),
+        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, but it must be right on every shape"),
         ("b = blockIdx.z", "b = 0", "(?s)2 images.*right on both layers"),  # one image is no batch
         ("= sum;", '= h == 3 ? nanf("") : sum;', "NaN"),
         ("float sum", "__shared__ float all[1]; all[0] = h; float sum", "race"),

@@ -13,7 +13,7 @@ from helpers import checking, device, kernels, launch, reference, results, simul
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import LayerError
-from helpers.problems.lenet import network, pipeline
+from helpers.problems.lenet import checks, network, pipeline
 from helpers.problems.lenet import times as lenet_times
 from helpers.problems.lenet.pipeline import ConvPool
 from tests.support import mutants, require_named
@@ -138,7 +138,7 @@ def test_pool_by_hand_cuts_the_last_windows_and_passes_nan_on():
 def test_dense(count):
     cells = np.random.default_rng(count).uniform(0, 2, (count, 1296)).astype(np.float32)
     classes, logits, found = dense(cells)
-    want, bound = pipeline.dense(cells, WEIGHTS)
+    want, bound = checks.dense(cells, WEIGHTS)
     checking.check(logits, want, rtol=0, atol=bound.max(), name="logits")
     assert (np.abs(logits - want) <= bound).all()
     assert (classes == network.classify(logits)).all()
@@ -156,11 +156,11 @@ def test_of_equal_logits_the_first_and_of_nan_none():
 
 def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
     cells = np.random.default_rng(0).uniform(0, 2, (4, 1296)).astype(np.float32)
-    want, bound = pipeline.dense(cells, WEIGHTS)
+    want, bound = checks.dense(cells, WEIGHTS)
     hidden = network.relu(network.dense(cells, WEIGHTS.fc3, WEIGHTS.fc3_bias))
     assert (np.abs(network.dense(hidden, WEIGHTS.fc4, WEIGHTS.fc4_bias) - want) <= bound).all()
     cells[:, -144:] = 0
-    assert (np.abs(pipeline.dense(cells, WEIGHTS)[0] - want) > bound).any()
+    assert (np.abs(checks.dense(cells, WEIGHTS)[0] - want) > bound).any()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ def test_where_all_sums_are_negative_the_pool_is_zero():
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches of 3 columns and windows of 2"),
-        (conv_pool(4, (2, 2, 2), (16, 3), 2), "a tile of 6 rows would cut a window of 4"),
+        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches have 3 columns and windows 2"),
+        (conv_pool(4, (2, 2, 2), (16, 3), 2), "a tile of 6 rows would cut a window; take a multiple of 4"),
         (conv_pool(2, (2, 2, 2), (4, 4), 1), "stages all channels"),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_fused_kernel_passes_nan_on(kernel):
 
 
 def test_mma_pool_takes_its_layer_only():
-    with pytest.raises(LayerError, match="made for layer 1"):
+    with pytest.raises(LayerError, match="takes only layer 1"):
         mma("layer 1").require(conv2d.shape_of("layer 2", 1))
     with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
         pipeline.pooled_named("lenet_pool", 2)
@@ -316,7 +316,7 @@ def test_mma_pool_takes_its_layer_only():
 
 @pytest.fixture(scope="module")
 def checker():
-    with pipeline.Checker(WEIGHTS, pictures(3)) as made:
+    with checks.Checker(WEIGHTS, pictures(3)) as made:
         yield made
 
 
@@ -355,7 +355,7 @@ def test_the_checker_sees_other_weights_and_what_is_left_out(checker):
 
 def test_the_checker_sees_an_image_that_no_oracle_looked_at():
     images = pictures(12)
-    with pipeline.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 12) as net:
+    with checks.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 12) as net:
         missing = next(i for i in range(12) if i not in checker.some)
         spoilt = checker.cells.copy()
         spoilt[missing] = 0
@@ -486,7 +486,7 @@ def run_mutant(mutant) -> tuple:
     if mutant.original == "lenet_dense":
         cells = rng.uniform(0, 2, (40, 1296)).astype(np.float32)
         _, logits, found = dense(cells, instead=source)
-        want, bound = pipeline.dense(cells, WEIGHTS)
+        want, bound = checks.dense(cells, WEIGHTS)
         return found, logits, want, bound.max()
     if mutant.original == "lenet_conv_pool":
         x, filter = problem(ConvShape(2, C=3, M=5, H=23, W=25, K=3))

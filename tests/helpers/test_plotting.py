@@ -296,7 +296,7 @@ def test_halo_of_a_last_partial_block_reaches_beyond_the_array(ax):
         ((0, 4, 1), {}, "give at least 1, 1 and 0"),
         ((8, 0, 1), {}, "give at least 1, 1 and 0"),
         ((8, 4, -1), {}, "give at least 1, 1 and 0"),
-        ((1000, 256, 1), {}, "at most 64 cells, and this has 1002: draw a smaller example"),
+        ((1000, 256, 1), {}, "at most 64 cells, and this one has 1002: draw a smaller example"),
         ((8, 4, 1), {"block": 2}, "block 2 has no tile: 8 cells in tiles of 4 make blocks 0 to 1"),
     ],
 )
@@ -326,10 +326,10 @@ def test_grid_picture_folds_a_flat_block_into_warps_and_cuts_a_long_grid(ax):
 @pytest.mark.parametrize(
     ("grid", "block", "options", "message"),
     [
-        ((0, 1), (32,), {}, "every axis has at least 1"),
+        ((0, 1), (32,), {}, "give at least 1 for every axis"),
         ((1,), (32, 1, 2), {}, "give a z of 1"),
         ((1,), (33, 32), {}, "1,056 threads; CUDA allows 1,024"),
-        ((2, 2), (32,), {"chosen": (2, 0)}, "not among the blocks drawn"),
+        ((2, 2), (32,), {"chosen": (2, 0)}, r"chosen is \(2, 0\); the picture has blocks \(0, 0\) to \(1, 1\)"),
     ],
 )
 def test_grid_picture_refuses(ax, grid, block, options, message):
@@ -533,7 +533,7 @@ def test_compare_of_chosen_counters(transposes, ax):
     plotting.compare(ax, transposes[1], transposes[0], counters=["shared_load_conflicts", "global_load_sectors"])
     assert {"992   new", "128   same"} <= texts(ax)
     assert [bar.get_width() for bar in ax.patches] == [0, 100, 100, 100]
-    with pytest.raises(ValueError, match="no counter 'sectors'; there is: global_load_requests"):
+    with pytest.raises(ValueError, match="no counter 'sectors'; choose from global_load_requests"):
         plotting.compare(ax, *transposes, counters=["sectors"])
 
 
@@ -590,13 +590,13 @@ def step(**changes) -> dict:
     [
         ([], {}, "no rows"),
         ([step(median_ms=None)], {}, "has no time"),
-        ([step(low_ms=None)], {}, "has a median_ms and no low_ms: a time comes with its interval"),
-        ([step(low_ms=2.5)], {}, "times that cannot be: 0 < low_ms <= median_ms"),
-        ([step(low_ms=0)], {}, "times that cannot be"),
-        ([step(high_ms=float("nan"))], {}, "times that cannot be"),
+        ([step(low_ms=None)], {}, "has a median_ms and no low_ms: give every time with its interval"),
+        ([step(low_ms=2.5)], {}, "impossible times: 0 < low_ms <= median_ms"),
+        ([step(low_ms=0)], {}, "impossible times"),
+        ([step(high_ms=float("nan"))], {}, "impossible times"),
         ([step()], {"by": "label"}, "a row has no 'label' to name it by; it has: series, median_ms"),
         ([step(), step()], {}, "several rows for a"),
-        (THREE, {"yardstick": "cuDNN"}, "no row 'cuDNN' to measure by; there is: C"),
+        (THREE, {"yardstick": "cuDNN"}, "no row 'cuDNN' for the yardstick; choose from C"),
         ([step()], {"yardstick": "a"}, "no step besides the yardstick 'a'"),
         (THREE, {"floor_ms": 0}, "floor_ms is 0: give the floor in ms"),
     ],
@@ -637,7 +637,7 @@ def test_labels_of_a_roofline_do_not_overlap(width):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([], "no points; give"),
+        ([], "no points to draw; give"),
         ([("a", 1.0)], r"\('a', 1.0\) is no point: give \(label, flop/byte, flop/s\)"),
         ([("a", 0.0, 1e12)], "both figures above 0"),
         ([("a", 1.0, float("nan"))], "both figures above 0"),
@@ -695,9 +695,9 @@ def test_ten_streams_differ_without_colour():
     ("spans", "message"),
     [
         ((), "no spans"),
-        ((span("copy", 1, 0, 0, 1),), "the rows H2D, kernel, D2H; a span has 'copy'"),
+        ((span("copy", 1, 0, 0, 1),), "the row 'copy'; give one of H2D, kernel, D2H"),
         ((span("H2D", 1, 3, 2, 1),), "piece 3 is in H2D from 2 to 1"),
-        ((span("H2D", 1, 3, 0, float("nan")),), "the simulator has no time: draw its order of work"),
+        ((span("H2D", 1, 3, 0, float("nan")),), "the simulator has no time; draw its order of work"),
     ],
 )
 def test_timeline_refuses(ax, spans, message):

@@ -97,7 +97,7 @@ def test_an_unknown_kind_is_refused(code):
     [
         (LISTING, TOLD, "product", "no kernel 'product' in the compiled code, which has: other, sum. Is it declared"),
         ("", TOLD, "sum", "which has: none"),
-        (LISTING, "", "sum", "ptxas did not tell the registers of 'sum'"),
+        (LISTING, "", "sum", "ptxas did not report the registers of 'sum'"),
     ],
 )
 def test_what_is_not_there_is_said(listing, told, name, message):

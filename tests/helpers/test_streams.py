@@ -148,8 +148,8 @@ def test_wrong_values_are_seen():
 
 def test_events_say_when_a_work_was_taken_up():
     spans = [Span("H2D", 1, 0, 0.0, 0.0, 2.0), Span("H2D", 2, 1, 0.5, 0.5, 3.0), Span("kernel", 1, 0, 2.0, 2.0, 2.5)]
-    assert [span.start for span in streams._taken_up(spans)] == [0.0, 2.0, 2.0]
-    assert [span.ready for span in streams._taken_up(spans)] == [0.0, 0.5, 2.0]
+    assert [span.start for span in streams._with_starts(spans)] == [0.0, 2.0, 2.0]
+    assert [span.ready for span in streams._with_starts(spans)] == [0.0, 0.5, 2.0]
 
 
 class Clock:

@@ -12,7 +12,7 @@ from helpers import kernels, reference, results, simulator
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
-from helpers.tools import counters
+from helpers.tools import counter_cases, counters
 
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
@@ -43,12 +43,12 @@ def test_the_record_has_every_launch_and_no_other(recorded):
 
 def test_every_kernel_is_launched_and_every_shape_of_the_layer():
     launched = {launch.kernel for launch in counters.LAUNCHES}
-    own = {path.stem for path in counters.KERNELS.glob("*.cu")}
+    own = {path.stem for path in counter_cases.KERNELS.glob("*.cu")}
     assert not own & set(kernels.names())  # a name means one source
     assert launched == own | set(kernels.names())
     labels = {launch.label for launch in counters.LAUNCHES}
     for spec in conv2d.CONV2D:
-        shapes = [name for name, shape in counters.LAYERS.items() if spec.strides or shape.stride == 1]
+        shapes = [name for name, shape in counter_cases.LAYERS.items() if spec.strides or shape.stride == 1]
         assert {f"{kernel}, {shape}" for kernel in spec.sources for shape in shapes} <= labels
     assert {f"{spec.name}, {what}" for spec in conv2d.REDUCED for what in ("layer 1", "layer 2", "ragged")} <= labels
 
@@ -80,7 +80,7 @@ def weights(shape) -> np.ndarray:
 @pytest.mark.parametrize("name", ["conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"])
 def test_a_layer_is_launched_as_the_layer_launches_it(name):
     y, x = launched(f"{name}, ragged")[:2]
-    assert conv2d.check(y, x, weights(counters.LAYERS["ragged"]), name)
+    assert conv2d.check(y, x, weights(counter_cases.LAYERS["ragged"]), name)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_layer_is_launched_as_the_layer_launches_it(name):
 )
 def test_other_layers_are_launched_so_too(label):
     y, x = launched(label)[:2]
-    want = reference.conv2d(x.astype(np.float32), weights(counters.LAYERS["ragged"]))
+    want = reference.conv2d(x.astype(np.float32), weights(counter_cases.LAYERS["ragged"]))
     np.testing.assert_allclose(y, want, atol=0.01 * np.abs(want).max())
 
 
@@ -99,7 +99,7 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     P, N = launched("conv1d_fft_overlap_add, n = 1000, filter of 31")[:2]
     np.testing.assert_allclose(P, np.convolve(N, np.linspace(1, -1, 31), "same"), atol=1e-3)
     y, x = launched("lenet_conv_pool, ragged, windows of 2")[:2]
-    want = network.max_pool(network.relu(reference.conv2d(x, weights(counters.LAYERS["ragged"]))), 2)
+    want = network.max_pool(network.relu(reference.conv2d(x, weights(counter_cases.LAYERS["ragged"]))), 2)
     np.testing.assert_allclose(y, want, atol=1e-4 * want.max())
     classes, logits = launched("lenet_dense, 37 images")[:2]
     np.testing.assert_array_equal(classes, logits.argmax(axis=1))
