@@ -21,12 +21,13 @@ from typing import Any
 
 from helpers import exercises
 from helpers.course import box, figures, gpu, grades, judge, python_answers
+from helpers.course.errors import CourseError
 from helpers.course.submissions import Answer
 
 Progress = Callable[[int, int, str], None]
 
 
-class NoCluster(RuntimeError):
+class NoCluster(CourseError, RuntimeError):
     """No workers can be had; the message says what to install or to type."""
 
 
