@@ -182,7 +182,8 @@ class Exercise:
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """The case that a GPU times."""
         if self.timed is not None:
-            return self.timed(np.random.default_rng(seed))
+            case = self.timed(np.random.default_rng(seed))
+            return case if self.fit is None else self.fit(case, cell)
         return max(self.fitted(cell, seed), key=lambda case: case.count)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:

@@ -35,6 +35,7 @@ EXERCISE = Exercise(
     lab="22_lenet_end_to_end",
     title="The leaderboard",
     folder=Path(__file__).parent,
+    timed=competition.large,
     cases=competition.cases,
     fit=fit,
     reference=layers.convolved,

@@ -34,6 +34,7 @@ EXERCISE = Exercise(
     lab="16_conv2d_ladder",
     title="Your own rung: fewer sectors than conv2d_tiled",
     folder=Path(__file__).parent,
+    timed=competition.large,
     cases=competition.cases,
     fit=fit,
     reference=layers.convolved,
