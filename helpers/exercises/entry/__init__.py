@@ -76,6 +76,11 @@ EXERCISE = Exercise(
             "and one after them.",
             when=lambda found: found.array not in ("x", "y", "filter"),
         ),
+        FindingHint(
+            "race",
+            "Two blocks write the same output: guard the last tile and the last group of maps.",
+            when=lambda found: found.array == "y",
+        ),
     ),
     hints=(
         "How many loads does the stub make for one multiply-add? How many would it make if a "

@@ -89,6 +89,11 @@ EXERCISE = Exercise(
             when=lambda found: found.array not in ("x", "y", "filter"),
         ),
         FindingHint(
+            "race",
+            "Two blocks write the same output: guard the last tile and the last group of maps.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
             "out-of-bounds",
             "Take all sizes from the arguments, and guard the last tile and the last group of "
             "maps. K is at most 15.",
