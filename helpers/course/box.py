@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import confine
+from helpers.course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
@@ -68,7 +69,7 @@ _FILES = {
 }
 
 
-class NoBox(RuntimeError):
+class NoBox(CourseError, RuntimeError):
     """No box of the level can be had; the message says why, and what to do."""
 
 

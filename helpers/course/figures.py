@@ -15,13 +15,14 @@ from statistics import median
 from typing import Any
 
 from helpers import results
+from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20
 MOST_TEXT = 4 << 20
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-class ClaimError(ValueError):
+class ClaimError(CourseError, ValueError):
     """A picture that holds no record; the message says why."""
 
 

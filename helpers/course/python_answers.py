@@ -242,29 +242,4 @@ def _tasks() -> MappingProxyType:
 TASKS = _tasks()
 
 
-def gpu_time(exercise: str, text: str, seed: int) -> float | None:
-    """Time of a kernel that has passed, on this machine's GPU, in ms; None where it cannot be
-    timed.
-    """
-    found = exercises.find(exercise)
-    if isinstance(found, PythonExercise):
-        return None
-    from helpers import device, kernel_cells, timing
-    from helpers.exercises import on_gpu
-
-    device.select()
-    from pycuda.compiler import SourceModule
-
-    cell = kernel_cells.parse(text)
-    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
-    largest = max(found.fitted(cell, seed), key=lambda case: case.count)
-    prepared = on_gpu.Prepared(module.get_function(cell.kernel), module, largest)
-    try:
-        return timing.time_gpu(
-            prepared.launch, verdict=on_gpu._checked(found, prepared), name=found.name, budget_s=0.5
-        ).median
-    finally:
-        prepared.free()
-
-
-__all__ = ["TASKS", "Found", "Task", "gpu_time", "judged"]
+__all__ = ["TASKS", "Found", "Task", "judged"]

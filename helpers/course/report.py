@@ -171,11 +171,8 @@ def _costs(
     dots = [
         (r[key], r["status"], r["student"]) for r in results if r["exercise"] == name and r.get(key)
     ]
-    ladder = (
-        [(one["cost"], one["what"]) for one in run.get("ladders", {}).get(name, [])]
-        if key == "cost"
-        else []
-    )
+    rungs = run.get("ladders", {}).get(name, [])
+    ladder = [(one[key], one["what"]) for one in rungs if one.get(key)]
     return drawings.distribution(dots, ladder, unit, mine) if dots else ""
 
 

@@ -74,7 +74,8 @@ class Exercise:
     classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
     (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
-    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others.
+    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
+    reads_outputs: whether an answer may read what the launch before it left in an output.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Exercise:
     limit_s: float = outcomes_of.LIMIT_S
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
+    reads_outputs: bool = False
 
     # ---- the texts ----
 
@@ -180,7 +182,8 @@ class Exercise:
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """The case that a GPU times."""
         if self.timed is not None:
-            return self.timed(np.random.default_rng(seed))
+            case = self.timed(np.random.default_rng(seed))
+            return case if self.fit is None else self.fit(case, cell)
         return max(self.fitted(cell, seed), key=lambda case: case.count)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
@@ -381,6 +384,28 @@ class Exercise:
                 quiet=True,
             )
         yield from self.budgets
+        yield Budget(
+            "accesses to global memory beside the arguments",
+            lambda case, one: sum(
+                one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
+            ),
+            0,
+            "A __device__ variable is global memory, too: keep sums in registers, and what threads "
+            "share in __shared__ memory.",
+            quiet=True,
+        )
+        if not self.reads_outputs:
+            yield Budget(
+                "reads of an output",
+                lambda case, one: sum(
+                    one.total("requests", "global", access, name)
+                    for name in case.outputs
+                    for access in ("load", "atomic")
+                ),
+                0,
+                "Sum up in a variable, and store it once: an output need not be read.",
+                quiet=True,
+            )
 
     def _checked(self, cases: Sequence[Case]) -> str:
         """Such as "4 sizes, 2 filters, 1,259 values"."""
@@ -451,6 +476,7 @@ def _fits(case: Case, one: Outcome) -> bool:
     return same and len(one.counts) == len(case.steps)
 
 
+_ACCESSES = ("load", "store", "atomic")
 _ENOUGH = 64  # values in which a pattern shows
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
 _SEARCH = (

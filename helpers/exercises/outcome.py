@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.cases import Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
+from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.toolchain import CompileFailed
 
 LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
+OWN = "(its own)"
 _SUMS = (
     "requests",
     "lanes",
@@ -41,7 +43,8 @@ _SUMS = (
 @dataclass(frozen=True)
 class Traffic:
     """What a launch did to one array by one kind of access; counters as helpers.simulator.profile
-    names them.
+    names them. array: of global memory, the case's name for it, whatever the kernel calls its
+    parameter; OWN for a variable of the kernel's own.
     """
 
     space: str
@@ -70,11 +73,14 @@ class Counts:
     turns: int = 0
 
     @classmethod
-    def of(cls, profile: Profile, turns: int = 0) -> Counts:
-        """The counters of a profile, without its lines."""
+    def of(cls, profile: Profile, turns: int = 0, names: Mapping[str, str] | None = None) -> Counts:
+        """The counters of a profile, without its lines. names: the case's, by the kernel's."""
         rows: dict[tuple[str, str, str], list[int]] = {}
         for line in profile.lines:
-            key = (line.space, line.access, line.array)
+            array = line.array
+            if names is not None and line.space == "global":
+                array = names.get(array, OWN)
+            key = (line.space, line.access, array)
             own = [getattr(line, name) for name in _SUMS]
             rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
         traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
@@ -183,12 +189,26 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
             seen_turns = simulator.turns(
                 cell.source, cell.kernel, *given, **where, time_limit=limit_s
             )
-        counts.append(Counts.of(seen, seen_turns))
+        counts.append(Counts.of(seen, seen_turns, _names(cell, step)))
         if seen.findings:
             late = any(finding.kind == "runaway" for finding in seen.findings)
             return Outcome(outputs, tuple(counts), seen.findings, "time" if late else "finding")
     first = _first_block(cell, case, limit_s) if spread and case.budgeted else None
     return Outcome(outputs, tuple(counts), first_block=first)
+
+
+def _names(cell: KernelCell, step: Step) -> dict[str, str]:
+    """The case's name of each array, by the kernel's name for that parameter.
+
+    Budgets speak of the case's names, and a kernel may give its parameters any others.
+    """
+    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
+    parameters = next(k.parameters for k in compiled.kernels if k.name == cell.kernel)
+    return {
+        parameter.name: given
+        for parameter, given in zip(parameters, step.arguments, strict=True)
+        if isinstance(given, str)
+    }
 
 
 def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:

@@ -90,6 +90,7 @@ EXERCISE = Exercise(
     lab="00_start_here",
     title="Two elements a thread, with half the blocks",
     folder=Path(__file__).parent,
+    reads_outputs=True,
     cases=cases,
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes", "factor": "factors"},

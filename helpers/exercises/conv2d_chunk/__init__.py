@@ -130,6 +130,7 @@ EXERCISE = Exercise(
     lab="08_conv2d_constant_memory",
     title="A filter in chunks: some maps and some channels a launch",
     folder=Path(__file__).parent,
+    reads_outputs=True,
     cases=cases,
     reference=lambda case: reference.conv2d(case["x"], case["filter"]),
     counts=layers.COUNTS,

@@ -35,6 +35,7 @@ EXERCISE = Exercise(
     lab="22_lenet_end_to_end",
     title="The leaderboard",
     folder=Path(__file__).parent,
+    timed=competition.large,
     cases=competition.cases,
     fit=fit,
     reference=layers.convolved,
@@ -74,6 +75,11 @@ EXERCISE = Exercise(
             "barrier before the sums, "
             "and one after them.",
             when=lambda found: found.array not in ("x", "y", "filter"),
+        ),
+        FindingHint(
+            "race",
+            "Two blocks write the same output: guard the last tile and the last group of maps.",
+            when=lambda found: found.array == "y",
         ),
     ),
     hints=(
