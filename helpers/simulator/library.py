@@ -5,7 +5,11 @@ The C++ side of each structure stands in machine/program.h, machine/findings.h a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
 from ctypes import c_char, c_char_p, c_int, c_int64, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
@@ -134,6 +138,39 @@ _RESULTS_AND_ARGUMENTS = {
 
 class LibraryMismatch(RuntimeError):
     """The library's structures are not those that this module declares."""
+
+
+class _Door:
+    """Lets one thread at a time to the machine: it keeps one table of arrays, and a launch reads it while it runs.
+
+    Python frees arrays wherever it collects garbage, in any thread and in the middle of anything. Nobody may wait there, because
+    whoever is inside may wait for that very thread: so `when_free` puts off what cannot be done at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._later: deque[Callable[[], None]] = deque()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._do_the_rest()
+        self._lock.release()
+
+    def when_free(self, action: Callable[[], None]) -> None:
+        """Does it at once where nobody else is inside, else when the door is next left."""
+        self._later.append(action)
+        if self._lock.acquire(blocking=False):
+            self.__exit__()
+
+    def _do_the_rest(self) -> None:
+        while self._later:
+            with contextlib.suppress(IndexError):
+                self._later.popleft()()
+
+
+door = _Door()
 
 
 @cache

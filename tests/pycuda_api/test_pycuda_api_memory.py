@@ -347,7 +347,7 @@ def test_device_and_context_answer():
     assert cuda.Context.get_cache_config() == cuda.func_cache.PREFER_L1
     cuda.Context.set_shared_config(cuda.shared_config.EIGHT_BYTE_BANK_SIZE)
     assert cuda.Context.get_shared_config() == cuda.shared_config.FOUR_BYTE_BANK_SIZE
-    with pytest.raises(cuda.LogicError, match="one device"):
+    with pytest.raises(cuda.LogicError, match="of device 0, too"):
         cuda.Context.enable_peer_access(context)
 
 

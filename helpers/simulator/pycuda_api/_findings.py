@@ -58,7 +58,14 @@ def remark(text: str) -> None:
     warnings.warn(text, SimulatorWarning, stacklevel=_depth())
 
 
-def of_call(kind: str, message: str, cause: str, other: tuple[str, int] | None = None, array: str | None = None) -> Finding:
+def of_call(
+    kind: str,
+    message: str,
+    cause: str,
+    other: tuple[str, int] | None = None,
+    array: str | None = None,
+    severity: str = "warning",
+) -> Finding:
     """A finding at the line of the program that called into the surface; other: (file, line) of an earlier call."""
     file, line = call_site()
     lines = {line: linecache.getline(file, line).strip()} if line else {}
@@ -72,7 +79,7 @@ def of_call(kind: str, message: str, cause: str, other: tuple[str, int] | None =
         thread=(0, 0, 0),
         block=(0, 0, 0),
         array=array,
-        severity="warning",
+        severity=severity,
         cause=cause,
         other_line=other[1] if other else None,
         source_lines={number: text for number, text in lines.items() if text},
