@@ -494,6 +494,40 @@ def compare(
     return _comparison(pairs, timings)
 
 
+def compare_end_to_end(
+    a: Callable[[], Any],
+    b: Callable[[], Any],
+    *,
+    verdicts: tuple[Verdict, Verdict],
+    names: tuple[str, str],
+    budget_s: float = 4.0,
+    precision: float = 0.01,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two calls, each timed as by :func:`time_end_to_end`, their samples interleaved as by :func:`compare`."""
+    _require_settings(budget_s, precision)
+    for verdict, name in zip(verdicts, names, strict=True):
+        _require_verdict(verdict, name)
+    gpu = _gpu(names[0])
+
+    def finished(call: Callable[[], Any]) -> Callable[[], float]:
+        def run() -> None:
+            call()
+            gpu.cuda.Context.synchronize()
+
+        return lambda: _host_ms(run, 1)
+
+    with device_faults(" or ".join(names)), _no_collection():
+        gpu.cuda.Context.synchronize()
+        for call in (a, b):
+            _warm_up(call, budget_s / 2)
+        pairs = _sample_pairs(finished(a), finished(b), budget_s, precision, np.random.default_rng(seed))
+        timings = [
+            Timing.of(name, samples, what="end to end", device=gpu.name) for name, samples in zip(names, pairs, strict=True)
+        ]
+    return _comparison(pairs, timings)
+
+
 @contextlib.contextmanager
 def device_faults(name: str) -> Iterator[None]:
     """Turn a GPU fault inside the block into DeviceLostError, which says what to do; other errors pass unchanged.

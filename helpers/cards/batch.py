@@ -1,8 +1,9 @@
 """A batch of images split over cards, from host memory to host memory, or resident on the cards.
 
-Each card has a share of the images in pinned host memory of its own, and cuts it into pieces. Pieces take turns on a few lanes: a
-stream and device arrays each, so that copies and kernels of different pieces overlap. A card that fails in the middle is left out
-from then on: the others do what it had not finished.
+Each card has a share of the images in pinned host memory of its own, and cuts it into pieces.
+Pieces take turns on a few lanes: a stream and device arrays each, so that copies and kernels of
+different pieces overlap. A card that fails in the middle is left out from then on: the others do
+what it had not finished.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class CardsFailedError(RuntimeError):
 class Work:
     """What a card does with a piece of a batch.
 
-    plan: the launches for a number of images. x, y: the names of the plan's arrays that are copied in and back, one entry an
-    image. given: the arrays that are the same for every piece, by name, such as weights; NumPy arrays. The plan's other
-    arrays stay on the card.
+    plan: the launches for a number of images. x, y: the names of the plan's arrays that are copied
+    in and back, one entry an image. given: the arrays that are the same for every piece, by name,
+    such as weights; NumPy arrays. The plan's other arrays stay on the card.
     """
 
     name: str
@@ -52,14 +53,17 @@ class Work:
     given: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def arrays(self, images: int) -> dict[str, Array]:
-        """Return the arrays that pieces of ``images`` need, by name, without those that are given."""
+        """Return the arrays that pieces of ``images`` need, by name, but for those given."""
         found: dict[str, Array] = {}
         for one in self.plan(images):
             for array in one.arrays:
                 if array.name not in self.given:
                     found[array.name] = array
         if missing := {self.x, self.y} - found.keys():
-            raise CardsError(f"{self.name}: no launch takes the array {min(missing)!r}; there are {', '.join(found)}")
+            raise CardsError(
+                f"{self.name}: no launch takes the array {min(missing)!r}; there are "
+                f"{', '.join(found)}"
+            )
         return found
 
     def image(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
@@ -68,7 +72,9 @@ class Work:
         return array.shape[1:], np.dtype(array.dtype)
 
     def bytes_of(self, images: int, kept: Sequence[str] = ()) -> int:
-        """Return the bytes of a lane: arrays and scratch for pieces of ``images``, without those of ``kept``."""
+        """Return the bytes of a lane: arrays and scratch for pieces of ``images``, without those of
+        ``kept``.
+        """
         sizes = (_bytes(array) for name, array in self.arrays(images).items() if name not in kept)
         return sum(sizes) + scratch_bytes(self.plan(images))
 
@@ -86,7 +92,10 @@ class Failure:
     images: int
 
     def __str__(self) -> str:
-        return f"card {self.card} failed ({self.error}): the other cards did {self.images:,} of its images"
+        return (
+            f"card {self.card} failed ({self.error}): the other cards did {self.images:,} of its "
+            "images"
+        )
 
 
 @dataclass(frozen=True)
@@ -114,53 +123,100 @@ Piece = tuple[int, int, int]  # whose share (its place among the cards), first i
 
 
 class _Share:
-    """The images of one card: its host memory, its lanes, and, where the data are resident, its device memory."""
+    """The images of one card: its host memory, its lanes, and, where the data are resident, its
+    device memory.
+    """
 
-    def __init__(self, card: Card, place: int, work: Work, images: int, piece: int, lanes: int, pinned: bool, resident: bool):
-        self.card, self.place, self.work, self.images, self.resident = card, place, work, images, resident
+    def __init__(
+        self,
+        card: Card,
+        place: int,
+        work: Work,
+        images: int,
+        piece: int,
+        lanes: int,
+        pinned: bool,
+        resident: bool,
+    ):
+        self.card, self.place, self.work, self.images, self.resident = (
+            card,
+            place,
+            work,
+            images,
+            resident,
+        )
         self.lanes: list[_Lane] = []
         self.given: dict[str, Any] = {}
         self.whole: dict[str, Any] = {}  # x and y of the whole share on the card, where resident
         cuda = card.cuda
         make = cuda.pagelocked_empty if pinned else np.empty
         make = make if images else np.empty  # nobody locks no page
-        self.x, self.y = (make((images, *shape), dtype) for shape, dtype in map(work.image, (work.x, work.y)))
+        self.x, self.y = (
+            make((images, *shape), dtype) for shape, dtype in map(work.image, (work.x, work.y))
+        )
         self.events: list[Any] = []
         kept = (work.x, work.y) if resident else ()
         self.piece, count = self._fitting(piece, lanes, kept)
         try:
             if resident and images:
-                self.whole = {work.x: cuda.mem_alloc(self.x.nbytes), work.y: cuda.mem_alloc(self.y.nbytes)}
-            arguments = {a.name for one in work.plan(1) for a in one.arguments if isinstance(a, Array)}
+                self.whole = {
+                    work.x: cuda.mem_alloc(self.x.nbytes),
+                    work.y: cuda.mem_alloc(self.y.nbytes),
+                }
+            arguments = {
+                a.name for one in work.plan(1) for a in one.arguments if isinstance(a, Array)
+            }
             for name, array in work.given.items():
-                self.given[name] = cuda.to_device(np.ascontiguousarray(array)) if name in arguments else array
+                self.given[name] = (
+                    cuda.to_device(np.ascontiguousarray(array)) if name in arguments else array
+                )
             for _ in range(count):
-                sizes = {name: _bytes(array) for name, array in work.arrays(self.piece).items() if name not in kept}
-                self.lanes.append(_Lane(cuda.Stream(), {name: cuda.mem_alloc(size) for name, size in sizes.items()}))
+                sizes = {
+                    name: _bytes(array)
+                    for name, array in work.arrays(self.piece).items()
+                    if name not in kept
+                }
+                self.lanes.append(
+                    _Lane(
+                        cuda.Stream(), {name: cuda.mem_alloc(size) for name, size in sizes.items()}
+                    )
+                )
         except Exception:
             self.free()
             raise
 
     def _fitting(self, piece: int, lanes: int, kept: Sequence[str]) -> tuple[int, int]:
-        """The images of a piece and the lanes that fit into the card's free memory: as asked, or fewer."""
-        room = SPARE * self.card.cuda.mem_get_info()[0] - sum(array.nbytes for array in self.work.given.values())
+        """The images of a piece and the lanes that fit into the card's free memory: as asked, or
+        fewer.
+        """
+        room = SPARE * self.card.cuda.mem_get_info()[0] - sum(
+            array.nbytes for array in self.work.given.values()
+        )
         if kept:
             room -= self.x.nbytes + self.y.nbytes
         images = max(1, min(piece, self.images))
         while True:
             each = self.work.bytes_of(images, kept)
-            if (fitting := min(lanes, int(room // max(1, each)), max(1, math.ceil(self.images / images)))) >= 1:
+            if (
+                fitting := min(
+                    lanes, int(room // max(1, each)), max(1, math.ceil(self.images / images))
+                )
+            ) >= 1:
                 return images, fitting
             if images == 1:
                 raise CardsError(
-                    f"card {self.card.number} has {max(0, int(room)):,} bytes for {self.work.name}, and one image needs {each:,}: "
+                    f"card {self.card.number} has {max(0, int(room)):,} bytes for "
+                    f"{self.work.name}, and one image needs {each:,}: "
                     "free memory there, or leave the card out (Cards(numbers=...))"
                 )
             images //= 2
 
     def pieces(self) -> list[Piece]:
         """The whole share, cut."""
-        return [(self.place, k, min(k + self.piece, self.images)) for k in range(0, self.images, self.piece)]
+        return [
+            (self.place, k, min(k + self.piece, self.images))
+            for k in range(0, self.images, self.piece)
+        ]
 
     def launch(self, lane: _Lane, count: int, at: Mapping[str, int]) -> None:
         """Enqueue the plan for ``count`` images; at: addresses that are not the lane's own."""
@@ -181,7 +237,10 @@ class _Share:
             for held in (*lane.programs.values(), *lane.arrays.values()):
                 with contextlib.suppress(self.card.cuda.Error):
                     held.free()
-        for held in (*self.whole.values(), *(one for one in self.given.values() if not isinstance(one, np.ndarray))):
+        for held in (
+            *self.whole.values(),
+            *(one for one in self.given.values() if not isinstance(one, np.ndarray)),
+        ):
             with contextlib.suppress(self.card.cuda.Error):
                 held.free()
         self.lanes, self.events, self.given, self.whole = [], [], {}, {}
@@ -196,12 +255,15 @@ class _Share:
 class Batch:
     """A batch of images on several cards.
 
-    work: what is done. images: how many; piece: at a time on a card, fewer where its memory is short; lanes: pieces on their way
-    at a time. weights: of the cards' shares (`shares`), equal where they are left out; `speeds` measures them. pinned: whether
-    the host's memory is page-locked. resident: the images are on the cards before `run`, and the results stay there until
-    `result`; a card takes no more images than it has memory for.
+    work: what is done. images: how many; piece: at a time on a card, fewer where its memory is
+    short; lanes: pieces on their way at a time. weights: of the cards' shares (`shares`), equal
+    where they are left out; `speeds` measures them. pinned: whether the host's memory is
+    page-locked. resident: the images are on the cards before `run`, and the results stay there
+    until `result`; a card takes no more images than it has memory for. instead: another work on the
+    same arrays for some cards, by their place: an older card may need a smaller tile.
 
-    Raises CardsError where a card has too little memory for one image, or all of them for a resident batch.
+    Raises CardsError where a card has too little memory for one image, or all of them for a
+    resident batch.
     """
 
     def __init__(
@@ -215,6 +277,7 @@ class Batch:
         weights: Sequence[float] | None = None,
         pinned: bool = True,
         resident: bool = False,
+        instead: Mapping[int, Work] | None = None,
     ):
         if piece < 1 or lanes < 1:
             raise CardsError(f"pieces of {piece} images on {lanes} lanes: give at least 1 of both")
@@ -226,8 +289,11 @@ class Batch:
         except ValueError as error:
             raise CardsError(f"{work.name}: {error}") from None
         self._shares: list[_Share] = []
+        others = instead or {}
         running = [
-            card.start(_Share, card, place, work, count, piece, lanes, pinned, resident)
+            card.start(
+                _Share, card, place, others.get(place, work), count, piece, lanes, pinned, resident
+            )
             for place, (card, count) in enumerate(zip(cards, self.shares, strict=True))
         ]
         try:
@@ -241,7 +307,9 @@ class Batch:
         """How many images a card can hold beside one lane."""
         kept = self.work.x, self.work.y
         each = sum(_bytes(self.work.arrays(1)[name]) for name in kept)
-        beside = self.work.bytes_of(piece, kept) + sum(array.nbytes for array in self.work.given.values())
+        beside = self.work.bytes_of(piece, kept) + sum(
+            array.nbytes for array in self.work.given.values()
+        )
         return max(0, int((SPARE * card.cuda.mem_get_info()[0] - beside) // each))
 
     @property
@@ -255,10 +323,14 @@ class Batch:
         return tuple(share.piece for share in self._shares)
 
     def load(self, x: np.ndarray) -> None:
-        """Put the images into the cards' host memory, each card's share by its thread; and on the cards, where resident."""
+        """Put the images into the cards' host memory, each card's share by its thread; and on the
+        cards, where resident.
+        """
         shape, dtype = self.work.image(self.work.x)
         if x.shape != (self.images, *shape) or x.dtype != dtype:
-            raise CardsError(f"x is {x.dtype} {x.shape}; this batch takes {dtype} {(self.images, *shape)}")
+            raise CardsError(
+                f"x is {x.dtype} {x.shape}; this batch takes {dtype} {(self.images, *shape)}"
+            )
         ends = np.cumsum(self.shares)
 
         def put(share: _Share, part: np.ndarray) -> None:
@@ -267,7 +339,8 @@ class Batch:
                 share.card.cuda.memcpy_htod(share.whole[self.work.x], share.x)
 
         _all_of([
-            share.card.start(put, share, x[end - share.images : end]) for share, end in zip(self._shares, ends, strict=True)
+            share.card.start(put, share, x[end - share.images : end])
+            for share, end in zip(self._shares, ends, strict=True)
         ])  # fmt: skip
 
     def poison(self) -> None:
@@ -283,8 +356,9 @@ class Batch:
     def run(self) -> Report:
         """Do all pieces on all cards at once, and wait; return who did what.
 
-        A card that raises is left out from then on, with a CardFailed warning, and the others do what it has not finished. Raises
-        CardsFailedError when none is left; for resident data nobody else has the images, and the card's error is raised.
+        A card that raises is left out from then on, with a CardFailed warning, and the others do
+        what it has not finished. Raises CardsFailedError when none is left; for resident data
+        nobody else has the images, and the card's error is raised.
         """
         left = {share.place: share.pieces() for share in self._shares}
         done = dict.fromkeys((card.number for card in self.cards), 0)
@@ -294,7 +368,10 @@ class Batch:
                 lost[place] = share.images
         todo = self._dealt(left)
         while todo:
-            running = {place: self.cards[place].start(self._do, place, pieces) for place, pieces in todo.items()}
+            running = {
+                place: self.cards[place].start(self._do, place, pieces)
+                for place, pieces in todo.items()
+            }
             again: list[Piece] = []
             for place, one in running.items():
                 finished, error = one.result()
@@ -304,7 +381,9 @@ class Batch:
                     lost[place] = lost.get(place, 0) + sum(end - first for _, first, end in rest)
                     again += self._fail(place, error, rest)
             todo = self._dealt({-1: again})
-        failures = tuple(Failure(self.cards[k].number, self.cards[k].failed, count) for k, count in lost.items())
+        failures = tuple(
+            Failure(self.cards[k].number, self.cards[k].failed, count) for k, count in lost.items()
+        )
         report = Report(done, failures)
         for failure in failures:
             warnings.warn(str(failure), CardFailed, stacklevel=2)
@@ -344,12 +423,18 @@ class Batch:
         return rest
 
     def _dealt(self, left: Mapping[int, list[Piece]]) -> dict[int, list[Piece]]:
-        """The pieces that each living card does: its own, and a part of those of cards that are out."""
+        """The pieces that each living card does: its own, and a part of those of cards that are
+        out.
+        """
         living = [place for place, card in enumerate(self.cards) if not card.failed]
         todo = {place: left[place] for place in living if left.get(place)}
-        orphans = [piece for place, pieces in left.items() if place not in living for piece in pieces]
+        orphans = [
+            piece for place, pieces in left.items() if place not in living for piece in pieces
+        ]
         if orphans and not living:
-            raise CardsFailedError(f"{self.work.name}: no card is left. Restart the process to use the cards again")
+            raise CardsFailedError(
+                f"{self.work.name}: no card is left. Restart the process to use the cards again"
+            )
         if orphans:
             weights = [self._weights[place] for place in living]
             counts = shares(len(orphans), weights if sum(weights) else [1.0] * len(living))
@@ -360,7 +445,9 @@ class Batch:
         return todo
 
     def _do(self, place: int, pieces: list[Piece]) -> tuple[list[Piece], Exception | None]:
-        """In a card's thread: do pieces; return those that are certainly done, and what stopped the others."""
+        """In a card's thread: do pieces; return those that are certainly done, and what stopped the
+        others.
+        """
         share, finished, error = self._shares[place], [], None
         issued: list[tuple[Piece, Any]] = []
         try:
@@ -368,14 +455,18 @@ class Batch:
                 lane = share.lanes[len(issued) % len(share.lanes)]
                 self._issue(share, lane, piece)
                 issued.append((piece, share.mark(len(issued), lane.stream)))
+        except Exception as stopped:
+            error = stopped
+        # Also where it failed: nothing of this card may be on its way into the results when others
+        # write them. A context that is lost answers every wait with its error: then no more pieces
+        # count as done.
+        try:
             for piece, event in issued:
                 event.synchronize()
                 finished.append(piece)
+            share.card.cuda.Context.synchronize()
         except Exception as stopped:
-            error = stopped
-            # Nothing of this card may still be on its way into the results when others write them.
-            with contextlib.suppress(share.card.cuda.Error):
-                share.card.cuda.Context.synchronize()
+            error = error or stopped
         return finished, error
 
     def _issue(self, share: _Share, lane: _Lane, piece: Piece) -> None:
@@ -399,19 +490,24 @@ def _drop(share: _Share) -> None:
 
 
 def _all_of(running: Sequence[Future[Any]]) -> list[Any]:
-    """The results of tasks of several cards; the first exception where there is one, when all have ended."""
+    """The results of tasks of several cards; the first exception where there is one, when all have
+    ended.
+    """
     for one in running:
         one.exception()
     return [one.result() for one in running]
 
 
 def speeds(cards: Cards, work: Work, images: int, **how: Any) -> tuple[float, ...]:
-    """Return how many images a second each card does, by itself, from host memory to host memory: weights for `Batch`.
+    """Return how many images a second each card does, by itself, from host memory to host memory:
+    weights for `Batch`.
 
     images: of a trial; how: as for `Batch`. Raises CardsError in the simulator, which has no clock.
     """
     if not is_real(cards.cuda):
-        raise CardsError("the simulator does not model time, so it has no speeds: give weights, such as (3, 1)")
+        raise CardsError(
+            "the simulator does not model time, so it has no speeds: give weights, such as (3, 1)"
+        )
     found = []
     for place in range(len(cards)):
         alone = [float(k == place) for k in range(len(cards))]

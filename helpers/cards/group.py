@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 from helpers import device
 from helpers.launch import Modules
+from helpers.simulator.findings import fold
 
 T = TypeVar("T")
 
@@ -22,8 +24,9 @@ class CardsError(ValueError):
 class Card:
     """One card: a thread, and in it the card's primary context.
 
-    Whatever touches the card runs in that thread, by `call` or `start`: allocations, copies, launches, and freeing.
-    number: of the card; name: as its driver gives it. modules: kernels loaded in its context, each once.
+    Whatever touches the card runs in that thread, by `call` or `start`: allocations, copies,
+    launches, and freeing. number: of the card; name: as its driver gives it. modules: kernels
+    loaded in its context, each once.
     """
 
     def __init__(self, number: int, cuda: Any, compiler: Any):
@@ -45,7 +48,9 @@ class Card:
         return self.start(task, *args).result()
 
     def close(self) -> None:
-        """Take the context off, and end the thread. The primary context stays: what is left in it goes with the process."""
+        """Take the context off, and end the thread. The primary context stays: what is left in it
+        goes with the process.
+        """
         with contextlib.suppress(Exception):  # a lost context cannot be taken off
             self.call(self._end)
         self._thread.shutdown()
@@ -67,11 +72,14 @@ class Card:
 class Cards(Sequence[Card]):
     """Cards, each driven by a thread of its own, to be used in a `with` block.
 
-    numbers: which; all that the driver lists where they are left out. cuda, compiler: a driver and its compiler, such as
-    `simulated` gives; those of the selected device where they are left out. Raises CardsError for a card that there is not.
+    numbers: which; all that the driver lists where they are left out. cuda, compiler: a driver and
+    its compiler, such as `simulated` gives; those of the selected device where they are left out.
+    Raises CardsError for a card that there is not.
     """
 
-    def __init__(self, numbers: Sequence[int] | None = None, cuda: Any = None, compiler: Any = None):
+    def __init__(
+        self, numbers: Sequence[int] | None = None, cuda: Any = None, compiler: Any = None
+    ):
         if cuda is None:
             device.select()
             import pycuda.compiler
@@ -81,9 +89,18 @@ class Cards(Sequence[Card]):
         self.cuda, self.compiler = cuda, compiler
         there = cuda.Device.count()
         chosen = tuple(range(there)) if numbers is None else tuple(numbers)
-        if not chosen or len(set(chosen)) < len(chosen) or not all(0 <= number < there for number in chosen):
-            more = "" if is_real(cuda) else "; HALO_DEVICES=2, set before the first use, simulates two"
-            raise CardsError(f"cards {chosen} were asked for; there are {there}, numbered from 0 on, each to be given once{more}")
+        if (
+            not chosen
+            or len(set(chosen)) < len(chosen)
+            or not all(0 <= number < there for number in chosen)
+        ):
+            more = (
+                "" if is_real(cuda) else "; HALO_DEVICES=2, set before the first use, simulates two"
+            )
+            raise CardsError(
+                f"cards {chosen} were asked for; there are {there}, numbered from 0 on, each to be "
+                f"given once{more}"
+            )
         self._cards: list[Card] = []
         try:
             for number in chosen:
@@ -104,7 +121,9 @@ class Cards(Sequence[Card]):
         return [card for card in self._cards if not card.failed]
 
     def each(self, task: Callable[[Card], T]) -> list[T]:
-        """Run task(card) on all cards at once; return the results in order. Raises the first exception, when all have ended."""
+        """Run task(card) on all cards at once; return the results in order. Raises the first
+        exception, when all have ended.
+        """
         running = [card.start(task, card) for card in self._cards]
         for one in running:
             one.exception()
@@ -122,6 +141,18 @@ class Cards(Sequence[Card]):
         self.close()
 
 
+def words(finding: Any) -> str:
+    """Return the first sentence of a finding, where each card has one stream: that says more than
+    its number.
+    """
+    text = re.sub(
+        r"(?:stream \d+|the null stream) of device (\d+)(?: \(line \d+\))?",
+        r"the stream of card \1",
+        finding.message,
+    )
+    return fold(f"{finding.kind}: {text}", 4)
+
+
 def is_real(cuda: Any) -> bool:
     """Whether a driver is PyCUDA's, and not the simulator's."""
     return not cuda.__name__.startswith("helpers.simulator")
@@ -129,14 +160,16 @@ def is_real(cuda: Any) -> bool:
 
 @contextlib.contextmanager
 def simulated(count: int = 2, memory: Sequence[int | None] = ()) -> Iterator[SimpleNamespace]:
-    """Give the simulator's driver with ``count`` cards, its compiler and a list of findings, filled at the end.
+    """Give the simulator's driver with ``count`` cards, its compiler and a list of findings, filled
+    at the end.
 
         with cards.simulated(2) as sim, cards.Cards(cuda=sim.cuda, compiler=sim.compiler) as group:
             ...
         print(sim.findings)
 
-    It does so on any machine, GPU or not. memory: bytes of each card, the first ones first; 4 GiB where it says nothing. What it
-    finds is kept and not shown as warnings. What was found before is dropped.
+    It does so on any machine, GPU or not. memory: bytes of each card, the first ones first; 4 GiB
+    where it says nothing. What it finds is kept and not shown as warnings. What was found before is
+    dropped.
     """
     from helpers.simulator import pycuda_api
     from helpers.simulator.pycuda_api import compiler, driver

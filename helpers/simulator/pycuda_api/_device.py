@@ -271,7 +271,8 @@ class Device:
             raise TypeError(f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}")
         if not 0 <= number < there:
             has = "one device, number 0" if there == 1 else f"{there} devices, numbers 0 to {there - 1}"
-            detail = f"the simulator has {has}, was asked for number {number}; set {_devices.VARIABLE} before the first use for more"
+            more = f"{_devices.VARIABLE}, set before the first use, gives more"
+            detail = f"the simulator has {has}, was asked for number {number}; {more}"
             raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
         self._number = int(number)
 
@@ -438,7 +439,8 @@ class Context:
         if flags != 0:
             raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"))
         if _devices.has_peer(other):
-            raise LogicError(_errors.message(call, _errors.PEER_ENABLED, f"device {_devices.current()} reaches device {other} already"))
+            detail = f"device {_devices.current()} reaches device {other} already"
+            raise LogicError(_errors.message(call, _errors.PEER_ENABLED, detail))
         _devices.enable_peer(other)
 
     @staticmethod
@@ -447,7 +449,8 @@ class Context:
         call = "cuCtxDisablePeerAccess"
         other = _peer(peer, call)
         if not _devices.has_peer(other):
-            raise LogicError(_errors.message(call, _errors.PEER_NOT_ENABLED, f"device {_devices.current()} does not reach device {other}"))
+            detail = f"device {_devices.current()} does not reach device {other}"
+            raise LogicError(_errors.message(call, _errors.PEER_NOT_ENABLED, detail))
         _devices.disable_peer(other)
 
 

@@ -1,16 +1,22 @@
 """How many devices are simulated, which one this thread's context is on, and what belongs to which.
 
-HALO_DEVICES says how many: 1 unless it is set, read once, when the driver is initialised, as CUDA reads CUDA_VISIBLE_DEVICES. All
-are alike; each has memory of its own. A context is current in the thread that pushed it and in no other.
+HALO_DEVICES says how many: 1 unless it is set, read once, when the driver is initialised, as CUDA
+reads CUDA_VISIBLE_DEVICES. All are alike; each has memory of its own. A context is current in the
+thread that pushed it and in no other.
 
-What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event Behavior" and "Peer-to-Peer Memory Access"; CUDA
-Driver API, "Unified Addressing"), and what is found here ("wrong-device"):
-- a kernel is launched in the context that its module was loaded in, on a stream of that context: anything else is refused;
-- a kernel reaches memory of its own device, and of another one after Context.enable_peer_access: else it stops with a fault;
-- an event is recorded on a stream of its own device, and timed against one of its own device; any stream may wait for it;
-- memcpy_peer copies between devices. Other copies find a device by its address too, so that they work from any context: they are
-  warned of, because the program names another device than it means.
-Memory that a kernel reaches through a pointer in memory, and not through an argument, is not looked at.
+What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event Behavior" and
+"Peer-to-Peer Memory Access"; CUDA Driver API, "Unified Addressing"), and what is found here
+("wrong-device"):
+- a kernel is launched in the context that its module was loaded in, on a stream of that context:
+  anything else is refused;
+- a kernel reaches memory of its own device, and of another one after Context.enable_peer_access:
+  else it stops with a fault;
+- an event is recorded on a stream of its own device, and timed against one of its own device; any
+  stream may wait for it;
+- memcpy_peer copies between devices. Other copies find a device by its address too, so that they
+  work from any context: they are warned of, because the program names another device than it means.
+  Memory that a kernel reaches through a pointer in memory, and not through an argument, is not
+  looked at.
 """
 
 from __future__ import annotations
@@ -44,13 +50,16 @@ _peers: set[tuple[int, int]] = set()
 
 
 def wanted() -> int:
-    """How many devices HALO_DEVICES asks for. Raises ValueError for what is no whole number from 1 to MOST."""
+    """How many devices HALO_DEVICES asks for. Raises ValueError for what is no whole number from 1
+    to MOST.
+    """
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return 1
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= MOST:
         raise ValueError(
-            f"{VARIABLE}={text}: it is the number of simulated devices, a whole number from 1 to {MOST}. "
+            f"{VARIABLE}={text}: it is the number of simulated devices, a whole number from 1 to "
+            f"{MOST}. "
             f"Type {VARIABLE}=2 for two of them, or unset it for one"
         )
     return int(text)
@@ -69,9 +78,14 @@ def set_count(number: int) -> None:
 
 @contextlib.contextmanager
 def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]:
-    """So many devices inside the block. memory_of: the bytes that each has, the first ones first; None or nothing: as usual."""
+    """So many devices inside the block. memory_of: the bytes that each has, the first ones first;
+    None or nothing: as usual.
+    """
     if not 1 <= number <= MOST or len(memory_of) > number:
-        raise ValueError(f"{number} devices with {len(memory_of)} sizes of memory: give 1 to {MOST} devices, at most one size for each")
+        raise ValueError(
+            f"{number} devices with {len(memory_of)} sizes of memory: give 1 to {MOST} devices, at "
+            "most one size for each"
+        )
     before, peers = _count, set(_peers)
     set_count(number)
     for device, nbytes in enumerate(memory_of):
@@ -86,7 +100,9 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
 
 
 def current() -> int:
-    """The number of the device that this thread's current context is on, 0 where there is no context."""
+    """The number of the device that this thread's current context is on, 0 where there is no
+    context.
+    """
     return contexts.stack[-1]._device._number if contexts.stack else 0
 
 
@@ -110,13 +126,18 @@ def has_peer(peer: int) -> bool:
 
 # ---- what is on a wrong device ----
 
-_PUSH = "Push the context of device {owner} first (context.push(), and Context.pop() afterwards), or make it in this one."
+_PUSH = (
+    "Push the context of device {owner} first (context.push(), and Context.pop() afterwards), or "
+    "make it in this one."
+)
 
 
 def require_here(what: str, owner: int, call: str) -> None:
     """LogicError, and a finding, where a stream, an event or a module of another device is used."""
     if owner != current():
-        message = f"{what} belongs to device {owner}, and the current context is of device {current()}"
+        message = (
+            f"{what} belongs to device {owner}, and the current context is of device {current()}"
+        )
         _refuse(call, _errors.INVALID_HANDLE, message, _PUSH.format(owner=owner))
 
 
@@ -124,7 +145,12 @@ def require_same(what: str, owner: int, other: str, others: int, call: str) -> N
     """LogicError, and a finding, where two things of one call belong to different devices."""
     if owner != others:
         message = f"{what} belongs to device {owner}, and {other} to device {others}"
-        _refuse(call, _errors.INVALID_HANDLE, message, f"Make {what} while the context of device {others} is current.")
+        _refuse(
+            call,
+            _errors.INVALID_HANDLE,
+            message,
+            f"Make {what} while the context of device {others} is current.",
+        )
 
 
 def _refuse(call: str, reason: str, message: str, cause: str) -> None:
@@ -135,7 +161,10 @@ def _refuse(call: str, reason: str, message: str, cause: str) -> None:
 def warn_of_stream(what: str, owner: int, call: str) -> None:
     """A warning where a copy is put into a stream of another device than the current one."""
     if owner != current():
-        message = f"{call}: {what} belongs to device {owner}, and the current context is of device {current()}"
+        message = (
+            f"{call}: {what} belongs to device {owner}, and the current context is of device "
+            f"{current()}"
+        )
         cause = "A copy works there, a kernel does not. " + _PUSH.format(owner=owner)
         _findings.warn(_found(message, cause, "warning"))
 
@@ -145,8 +174,14 @@ def warn_of_pointer(address: int, call: str, role: str) -> None:
     owner = memory.device_of(address)
     if owner is None or owner == memory.EVERYWHERE or owner == current():
         return
-    message = f"{call}: {role} is memory of device {owner}, and the current context is of device {current()}"
-    cause = f"Copy between devices by memcpy_peer, which names both; else push the context of device {owner} first."
+    message = (
+        f"{call}: {role} is memory of device {owner}, and the current context is of device "
+        f"{current()}"
+    )
+    cause = (
+        "Copy between devices by memcpy_peer, which names both; else push the context of device "
+        f"{owner} first."
+    )
     _findings.warn(_found(message, cause, "warning"))
 
 
@@ -156,7 +191,9 @@ def wrong_place(address: int, wanted: int, call: str, role: str, context: str) -
     if owner is None or owner in (memory.EVERYWHERE, wanted):
         return
     message = f"{role} is memory of device {owner}, and {context} is of device {wanted}"
-    cause = f"Give the context of device {owner} as {context}; without one it is the current context."
+    cause = (
+        f"Give the context of device {owner} as {context}; without one it is the current context."
+    )
     _refuse(call, _errors.INVALID_ARGUMENT, message, cause)
 
 
@@ -165,10 +202,15 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
     owner = memory.device_of(address)
     if owner is None or owner in (memory.EVERYWHERE, current()) or has_peer(owner):
         return None
-    message = f"kernel {kernel} runs on device {current()}, and its argument `{parameter}` is memory of device {owner}"
+    message = (
+        f"kernel {kernel} runs on device {current()}, and its argument `{parameter}` is memory of "
+        f"device {owner}"
+    )
     cause = (
-        "On a GPU the kernel stops with an illegal address, and its context is lost. Allocate while the context of device "
-        f"{current()} is current, copy by memcpy_peer, or let kernels reach it: Context.enable_peer_access(context of device {owner})."
+        "On a GPU the kernel stops with an illegal address, and its context is lost. Allocate "
+        "while the context of device "
+        f"{current()} is current, copy by memcpy_peer, or let kernels reach it: "
+        f"Context.enable_peer_access(context of device {owner})."
     )
     return _found(message, cause, "error", parameter)
 
