@@ -504,26 +504,30 @@ def compare_end_to_end(
     precision: float = 0.01,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two calls, each timed as by :func:`time_end_to_end`, their samples interleaved as by :func:`compare`."""
+    """Compare two calls, each timed as by :func:`time_end_to_end`, interleaved as by `compare`."""
     _require_settings(budget_s, precision)
     for verdict, name in zip(verdicts, names, strict=True):
         _require_verdict(verdict, name)
     gpu = _gpu(names[0])
 
-    def finished(call: Callable[[], Any]) -> Callable[[], float]:
-        def run() -> None:
+    def sampler(call: Callable[[], Any]) -> Callable[[], float]:
+        def finished() -> None:
             call()
             gpu.cuda.Context.synchronize()
 
-        return lambda: _host_ms(run, 1)
+        _warm_up(finished, budget_s / 2)
+        return lambda: _host_ms(finished, 1)
 
     with device_faults(" or ".join(names)), _no_collection():
         gpu.cuda.Context.synchronize()
-        for call in (a, b):
-            _warm_up(call, budget_s / 2)
-        pairs = _sample_pairs(finished(a), finished(b), budget_s, precision, np.random.default_rng(seed))
+        samplers = [sampler(call) for call in (a, b)]
+        before = _read_clocks(gpu.bus_id)
+        rng = np.random.default_rng(seed)
+        pairs = _sample_pairs(*samplers, budget_s, precision, rng)
+        told: dict[str, Any] = {"device": gpu.name, "clocks": _clocks(before, gpu)}
         timings = [
-            Timing.of(name, samples, what="end to end", device=gpu.name) for name, samples in zip(names, pairs, strict=True)
+            Timing.of(name, samples, what="end to end", **told)
+            for name, samples in zip(names, pairs, strict=True)
         ]
     return _comparison(pairs, timings)
 
