@@ -520,10 +520,10 @@ def compare_end_to_end(
 
     with device_faults(" or ".join(names)), _no_collection():
         gpu.cuda.Context.synchronize()
-        samplers = [sampler(call) for call in (a, b)]
+        first, second = sampler(a), sampler(b)
         before = _read_clocks(gpu.bus_id)
         rng = np.random.default_rng(seed)
-        pairs = _sample_pairs(*samplers, budget_s, precision, rng)
+        pairs = _sample_pairs(first, second, budget_s, precision, rng)
         told: dict[str, Any] = {"device": gpu.name, "clocks": _clocks(before, gpu)}
         timings = [
             Timing.of(name, samples, what="end to end", **told)

@@ -10,7 +10,6 @@ Every result is compared bit for bit with that of one card before it is timed.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import shutil
 import subprocess
@@ -24,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from helpers import cards, checking, results, timing
-from helpers.cards.exchange import ring_sum
+from helpers.experiments import between_gpus
+from helpers.experiments.between_gpus import require_same
 from helpers.experiments.wrong_card import ANSWER, CASES
 from helpers.launch import Launch, Plan
 from helpers.limits import ConvShape
@@ -37,8 +37,6 @@ LAYER = "layer 1"
 IMAGES = 10_000
 NETWORK_IMAGES = (10_000, 100_000)
 PIECE, NETWORK_PIECE, RESIDENT_PIECE = 250, 2_500, 5_000  # images of a launch
-MEGABYTES = 512  # of a copy between cards
-FLOATS = (1_000_000, 100_000_000)  # of a vector that is summed over the cards
 BUDGET_S = 0.4  # of a timing
 
 Row = dict[str, Any]
@@ -140,8 +138,8 @@ def measure(
         for one in jobs(images):
             yield from _on_counts(group, counts, one, budget_s)
         yield from speeds(group, images)
-        yield from peers(group, budget_s)
-        yield from sums(group, counts, budget_s)
+        yield from between_gpus.peers(group, budget_s)
+        yield from between_gpus.sums(group, counts, budget_s)
     yield from misuse()
 
 
@@ -187,7 +185,7 @@ def jobs(images: int = IMAGES) -> Iterator[Job]:
     )
     weights = datasets.lenet_weights()
     for count in NETWORK_IMAGES:
-        pixels = datasets.images_at_hand(count).repeated(count)
+        pixels = datasets.images_at_hand(min(count, images)).repeated(count)
         told = f"LeNet, {count:,} images"
         yield Job(
             told,
@@ -222,20 +220,18 @@ def _classes_check(
 def _on_counts(
     group: cards.Cards, counts: Sequence[int], job: Job, budget_s: float
 ) -> Iterator[Row]:
-    """The rows of a job on so many cards, each beside one card's."""
+    """The rows of a job on so many cards, each timed in turns with one card."""
     for way in job.ways:
         piece = RESIDENT_PIECE if way == "resident" else job.piece
         how: dict[str, Any] = {"piece": piece, "resident": way == "resident"}
         with cards.Batch(group, job.work, len(job.x), weights=_first(1, len(group)), **how) as one:
             want, verdict = _first_run(one, job)
-            yield _timed(way, job, 1, True, one, verdict, budget_s)
+            alone = None
             for count in counts[1:]:
-                with cards.Batch(
-                    group, job.work, len(job.x), weights=_first(count, len(group)), **how
-                ) as several:
+                weights = _first(count, len(group))
+                with cards.Batch(group, job.work, len(job.x), weights=weights, **how) as several:
                     got, _ = _first_run(several, job)
-                    _require_same(got, want, f"{job.name} on {count} cards")
-                    yield _timed(way, job, count, True, several, verdict, budget_s)
+                    require_same(got, want, f"{job.name} on {count} cards")
                     found = timing.compare_end_to_end(
                         one.run,
                         several.run,
@@ -243,30 +239,40 @@ def _on_counts(
                         names=("one card", f"{count} cards"),
                         budget_s=2 * budget_s,
                     )
-                    yield {
-                        "series": "gain",
-                        "of": way,
-                        "work": job.name,
-                        "images": len(job.x),
-                        "cards": count,
-                        "ratio": found.ratio,
-                        "ratio_low": found.low,
-                        "ratio_high": found.high,
-                        "timing": None,
-                    }
+                    alone = found.a
+                    yield _row(way, job, count, True, several, found.b)
+                    yield _gain(way, job, count, found)
+            yield _row(way, job, 1, True, one, alone or _timed(one, verdict, budget_s))
         if way == "host to host" and job.name == LAYER:
-            for count in counts:
-                with cards.Batch(
-                    group,
-                    job.work,
-                    len(job.x),
-                    weights=_first(count, len(group)),
-                    pinned=False,
-                    **how,
-                ) as slow:
-                    got, _ = _first_run(slow, job)
-                    _require_same(got, want, f"{job.name} on {count} cards, pageable memory")
-                    yield _timed(way, job, count, False, slow, verdict, budget_s)
+            yield from _pageable(group, counts, job, want, budget_s)
+
+
+def _pageable(
+    group: cards.Cards, counts: Sequence[int], job: Job, want: np.ndarray, budget_s: float
+) -> Iterator[Row]:
+    """The rows of a job whose host memory is not page-locked."""
+    for count in counts:
+        how: dict[str, Any] = {"piece": job.piece, "pinned": False}
+        weights = _first(count, len(group))
+        with cards.Batch(group, job.work, len(job.x), weights=weights, **how) as slow:
+            got, verdict = _first_run(slow, job)
+            require_same(got, want, f"{job.name} on {count} cards, pageable memory")
+            timed = _timed(slow, verdict, budget_s)
+            yield _row("host to host", job, count, False, slow, timed)
+
+
+def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
+    return {
+        "series": "gain",
+        "of": way,
+        "work": job.name,
+        "images": len(job.x),
+        "cards": count,
+        "ratio": found.ratio,
+        "ratio_low": found.low,
+        "ratio_high": found.high,
+        "timing": None,
+    }
 
 
 def _first(count: int, of: int) -> list[float]:
@@ -282,28 +288,16 @@ def _first_run(batch: cards.Batch, job: Job) -> tuple[np.ndarray, checking.Verdi
     return made, job.checked(made)
 
 
-def _require_same(got: np.ndarray, want: np.ndarray, name: str) -> None:
-    """Raise CheckError unless two results have the same bits."""
-    bits, wanted = (np.ascontiguousarray(array).view(np.uint8) for array in (got, want))
-    if got.shape != want.shape or not np.array_equal(bits, wanted):
-        wrong = int((got != want).sum())
-        text = f"its bits are not those of one card, in {wrong:,} values"
-        kind = checking.Diagnosis("other bits", text)
-        raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
-
-
-def _timed(
-    way: str,
-    job: Job,
-    count: int,
-    pinned: bool,
-    batch: cards.Batch,
-    verdict: checking.Verdict,
-    budget_s: float,
-) -> Row:
-    timed = timing.time_end_to_end(
-        batch.run, verdict=verdict, name=f"{job.name}, {count}", budget_s=budget_s
+def _timed(batch: cards.Batch, verdict: checking.Verdict, budget_s: float) -> timing.Timing:
+    return timing.time_end_to_end(
+        batch.run, verdict=verdict, name=batch.work.name, budget_s=budget_s
     )
+
+
+def _row(
+    way: str, job: Job, count: int, pinned: bool, batch: cards.Batch, timed: timing.Timing
+) -> Row:
+    """A row of a batch that has been timed; its results are of the last run."""
     made = batch.result()
     return {
         "series": way,
@@ -422,157 +416,6 @@ def speeds(group: cards.Cards, images: int) -> Iterator[Row]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Between cards
-
-
-def peers(group: cards.Cards, budget_s: float) -> Iterator[Row]:
-    """Yield how long a copy between two neighbours takes: with peer access, without, both ways at
-    once, and through the host.
-    """
-    numbers = [card.number for card in group]
-    n = MEGABYTES * 250_000  # floats
-    values = np.random.default_rng(1).standard_normal(n, np.float32)
-    for source, target in itertools.pairwise(numbers):
-        for way in ("through the host", "no peer access", "peer access", "peer access, both ways"):
-            with cards.Exchange(
-                group.cuda, group.compiler, n, (source, target), peer=way.startswith("peer")
-            ) as pair:
-                if way.startswith("peer") and not pair.can_reach(0, 1):
-                    continue
-                call = _one_copy(pair, way)
-                pair.load([values, np.zeros_like(values)])
-                call()
-                with pair.on(1):
-                    got = np.empty_like(values)
-                    group.cuda.memcpy_dtoh(got, pair.inboxes[1])
-                verdict = checking.check(got[::97], values[::97], rtol=0, name=way)
-                _require_same(got, values, way)
-                timed = timing.time_end_to_end(call, verdict=verdict, name=way, budget_s=budget_s)
-                size = 4 * n * (2 if "both" in way else 1)
-                yield {
-                    "series": "peer",
-                    "way": way,
-                    "source": source,
-                    "target": target,
-                    "bytes": size,
-                    "timing": timed,
-                }
-
-
-def _one_copy(pair: cards.Exchange, way: str) -> Callable[[], None]:
-    if way == "through the host":
-        return _HostCopies(pair).run
-
-    def run() -> None:
-        pair.give(0, 1)
-        if "both" in way:
-            pair.give(1, 0)
-        pair.wait()
-
-    return run
-
-
-class _HostCopies:
-    """A vector through pinned host memory, in pieces, so that both ways overlap."""
-
-    def __init__(self, pair: cards.Exchange, pieces: int = 32):
-        self.pair = pair
-        with pair.on(0):
-            self.host = pair.cuda.pagelocked_empty(pair.n, np.float32)
-            self.events = [
-                pair.cuda.Event(pair.cuda.event_flags.DISABLE_TIMING) for _ in range(pieces)
-            ]
-        ends = [pair.n * k // pieces for k in range(pieces + 1)]
-        self.parts = list(itertools.pairwise(ends))
-
-    def run(self) -> None:
-        cuda, pair = self.pair.cuda, self.pair
-        with pair.on(0):
-            for (first, end), event in zip(self.parts, self.events, strict=True):
-                cuda.memcpy_dtoh_async(
-                    self.host[first:end], int(pair.vectors[0]) + 4 * first, pair.streams[0]
-                )
-                event.record(pair.streams[0])
-        with pair.on(1):
-            for (first, end), event in zip(self.parts, self.events, strict=True):
-                pair.streams[1].wait_for_event(event)
-                cuda.memcpy_htod_async(
-                    int(pair.inboxes[1]) + 4 * first, self.host[first:end], pair.streams[1]
-                )
-        pair.wait()
-
-
-def sums(group: cards.Cards, counts: Sequence[int], budget_s: float) -> Iterator[Row]:
-    """Yield how long it takes until every card has the sum of a vector of each: in a ring of peer
-    copies, and by the host.
-    """
-    rng = np.random.default_rng(2)
-    for n in FLOATS:
-        values = [rng.standard_normal(n, np.float32) for _ in group]
-        for count in counts[1:]:
-            numbers = [card.number for card in group][:count]
-            for way in ("peer access", "no peer access", "the host adds"):
-                with cards.Exchange(
-                    group.cuda, group.compiler, n, numbers, peer=way == "peer access"
-                ) as ring:
-                    add = _host_sum(ring) if way == "the host adds" else _ring_sum(ring)
-                    ring.load(values[:count])
-                    add()
-                    want = ring_sum(values[:count])
-                    for card in range(count):
-                        _require_same(ring.read(card), want, f"{way}, card {card}")
-                    verdict = checking.check(ring.read(0)[::97], want[::97], rtol=0, name=way)
-                    zeros = np.zeros(
-                        n, np.float32
-                    )  # else the vectors grow with each repetition, to infinity
-                    ring.load([zeros] * count)
-                    timed = timing.time_end_to_end(
-                        add, verdict=verdict, name=way, budget_s=budget_s
-                    )
-                    yield {
-                        "series": "sum",
-                        "way": way,
-                        "kernel": "axpy_basic",
-                        "cards": count,
-                        "floats": n,
-                        "timing": timed,
-                    }
-
-
-def _ring_sum(ring: cards.Exchange) -> Callable[[], None]:
-    def run() -> None:
-        ring.sum_ring()
-        ring.wait()
-
-    return run
-
-
-def _host_sum(ring: cards.Exchange) -> Callable[[], None]:
-    """Copy all vectors to the host, add them there in NumPy, and copy the sum to all cards."""
-    hosts = []
-    for card in range(ring.count):
-        with ring.on(card):
-            hosts.append(ring.cuda.pagelocked_empty(ring.n, np.float32))
-    total = hosts[0]
-
-    def run() -> None:
-        for card in range(ring.count):
-            with ring.on(card):
-                ring.cuda.memcpy_dtoh_async(hosts[card], ring.vectors[card], ring.streams[card])
-        ring.wait()
-        if ring.count == 2:
-            np.add(hosts[0], hosts[1], out=total)
-        else:
-            total[...] = ring_sum([np.asarray(host) for host in hosts])
-        for card in range(ring.count):
-            with ring.on(card):
-                ring.cuda.memcpy_htod_async(ring.vectors[card], total, ring.streams[card])
-        ring.wait()
-
-    return run
-
-
-# --------------------------------------------------------------------------------------------------
 # What is refused
 
 
@@ -581,7 +424,8 @@ def misuse(names: Sequence[str] = tuple(CASES)) -> Iterator[Row]:
     all that follow.
     """
     root = Path(__file__).resolve().parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
     running = [
         subprocess.Popen(
             [sys.executable, "-m", "helpers.experiments.wrong_card", name],

@@ -508,7 +508,8 @@ os._exit(0)
 def test_a_gpu_that_fails_loses_nothing(several, failing):
     if several != 2:
         pytest.skip(f"the shares are for 2 GPUs, here are {several}")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", FAILS.format(failing=failing)],
         env=environment,
