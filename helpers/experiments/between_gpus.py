@@ -19,10 +19,12 @@ Row = dict[str, Any]
 
 def require_same(got: np.ndarray, want: np.ndarray, name: str) -> None:
     """Raise CheckError unless two results have the same bits."""
-    bits, wanted = (np.ascontiguousarray(array).view(np.uint8) for array in (got, want))
-    if got.shape != want.shape or not np.array_equal(bits, wanted):
-        wrong = int((got != want).sum())
-        text = f"its bits are not those of one card, in {wrong:,} values"
+    bits, wanted = (
+        np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)
+    )
+    if not np.array_equal(bits, wanted):
+        wrong = int((got != want).sum()) if got.shape == want.shape else want.size
+        text = f"its bits are not those of one card, {wrong:,} values differ"
         kind = checking.Diagnosis("other bits", text)
         raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
 
@@ -32,7 +34,7 @@ def peers(group: cards.Cards, budget_s: float) -> Iterator[Row]:
     once, and through the host.
     """
     numbers = [card.number for card in group]
-    n = MEGABYTES * 250_000  # floats
+    n = int(MEGABYTES * 250_000)  # floats
     values = np.random.default_rng(1).standard_normal(n, np.float32)
     for source, target in itertools.pairwise(numbers):
         for way in ("through the host", "no peer access", "peer access", "peer access, both ways"):

@@ -123,24 +123,23 @@ def measure(
     """
     yield from topology()
     with cards.Cards(numbers) as group:
-        yield from (
-            {
-                "series": "card",
-                "card": card.number,
-                "name": card.name,
-                "bus": card.call(_bus_of, card),
-                "timing": None,
-            }
-            for card in group
-        )
-        counts = sorted({1, len(group), *(n for n in (2, 4, 8) if n < len(group))})
-        yield from buses(group, images, budget_s)
-        for one in jobs(images):
-            yield from _on_counts(group, counts, one, budget_s)
-        yield from speeds(group, images)
-        yield from between_gpus.peers(group, budget_s)
-        yield from between_gpus.sums(group, counts, budget_s)
+        yield from of_cards(group, images=images, budget_s=budget_s)
     yield from misuse()
+
+
+def of_cards(group: cards.Cards, *, images: int, budget_s: float) -> Iterator[Row]:
+    """Yield the rows of `measure` that need the cards, each work on 1, 2, 4 ... of them."""
+    for card in group:
+        bus = card.call(_bus_of, card)
+        told = {"card": card.number, "name": card.name, "bus": bus}
+        yield {"series": "card", **told, "timing": None}
+    counts = sorted({1, len(group), *(n for n in (2, 4, 8) if n < len(group))})
+    yield from buses(group, images, budget_s)
+    for one in jobs(images):
+        yield from _on_counts(group, counts, one, budget_s)
+    yield from speeds(group, images)
+    yield from between_gpus.peers(group, budget_s)
+    yield from between_gpus.sums(group, counts, budget_s)
 
 
 def topology() -> Iterator[Row]:
