@@ -141,10 +141,11 @@ class LibraryMismatch(RuntimeError):
 
 
 class _Door:
-    """Lets one thread at a time to the machine: it keeps one table of arrays, and a launch reads it while it runs.
+    """Lets one thread at a time to the machine: its table of arrays is read while a launch runs.
 
-    Python frees arrays wherever it collects garbage, in any thread and in the middle of anything. Nobody may wait there, because
-    whoever is inside may wait for that very thread: so `when_free` puts off what cannot be done at once.
+    Python frees arrays wherever it collects garbage, in any thread and in the middle of anything.
+    Nobody may wait there, because whoever is inside may wait for that very thread: so `when_free`
+    puts off what cannot be done at once.
     """
 
     def __init__(self) -> None:

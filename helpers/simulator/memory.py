@@ -1,7 +1,8 @@
 """Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is written.
 
-A device address is the host address of a buffer that the machine owns. Sizes are in bytes. Where several devices are simulated,
-each array lies on one of them, and each device has its own limit; addresses differ between devices, as CUDA's do.
+A device address is the host address of a buffer that the machine owns. Sizes are in bytes. Where
+several devices are simulated, each array lies on one of them, and each device has its own limit;
+addresses differ between devices, as CUDA's do.
 """
 
 from __future__ import annotations
@@ -23,24 +24,33 @@ _FREED_KEPT = 1000
 # address -> bytes, and the file and line that asked for them
 _live: dict[int, tuple[int, str, int]] = {}
 _freed: dict[int, tuple[int, str, int]] = {}
-# the machine's number of an array -> its device; those of device 0 are left out. Numbers are given once.
+# the machine's number of an array -> its device; those of device 0 are left out. No number is given
+# twice.
 _places: dict[int, int] = {}
 _used_on: dict[int, int] = {}  # bytes on each device but 0
 _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
 
 def allocate(nbytes: int, device: int = 0) -> int:
-    """The address of `nbytes` of fresh memory on a device. Raises OutOfMemory, and MemoryFault for a size below 1."""
+    """The address of `nbytes` of fresh memory on a device.
+
+    Raises OutOfMemory, and MemoryFault for a size below 1.
+    """
     if nbytes < 1:
         raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
     with door:
         free_bytes = total(device) - used(device)
         if nbytes > free_bytes:
             whose = f"device {device}'s" if device or _limits else "the simulator's"
-            raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of {whose} {total(device):,} are free")
+            raise OutOfMemory(
+                f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of {whose} "
+                f"{total(device):,} are free"
+            )
         address = machine().halo_allocate(nbytes)
         if not address:
-            raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, more than this computer has free")
+            raise OutOfMemory(
+                f"{nbytes:,} bytes of device memory asked for, more than this computer has free"
+            )
         _live[address] = (nbytes, *_caller())
         if device:
             place(address, device)
@@ -53,7 +63,9 @@ def free(address: int) -> None:
     with door:
         found = region(address) if _places else None
         if not machine().halo_free(address):
-            raise MemoryFault(f"{address:#x} is not the start of a live allocation: was it freed already?")
+            raise MemoryFault(
+                f"{address:#x} is not the start of a live allocation: was it freed already?"
+            )
         record = _live.pop(address, None)
         device = _places.pop(found[2], 0) if found else 0
         if record is not None:
@@ -94,7 +106,10 @@ def place(address: int, device: int) -> None:
 
 
 def device_of(address: int) -> int | None:
-    """The device that holds the array at `address`, EVERYWHERE for what all reach, None outside every array."""
+    """The device that holds the array at `address`.
+
+    EVERYWHERE for memory that all devices reach, None outside every array.
+    """
     with door:
         found = region(address)
         return _places.get(found[2], 0) if found else None
@@ -129,7 +144,8 @@ def region(address: int) -> tuple[int, int, int] | None:
     """(start, nbytes, the machine's number) of the array that holds `address`, None outside every array."""
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
     with door:
-        if not machine().halo_region(address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)):
+        told = ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)
+        if not machine().halo_region(address, *told):
             return None
     return start.value, nbytes.value, number.value
 

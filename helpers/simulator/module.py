@@ -362,7 +362,9 @@ class Module:
         with door:
             return self._allocated(variables, known)
 
-    def _allocated(self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]) -> dict[str, int]:
+    def _allocated(
+        self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
+    ) -> dict[str, int]:
         addresses = dict(known)
         for symbol, variable in variables.items():
             kind = _CONSTANT if variable.space == "const" else _DEVICE

@@ -250,11 +250,14 @@ def need_context(call: str) -> Context:
     if not _contexts.stack:
         here = threading.current_thread()
         if here is threading.main_thread():
-            detail = "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+            detail = (
+                "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+            )
         else:
             detail = (
-                f"no context is current in the thread {here.name!r}: a context is current in the thread that pushed it and in no "
-                "other. Retain and push one in this thread, and pop it before the thread ends"
+                f"no context is current in the thread {here.name!r}: a context is current in the "
+                "thread that pushed it and in no other. Retain and push one in this thread, and "
+                "pop it before the thread ends"
             )
         raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
     return _contexts.stack[-1]
@@ -270,7 +273,8 @@ class Device:
         if isinstance(number, str) or not isinstance(number, int):
             raise TypeError(f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}")
         if not 0 <= number < there:
-            has = "one device, number 0" if there == 1 else f"{there} devices, numbers 0 to {there - 1}"
+            several = f"{there} devices, numbers 0 to {there - 1}"
+            has = "one device, number 0" if there == 1 else several
             more = f"{_devices.VARIABLE}, set before the first use, gives more"
             detail = f"the simulator has {has}, was asked for number {number}; {more}"
             raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
@@ -288,9 +292,10 @@ class Device:
         return PCI_BUS_ID.format(self._number)
 
     def can_access_peer(self, device: Device) -> bool:
-        """Whether kernels here may be let use the memory of the other device: of every other one."""
+        """Whether kernels here may get access to the other device's memory: to every other one's."""
         if not isinstance(device, Device):
-            raise TypeError(f"can_access_peer takes a pycuda.driver.Device, was given {type(device).__name__}")
+            given = type(device).__name__
+            raise TypeError(f"can_access_peer takes a pycuda.driver.Device, was given {given}")
         return device._number != self._number
 
     def compute_capability(self) -> tuple[int, int]:
@@ -338,7 +343,7 @@ class Device:
 
 
 class Context:
-    """A context. The contexts of one device share its memory; they are kept so that the same calls fail as on a GPU."""
+    """A context. The contexts of one device share its memory; the same calls fail as on a GPU."""
 
     _device: Device
     _valid: bool
@@ -433,11 +438,12 @@ class Context:
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:
-        """Kernels of the current context may use memory of the other context's device from now on."""
+        """From now on kernels of the current context may use memory of the other's device."""
         call = "cuCtxEnablePeerAccess"
         other = _peer(peer, call)
         if flags != 0:
-            raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"))
+            detail = f"flags must be 0, was {flags}"
+            raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
         if _devices.has_peer(other):
             detail = f"device {_devices.current()} reaches device {other} already"
             raise LogicError(_errors.message(call, _errors.PEER_ENABLED, detail))
@@ -460,6 +466,9 @@ def _peer(peer: Context, call: str) -> int:
     if not isinstance(peer, Context):
         raise TypeError(f"{call} takes a pycuda.driver.Context, was given {type(peer).__name__}")
     if not here._device.can_access_peer(peer._device):
-        detail = f"the other context is of device {peer._device._number}, too: a device reaches its own memory anyway"
+        detail = (
+            f"the other context is of device {peer._device._number}, too: a device reaches its own "
+            "memory anyway"
+        )
         raise LogicError(_errors.message(call, _errors.INVALID_DEVICE, detail))
     return peer._device._number

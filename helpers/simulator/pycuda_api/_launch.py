@@ -118,7 +118,8 @@ class Function:
             with door:
                 report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
         except faults.LaunchFault as fault:
-            raise _stopped(fault.finding) from None  # a student reads one traceback, which ends in the finding
+            # A student reads one traceback, which ends in the finding.
+            raise _stopped(fault.finding) from None
         except faults.LaunchRefused as refusal:
             raise LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))) from refusal
         except faults.OutOfMemory as shortage:
@@ -127,7 +128,7 @@ class Function:
             _findings.warn(finding)
 
     def _check_device(self, arguments: list[Argument]) -> None:
-        """The module must have been loaded in a context of this device, and the arguments be memory that it reaches."""
+        """Refuse a module that was loaded on another device, and memory that this one cannot reach."""
         name = self._kernel.name
         _devices.require_here(f"the module of kernel {name}", self._module._device, LAUNCH)
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):

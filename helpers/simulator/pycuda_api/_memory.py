@@ -106,7 +106,7 @@ def release(address: int, nbytes: int) -> None:
 
 
 def release_later(address: int, nbytes: int) -> None:
-    """Releases memory that nothing refers to any more: at once, or when no thread is in the machine."""
+    """Releases memory that nothing refers to: at once, or when no thread is in the machine."""
 
     def run() -> None:
         with contextlib.suppress(Exception):  # the interpreter may be half gone
@@ -159,9 +159,10 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """The address behind what PyCUDA takes as a device pointer: a live allocation, a PointerHolderBase or a Python int.
+    """The address behind what PyCUDA takes as a device pointer.
 
-    Where it is memory of another device than the current one, there is a warning; a kernel's arguments are looked at later.
+    That is a live allocation, a PointerHolderBase or a Python int. Where it is memory of another
+    device than the current one, there is a warning; a kernel's arguments are looked at later.
     """
     address = _address(pointer, call, role)
     if _devices.several() and call.startswith(("cuMemcpy", "cuMemset")):
@@ -328,9 +329,9 @@ def memcpy_dtod_async(dest: DeviceAllocation | int, src: DeviceAllocation | int,
 
 
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
-    """Copies `size` bytes from one context's memory to another's; a context that is left out is the current one.
+    """Copies `size` bytes from one context's memory to another's.
 
-    It comes after everything on both devices, and before whatever follows there.
+    A context that is left out is the current one. It comes after everything on both devices, and before whatever follows there.
     """
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeer", None)
 
@@ -348,7 +349,10 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
     devices = []
     for context, address, role in ((dest_context, target, "dest"), (src_context, source, "src")):
         if context is not None and not isinstance(context, Context):
-            raise TypeError(f"{call}: {role}_context must be a pycuda.driver.Context, was given {type(context).__name__}")
+            given = type(context).__name__
+            raise TypeError(
+                f"{call}: {role}_context must be a pycuda.driver.Context, was given {given}"
+            )
         number = (context or need_context(call))._device._number
         _devices.wrong_place(address, number, call, role, f"{role}_context")
         devices.append(number)
@@ -356,7 +360,12 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
         with refused(call):
             memory.copy(target, source, nbytes)
             warn_of_unwritten(source, nbytes, call)
-        work = _order.begin(stream, call) if stream is not None else _order.begin_between({*devices, _devices.current()}, call)
+        everything = {*devices, _devices.current()}
+        work = (
+            _order.begin_between(everything, call)
+            if stream is None
+            else _order.begin(stream, call)
+        )
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)
 

@@ -11,12 +11,14 @@ The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA
 - a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited for;
 - launches, memsets, and copies within the device return to the host before they are done; copies from and to the host without
   `_async` return when they are done; so do `_async` copies to pageable memory, and those from it return when they have read it;
-- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell the host;
-- each device has a null stream of its own, which says nothing of another device's streams; Context.synchronize waits for one
-  device; memcpy_peer (without `_async`) comes after everything on both devices, and before everything that follows there.
+- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell
+  the host;
+- each device has a null stream of its own, which orders nothing on another device;
+  Context.synchronize waits for one device; memcpy_peer (without `_async`) comes after everything on
+  both devices, and before everything that follows there.
 
-Addresses of all devices differ, so that work on two of them that touches the same bytes is compared as any other. The host is
-taken for one: what one of its threads has waited for, the others know.
+Addresses of all devices differ, so that work on two of them that touches the same bytes is compared
+as any other. The host is taken for one: what one of its threads has waited for, the others know.
 
 What a kernel touches is taken from its pointers: one that is `const` is read, another is written, from where it points. Of an
 allocation that several streams share in pieces, the piece that a pointer points to is the kernel's, so that an access that
@@ -76,7 +78,8 @@ class _State:
         self.counts = {NULL: 0}
         self.clocks: dict[int, dict[int, int]] = {NULL: {}}  # what the next work of a stream waits for
         self.devices: dict[int, int] = {}  # of each stream that is not a null stream
-        self.blocking: dict[int, dict[int, int]] = {0: {}}  # by device: of all its blocking streams together
+        # by device: of all its blocking streams together
+        self.blocking: dict[int, dict[int, int]] = {0: {}}
         self.host: dict[int, int] = {}  # what the host knows to be done
         self.non_blocking: set[int] = set()
         self.device: list[_Access] = []
@@ -86,7 +89,8 @@ class _State:
 
 
 _state = _State()
-# Threads that drive devices of their own share this account. Python collects garbage inside of it, and forgets arrays then.
+# Threads that drive devices of their own share this account. Python may collect garbage inside of
+# it, and arrays are forgotten then: so a thread can enter it again.
 _door = threading.RLock()
 
 
@@ -140,8 +144,9 @@ def begin(stream: int, what: str) -> Work:
 
 @_alone
 def begin_between(devices: Collection[int], what: str) -> Work:
-    """Enqueues work that comes after everything on these devices and before whatever follows there."""
-    past = {stream: _state.counts[stream] for device in devices for stream in _device_streams(device)}
+    """Enqueues work after everything on these devices, and before all that follows there."""
+    streams = [stream for device in devices for stream in _device_streams(device)]
+    past = {stream: _state.counts[stream] for stream in streams}
     work = _begin(_known(NULL), what, past)
     for stream in past:
         _join(_state.clocks[stream], work.clock)

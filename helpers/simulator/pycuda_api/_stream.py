@@ -67,7 +67,8 @@ _COPIES = ("cuMemcpy", "cuMemset", "record")  # calls that take a stream of any 
 def number_of(stream: object, call: str) -> int:
     """The number of a stream, 0 (the null stream) for None; TypeError for what is neither.
 
-    A stream of another device is refused for kernels, and warned of for copies; peer copies may use one of any device.
+    A stream of another device is refused for kernels, and warned of for copies; peer copies may use
+    one of any device.
     """
     if stream is None:
         return _order.NULL
@@ -95,9 +96,9 @@ class Event:
         """Marks what is in the stream (None: the null stream) so far."""
         number = number_of(stream, "record")
         need_context("cuEventRecord")
-        stream_name = "the null stream" if stream is None else stream._name()
-        stream_device = _devices.current() if stream is None else stream._device
-        _devices.require_same("the event", self._device, stream_name, stream_device, "cuEventRecord")
+        name = "the null stream" if stream is None else stream._name()
+        owner = _devices.current() if stream is None else stream._device
+        _devices.require_same("the event", self._device, name, owner, "cuEventRecord")
         self._clock = _order.snapshot(number)
         return self
 
@@ -132,7 +133,8 @@ class Event:
         if self._clock is None or other._clock is None:
             detail = "record() both events before asking for the time between them"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
-        _devices.require_same("one event", self._device, "the other", other._device, "cuEventElapsedTime")
+        devices = self._device, "the other", other._device
+        _devices.require_same("one event", *devices, "cuEventElapsedTime")
         if (self._flags | other._flags) & _DISABLE_TIMING:
             detail = "one of the events was made with event_flags.DISABLE_TIMING"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
