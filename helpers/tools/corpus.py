@@ -1,6 +1,6 @@
 """Small CUDA kernels that say in their header how to launch them and what is wrong, or right, about them.
 
-tests/corpus/faulty holds wrong ones, tests/corpus/correct right ones, most of them near twins. A
+A corpus is a folder: faulty/ holds wrong kernels, correct/ right ones, most of them near twins. A
 header consists of comment lines:
 
     // scale.cu -- one line on what it shows
@@ -171,7 +171,9 @@ def cases(folder: Path) -> tuple[Case, ...]:
     """Return the kernels of a folder called "faulty" or "correct", by name. Raises CaseError."""
     found = tuple(read(path) for path in sorted(folder.glob("*.cu")))
     if not found:
-        raise CaseError(f"no kernel in {folder}: give the folder of the corpus: tests/corpus")
+        raise CaseError(
+            f"no kernel in {folder}: give the folder of a corpus, with faulty/ and correct/ in it"
+        )
     return found
 
 

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, results, simulator
+from helpers import kernels, simulator
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, datasets, fft
 from helpers.problems.lenet import pipeline
-
-KERNELS = results.ROOT / "tests" / "counters"
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Case:
 
     label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and
     NumPy scalars, the same at each call; constants: values of `__constant__` symbols; shared: bytes
-    of dynamic shared memory.
+    of dynamic shared memory; folder: where the source of a kernel lies that kernels/ does not have.
     """
 
     kernel: str
@@ -39,6 +37,7 @@ class Case:
     options: tuple[str, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     shared: int = 0
+    folder: Path = Path()
 
     @classmethod
     def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
@@ -57,12 +56,10 @@ class Case:
 
     @property
     def path(self) -> Path:
-        """The kernel's source: in kernels/ or in tests/counters/."""
-        return (
-            kernels.path(self.kernel)
-            if self.kernel in kernels.names()
-            else KERNELS / f"{self.kernel}.cu"
-        )
+        """The kernel's source: in kernels/, or else in the folder."""
+        if self.kernel in kernels.names():
+            return kernels.path(self.kernel)
+        return self.folder / f"{self.kernel}.cu"
 
     def profile(self) -> simulator.Profile:
         """The launch in the simulator."""
@@ -638,15 +635,26 @@ _PARTS = (
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 
 
-def matching(pattern: str) -> tuple[Case, ...]:
-    """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
+def matching(pattern: str, folder: Path) -> tuple[Case, ...]:
+    """Return the launches whose label matches; sources lie in kernels/ and in ``folder``.
+
+    Raises ValueError where no label matches, the pattern is no regular expression, or a source is
+    missing.
+    """
     try:
-        found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
+        found = tuple(
+            replace(launch, folder=folder) for launch in LAUNCHES if re.search(pattern, launch.label)
+        )
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
     if not found:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
         raise ValueError(
             f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}"
+        )
+    missing = sorted({launch.path.name for launch in found if not launch.path.exists()})
+    if missing:
+        raise ValueError(
+            f"{folder} lacks {', '.join(missing)}: give the folder of the counted kernels"
         )
     return found

@@ -1,14 +1,14 @@
 """The simulator's counters beside those of Nsight Compute, launch by launch.
 
-    python -m helpers.tools.counters
-    python -m helpers.tools.counters --only 'conv2d|gemm' --merge data/measured/counters.json
-    python -m helpers.tools.counters --explain data/measured/counters.json
+    python -m helpers.tools.counters FOLDER
+    python -m helpers.tools.counters FOLDER --only 'conv2d|gemm' --merge data/measured/counters.json
+    python -m helpers.tools.counters FOLDER --explain data/measured/counters.json
 
-On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA
-in the primary context), then in the simulator; a table says where the two agree, and
+FOLDER has the kernels that are launched only to be counted (.cu files); the others are those of
+kernels/. On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them,
+through PyCUDA in the primary context), then in the simulator; a table says where the two agree, and
 ``results/counters.json`` keeps what was read (copy it to ``data/measured/``). Without a GPU the
-recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/simulator/test_counters.py``.
+recorded numbers stand in for ``ncu``, and the simulator is asked again.
 
 --only takes the launches whose label a regular expression is found in. --merge keeps, of the
 launches that were not run, what another record of the same GPU and CUDA read, so that new launches
@@ -122,20 +122,23 @@ def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) ->
 # On a GPU, under ncu
 
 
-def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
-    """Run launches under ncu: for each of ``matching(only)``, metric -> lowest reading, "readings METRIC" where they varied.
+def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
+    """Run launches under ncu.
+
+    Returns for each of ``matching(only, folder)``: metric -> lowest reading, "readings METRIC"
+    where they varied.
 
     Raises NcuError, and ValueError as `matching` does.
     """
-    launches = matching(only)
+    launches = matching(only, folder)
     program = ncu.program()
     # Here, because ncu would follow the compiler's processes as well.
     binaries = _build_all(launches)
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
         for number, binary in enumerate(binaries.values()):
-            (Path(folder) / f"{number}.cubin").write_bytes(binary)
-        log = Path(folder) / "ncu.csv"
+            (Path(scratch) / f"{number}.cubin").write_bytes(binary)
+        log = Path(scratch) / "ncu.csv"
         options = [
             "--clock-control",
             "none",
@@ -149,7 +152,8 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             sys.executable,
             "-m",
             "helpers.tools.counters",
-            f"--launch={folder}",
+            str(folder.resolve()),
+            f"--launch={scratch}",
             f"--only={only}",
         ]
         command = [program, *options, "--metrics", ",".join(metrics), *script]
@@ -289,16 +293,17 @@ def compare(
     ]
 
 
-def measure(only: str = "") -> list[dict[str, Any]]:
-    """One row a launch of ``matching(only)`` for ``results.record``: counters as ncu read them, and `annotated`.
+def measure(only: str, folder: Path) -> list[dict[str, Any]]:
+    """One row a launch of ``matching(only, folder)`` for ``results.record``: counters as ncu read
+    them, and `annotated`.
 
     Raises as `read_with_ncu` does.
     """
-    launches = matching(only)
+    launches = matching(only, folder)
     # First: what fails here must not cost the readings.
     counted = [count(launch) for launch in launches]
     rows = []
-    for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
+    for launch, read, ours in zip(launches, read_with_ncu(only, folder), counted, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
         row |= {
             name: sum(int(read.get(metric, 0)) for metric in metrics)
@@ -456,12 +461,14 @@ def merged(rows: Sequence[Mapping[str, Any]], before: results.Record) -> list[di
     return [found[launch.label] for launch in LAUNCHES if launch.label in found]
 
 
-def explain(path: Path | str) -> results.Record:
-    """Write the simulator's numbers and the reasons of `KNOWN` into a record's file anew; return the record.
+def explain(path: Path | str, folder: Path) -> results.Record:
+    """Write the simulator's numbers and the reasons of `KNOWN` into a record's file anew; return the
+    record.
 
     What ncu read, and when, stays. Raises RecordError where the record cannot be read or written.
     """
-    before, launches = results.load(path), {launch.label: launch for launch in LAUNCHES}
+    before = results.load(path)
+    launches = {launch.label: launch for launch in matching("", folder)}
     measurements = tuple(
         dataclasses.replace(m, parameters=annotated(launches[label], m.parameters))
         for m in before.measurements
@@ -486,6 +493,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m helpers.tools.counters", description=__doc__.partition("\n")[0]
     )
     parser.add_argument(
+        "folder", type=Path, help="the kernels that are launched only to be counted, as .cu files"
+    )
+    parser.add_argument(
         "--only", metavar="REGEX", default="", help="the launches whose label this is found in"
     )
     parser.add_argument(
@@ -497,7 +507,7 @@ def _parser() -> argparse.ArgumentParser:
         help="write the simulator's side of this record anew; no GPU is needed",
     )
     # What runs under ncu.
-    parser.add_argument("--launch", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--launch", type=Path, metavar="SCRATCH", help=argparse.SUPPRESS)
     return parser
 
 
@@ -505,26 +515,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison; print its table. Returns the exit status."""
     asked = _parser().parse_args(argv)
     try:
-        launches = matching(asked.only)
+        launches = matching(asked.only, asked.folder)
         if asked.launch:
             launch_all(launches, asked.launch)
             return 0
         if asked.explain:
-            return _report(explain(asked.explain), launches, recorded)
+            return _report(explain(asked.explain, asked.folder), launches, recorded)
         record = _read(asked, launches)
     except (NcuError, results.RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
+    shown = matching("", asked.folder) if asked.merge else launches
     # On a GPU the simulator has just been asked.
-    return _report(
-        record, LAUNCHES if asked.merge else launches, compare if record.recalled else recorded
-    )
+    return _report(record, shown, compare if record.recalled else recorded)
 
 
 def _read(asked: argparse.Namespace, launches: Sequence[Case]) -> results.Record:
     gpu = device.select()
     if not asked.merge:
-        return results.record("counters", lambda: measure(asked.only), device=gpu, lab="counters")
+        return results.record(
+            "counters", lambda: measure(asked.only, asked.folder), device=gpu, lab="counters"
+        )
     if gpu.kind != "gpu":
         raise results.RecordError(
             "--merge adds what a GPU reads to a record, and there is no GPU here; "
@@ -532,9 +543,11 @@ def _read(asked: argparse.Namespace, launches: Sequence[Case]) -> results.Record
         )
     before = results.load(asked.merge)
     require_mergeable(before, launches, gpu)
-    return results.record(
-        "counters", lambda: merged(measure(asked.only), before), device=gpu, lab="counters"
-    )
+
+    def rows() -> list[dict[str, Any]]:
+        return merged(measure(asked.only, asked.folder), before)
+
+    return results.record("counters", rows, device=gpu, lab="counters")
 
 
 def _report(

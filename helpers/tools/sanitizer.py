@@ -1,7 +1,7 @@
 """A corpus of kernels under compute-sanitizer on a GPU, beside what the simulator says.
 
-    python -m helpers.tools.sanitizer run tests/corpus
-    python -m helpers.tools.sanitizer table tests/corpus     # of the record; needs no GPU
+    python -m helpers.tools.sanitizer run CORPUS
+    python -m helpers.tools.sanitizer table CORPUS     # of the record; needs no GPU
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several
 processes run at a time. What the tools said goes to data/measured/sanitizer.json with the digest of
@@ -544,7 +544,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
     for command in (run, table):
-        command.add_argument("corpus", type=Path, help="the folder of the corpus: tests/corpus")
+        command.add_argument(
+            "corpus", type=Path, help="the folder of the corpus, with faulty/ and correct/ in it"
+        )
         command.add_argument(
             "--only", nargs="+", default=[], metavar="NAME", help="kernels, by name"
         )

@@ -1,6 +1,6 @@
 """Every fault of the corpus is found, with its kind and line; no right kernel is blamed; right kernels compute what they should.
 
-The corpus is tests/corpus; helpers.tools.corpus says what its headers mean.
+The corpus is the folder corpus/; helpers.tools.corpus says what its headers mean.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from helpers.tools import corpus, sanitizer
 from helpers.tools.corpus import Case, CaseError, Said
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+CORPUS = Path(__file__).resolve().parent / "corpus"
 FAULTY = corpus.cases(CORPUS / "faulty")
 CORRECT = corpus.cases(CORPUS / "correct")
 RUNAWAY_S = 0.3
@@ -366,18 +366,20 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
 
 # ---- the record of a GPU, replayed ----
 
+RENEW = "python -m helpers.tools.sanitizer run tests/simulator/corpus"
+
 
 @pytest.fixture(scope="module")
 def record():
     if not sanitizer.RECORD.exists():
-        pytest.skip("no record yet: python -m helpers.tools.sanitizer run tests/corpus on a GPU host makes it")
+        pytest.skip(f"no record yet: {RENEW} on a GPU host makes it")
     return sanitizer.load()
 
 
 def entry_of(record: dict, case: Case):
     entry = sanitizer.recorded(record, case)
     if entry is None:
-        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer run tests/corpus on a GPU host renews it")
+        pytest.skip(f"changed since the record was made: {RENEW} on a GPU host renews it")
     return entry
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.tools import counter_cases, counters
 
+KERNELS = Path(__file__).resolve().parent / "counters"
+LAUNCHES = counter_cases.matching("", KERNELS)
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
 
@@ -34,7 +37,7 @@ def recorded() -> dict[str, dict]:
 
 
 def test_the_record_has_every_launch_and_no_other(recorded):
-    labels = [launch.label for launch in counters.LAUNCHES]
+    labels = [launch.label for launch in LAUNCHES]
     assert len(set(labels)) == len(labels)
     missing = [label for label in labels if label not in recorded]
     assert not missing, f"measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: {'; '.join(missing)}"
@@ -42,11 +45,11 @@ def test_the_record_has_every_launch_and_no_other(recorded):
 
 
 def test_every_kernel_is_launched_and_every_shape_of_the_layer():
-    launched = {launch.kernel for launch in counters.LAUNCHES}
-    own = {path.stem for path in counter_cases.KERNELS.glob("*.cu")}
+    launched = {launch.kernel for launch in LAUNCHES}
+    own = {path.stem for path in KERNELS.glob("*.cu")}
     assert not own & set(kernels.names())  # a name means one source
     assert launched == own | set(kernels.names())
-    labels = {launch.label for launch in counters.LAUNCHES}
+    labels = {launch.label for launch in LAUNCHES}
     for spec in conv2d.CONV2D:
         shapes = [name for name, shape in counter_cases.LAYERS.items() if spec.strides or shape.stride == 1]
         assert {f"{kernel}, {shape}" for kernel in spec.sources for shape in shapes} <= labels
@@ -54,14 +57,14 @@ def test_every_kernel_is_launched_and_every_shape_of_the_layer():
 
 
 def test_every_launch_can_run_on_a_gpu():
-    for launch in counters.LAUNCHES:
+    for launch in LAUNCHES:
         assert launch.shared <= conv2d.MOST_SHARED_BYTES and np.prod(launch.block) <= 1024, launch.label
         assert all(extent <= most for extent, most in zip(launch.grid, kernels.MAX_GRID, strict=True)), launch.label
 
 
 def launched(label: str) -> list:
     """The arguments of a launch, after it ran in the simulator."""
-    (launch,) = counters.matching(f"^{label}$")
+    (launch,) = counter_cases.matching(f"^{label}$", KERNELS)
     arguments = list(launch.arguments())
     simulator.profile(
         launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block, shared=launch.shared,
@@ -107,7 +110,7 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     np.testing.assert_array_equal(half, x)
 
 
-@pytest.mark.parametrize("launch", counters.LAUNCHES, ids=lambda launch: launch.label)
+@pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     how = f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge data/measured/counters.json`"
     assert launch.label in recorded, f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
@@ -128,7 +131,7 @@ def test_each_known_difference_is_one(recorded):
 
 
 def test_what_the_record_says_of_differences_is_complete(recorded):
-    for launch in (launch for launch in counters.LAUNCHES if launch.label in recorded):
+    for launch in (launch for launch in LAUNCHES if launch.label in recorded):
         row = recorded[launch.label]
         assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
             found.counter for found in counters.recorded(launch, row) if not found.equal
@@ -136,7 +139,7 @@ def test_what_the_record_says_of_differences_is_complete(recorded):
 
 
 def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
-    launch = counters.LAUNCHES[0]
+    launch = LAUNCHES[0]
     read = {"shared_load_wavefronts": 1015, "shared_load_conflicts": 15, "global_load_sectors": 1001}
     assert counters.reason(launch, "shared_load_wavefronts", 1000, read) and counters.reason(
         launch, "shared_load_conflicts", 0, read
@@ -147,7 +150,7 @@ def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
 
 
 def test_a_wrong_count_is_seen():
-    launch = next(launch for launch in counters.LAUNCHES if launch.label == "axpy_basic, n = 1000")
+    launch = next(launch for launch in LAUNCHES if launch.label == "axpy_basic, n = 1000")
     right = {name: 0 for name in counters.COMPARED}
     right |= {"global_load_requests": 64, "global_load_sectors": 250, "global_store_requests": 32, "global_store_sectors": 125}
     assert all(found.equal for found in counters.compare(launch, right))
@@ -168,7 +171,7 @@ def _csv(rows) -> str:
     return "\n".join(["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)])
 
 
-ONE = counters.LAUNCHES[:1]
+ONE = LAUNCHES[:1]
 
 
 def test_the_lowest_of_several_readings_counts_and_the_others_are_kept():
@@ -188,7 +191,7 @@ def test_a_launch_that_ncu_did_not_see_is_an_error():
 def test_without_ncu_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(counters.NcuError, match="Nsight Compute"):
-        counters.read_with_ncu()
+        counters.read_with_ncu("", KERNELS)
 
 
 # ---- some launches only, and records of more than one run ----
@@ -196,12 +199,12 @@ def test_without_ncu_the_message_says_what_to_install(monkeypatch):
 # Answers like ncu for what it is asked to run: every counter of every launch, in the order of the launches, is 7.
 FAKE_NCU = """#!{python}
 import sys
-from helpers.tools import counters
+from helpers.tools import counter_cases, counters
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
 asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.tools.counters") + 1 :])
 assert asked.launch
-kernels = [launch.kernel for launch in counters.matching(asked.only) for _ in range(counters.READINGS)]
+kernels = [launch.kernel for launch in counter_cases.matching(asked.only, asked.folder) for _ in range(counters.READINGS)]
 with open(log, "w") as file:
     print('"ID","Kernel Name","Metric Name","Metric Value"', file=file)
     for number, kernel in enumerate(kernels):
@@ -232,7 +235,7 @@ def rows_of(path) -> dict[str, dict]:
 
 
 def test_some_launches_only(gpu, capsys):
-    assert counters.main(["--only", ONLY]) == 1  # 7 is what no kernel here counts
+    assert counters.main([str(KERNELS), "--only", ONLY]) == 1  # 7 is what no kernel here counts
     measured = rows_of(gpu / "counters.json")
     assert list(measured) == ["axpy_basic, n = 1000", "axpy_basic, n = 4096", "gather, a permutation"]
     row = measured["axpy_basic, n = 1000"]
@@ -243,12 +246,12 @@ def test_some_launches_only(gpu, capsys):
 def test_a_short_run_is_merged_into_a_record(gpu):
     before = results.MEASURED / "counters.json"
     old = rows_of(before)
-    counters.main(["--only", ONLY, "--merge", str(before)])
+    counters.main([str(KERNELS), "--only", ONLY, "--merge", str(before)])
     new = rows_of(gpu / "counters.json")
-    run = {launch.label for launch in counters.matching(ONLY)}
-    kept = [launch.label for launch in counters.LAUNCHES if launch.label in old and launch.label not in run]
+    run = {launch.label for launch in counter_cases.matching(ONLY, KERNELS)}
+    kept = [launch.label for launch in LAUNCHES if launch.label in old and launch.label not in run]
     assert set(new) == run | set(kept) and len(kept) > 100
-    assert [*new] == [launch.label for launch in counters.LAUNCHES if launch.label in new]  # in the order of the launches
+    assert [*new] == [launch.label for launch in LAUNCHES if launch.label in new]  # in the order of the launches
     assert all(new[label]["global_load_sectors"] == 7 and "created" not in new[label] for label in run)
     created = results.load(before).created
     assert all(new[label] == {"created": created, **old[label]} for label in kept)
@@ -259,7 +262,7 @@ def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsy
 
     def refused(changed: results.Record, message: str) -> None:
         (gpu / "before.json").write_text(changed.to_json())
-        assert counters.main(["--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
+        assert counters.main([str(KERNELS), "--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
         assert message in capsys.readouterr().err and not (gpu / "counters.json").exists()
 
     refused(dataclasses.replace(before, device=dataclasses.replace(GPU, name="other")), "is of other with CUDA 13.0.0")
@@ -277,20 +280,25 @@ def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsy
 def test_what_has_changed_may_be_run_again(gpu):
     before = results.load(results.MEASURED / "counters.json")
     changed = dataclasses.replace(before, sources={**before.sources, "axpy_basic": "0"})
-    counters.require_mergeable(changed, counters.matching(ONLY), GPU)
+    counters.require_mergeable(changed, counter_cases.matching(ONLY, KERNELS), GPU)
     with pytest.raises(results.RecordError, match="axpy_basic, n = 1000; axpy_basic, n = 4096"):
-        counters.require_mergeable(changed, counters.matching("gather"), GPU)
+        counters.require_mergeable(changed, counter_cases.matching("gather", KERNELS), GPU)
 
 
 def test_there_is_nothing_to_merge_without_a_gpu(capsys):
-    assert counters.main(["--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]) == 2
+    assert counters.main([str(KERNELS), "--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]) == 2
     assert "there is no GPU here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("pattern", "message"), [("conv3d", "no launch has 'conv3d'"), ("conv(", "is no regular expression")])
 def test_a_pattern_that_finds_nothing_is_refused(pattern, message, capsys):
-    assert counters.main(["--only", pattern]) == 2
+    assert counters.main([str(KERNELS), "--only", pattern]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_the_kernels_is_refused(tmp_path, capsys):
+    assert counters.main([str(tmp_path), "--only", ONLY]) == 2
+    assert f"{tmp_path} lacks gather.cu: give the folder" in capsys.readouterr().err
 
 
 def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, monkeypatch):
@@ -301,12 +309,12 @@ def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, 
     gone = dataclasses.replace(some[1], parameters={**some[1].parameters, "launch": "gone"})
     path = tmp_path / "record.json"
     path.write_text(dataclasses.replace(before, measurements=(*some, gone)).to_json())
-    assert counters.main(["--explain", str(path), "--only", ONLY]) == 1
+    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 1
     row = rows_of(path)["axpy_basic, n = 1000"]
     assert (row["global_load_sectors"], row["simulator global_load_sectors"], row["why global_load_sectors"]) == (251, 250, None)
     assert "why global_store_sectors" not in row and "gone" not in rows_of(path)
     monkeypatch.setitem(counters.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"})
-    assert counters.main(["--explain", str(path), "--only", ONLY]) == 0
+    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 0
     assert rows_of(path)["axpy_basic, n = 1000"]["why global_load_sectors"] == "now understood"
     after = results.load(path)
     assert (after.created, after.device, after.software, after.sources) == (before.created, GPU, before.software, before.sources)

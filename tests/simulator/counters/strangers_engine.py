@@ -1,6 +1,6 @@
 """The simulator beside what a GPU answered to `strangers`, `device_functions` and `tensor_products`.
 
-    python tests/counters/strangers_engine.py GPU [--only REGEX] [--table FILE] [--skip launches|functions|products]
+    python tests/simulator/counters/strangers_engine.py GPU [--only REGEX] [--table FILE] [--skip launches|functions|products]
 
 GPU is a folder with the files that strangers_gpu.py wrote. Says, launch by launch, which counters and outputs are equal, and of
 each function how many results differ in bits. Each launch, and each group of functions, runs in a process of its own.

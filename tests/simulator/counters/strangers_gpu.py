@@ -1,6 +1,6 @@
 """What a GPU answers to the launches of `strangers`, and to `device_functions` and `tensor_products`.
 
-    python tests/counters/strangers_gpu.py OUT [--cubins FOLDER] [--only REGEX]
+    python tests/simulator/counters/strangers_gpu.py OUT [--cubins FOLDER] [--only REGEX]
 
 Writes into OUT: counters_strangers.json (a record like data/measured/counters.json, with the sha256 of outputs), and by bits
 strangers_outputs.npz, device_functions.npz, tensor_products.npz, approximations_1.npz and _2.npz. One process under ncu reads the
