@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers import kernels
 from helpers.simulator import assembly, compiler, library, toolkit
-from helpers.simulator.ptx import sass
+from helpers.simulator.ptx import cubin, sass
 from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
 from helpers.simulator.ptx.encode import encode
 from helpers.simulator.ptx.opcodes import NO_COUNT
@@ -399,10 +400,13 @@ extern "C" __global__ void k(float* y, const float* x, int n)
 """
 
 
-@pytest.mark.skipif(
+needs_assembler = pytest.mark.skipif(
     not (toolkit.program("ptxas") and toolkit.program("nvdisasm")),
     reason="needs ptxas and nvdisasm",
 )
+
+
+@needs_assembler
 def test_rules_agree_with_the_machine_code():
     compiled = compiler.compile_source(SOURCE)
     lines = assembly.accesses(compiled, "k")
@@ -415,3 +419,70 @@ def test_rules_agree_with_the_machine_code():
         np.testing.assert_array_equal(
             by_rule.instructions[column], by_code.instructions[column], column
         )
+
+
+# ---- the cubin's bytes, in place of a listing ----
+
+TWO_FUNCTIONS = """
+__device__ __noinline__ double sum(const double* x, int n)
+{
+    double s = 0;
+    for (int k = 0; k < n; ++k) s += x[k];
+    return s;
+}
+extern "C" __global__ void first(double* y, const double* x, int n) { y[threadIdx.x] = sum(x, n); }
+extern "C" __global__ void second(unsigned char* y, const short* x, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x] + (int)sqrtf(n);
+}
+"""
+
+
+def cubin_of(source: str) -> tuple[compiler.Compiled, dict[str, bytes], list[str]]:
+    compiled = compiler.compile_source(source)
+    binary, _ = assembly._assembled(compiled.ptx, compiled.architecture, 0, True)
+    sections = dict(assembly._sections(binary))
+    return compiled, sections, assembly._symbols(sections)
+
+
+def plain(found: dict[str, sass.Lines]) -> dict[str, dict[int, list[tuple[str, int]]]]:
+    """Loads and stores by section and line: kinds of memory and widths, without hints for caches."""
+    kept = {
+        name: {line: [(one.root, one.bytes) for one in of if one.is_plain] for line, of in lines.items()}
+        for name, lines in found.items()
+    }
+    return {name: {line: of for line, of in lines.items() if of} for name, lines in kept.items()}
+
+
+@needs_assembler
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE,
+        TWO_FUNCTIONS,
+        *map(kernels.source, ("conv1d_tiled_steps", "conv2d_register_tiled", "gemm_tiled", "fft_radix2")),
+    ],
+    ids=["vectors", "functions", "conv1d_tiled_steps", "conv2d_register_tiled", "gemm_tiled", "fft_radix2"],
+)
+def test_a_cubin_says_what_its_listing_says(source):
+    compiled, sections, symbols = cubin_of(source)
+    listed = plain(sass.accesses(assembly._listing(compiled, "--print-line-info-ptx")))
+    assert plain(cubin.accesses(sections, symbols)) == listed
+    assert listed
+
+
+@needs_assembler
+def test_a_cubin_with_an_unknown_instruction_or_table_is_left_to_nvdisasm():
+    atomic = "extern \"C\" __global__ void k(int* y) { atomicAdd(&y[y[threadIdx.x]], 2); }"
+    compiled, sections, symbols = cubin_of(atomic)
+    with pytest.raises(cubin.NotRead, match="instruction of code"):
+        cubin.accesses(sections, symbols)
+    opcodes = [one.root for of in assembly.accesses(compiled, "k").values() for one in of]
+    assert "LDG" in opcodes and {"REDG", "ATOMG", "RED"} & set(opcodes)
+
+    _, sections, symbols = cubin_of(SOURCE)
+    table = sections[".nv_debug_line_sass"]
+    with pytest.raises(cubin.NotRead, match="version 5"):
+        cubin.accesses({**sections, ".nv_debug_line_sass": table[:4] + b"\5\0" + table[6:]}, symbols)
+    with pytest.raises(cubin.NotRead, match="of no symbol"):
+        cubin.accesses({**sections, ".rela.nv_debug_line_sass": b""}, symbols)
