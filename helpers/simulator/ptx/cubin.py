@@ -1,9 +1,9 @@
-"""The loads and stores of a cubin, read from its bytes.
+"""The memory accesses of a cubin, read from its bytes.
 
 nvdisasm takes 0.4 s to start, whatever it disassembles, and a launch needs no more of the machine
-code than its plain loads and stores and their lines. Most kernels have only instructions that this
-module knows. A kernel with any other one, such as an atomic, is left to nvdisasm: nothing is
-guessed. The codes are those of compute capability 9.0, as nvdisasm names them.
+code than the accesses to memory and their lines. Most kernels have only instructions that this
+module knows. A kernel with any other one is left to nvdisasm: nothing is guessed. The codes are
+those of compute capability 9.0, as nvdisasm names them.
 
 An instruction has 16 bytes. Its low 9 bits say what it does, the next 3 bits where its operands lie
 (registers, constants, the instruction itself), and bits 73 to 75 how wide a load or store is.
@@ -19,8 +19,15 @@ from .sass import Access, Lines
 _INSTRUCTION_BYTES = 16
 _PLAIN = {0x180: "LD", 0x181: "LDG", 0x184: "LDS", 0x185: "ST", 0x186: "STG", 0x188: "STS"}
 _WIDTHS = ((".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2), ("", 4), (".64", 8), (".128", 16))
-# What neither accesses global or shared memory nor lets lanes know of each other. A shuffle may
-# stand here: it counts only beside an atomic, and atomics are left to nvdisasm.
+# Atomics, copies, and what lets lanes know of each other, by the low 12 bits: which of them a line
+# has counts, not how wide they are.
+_SPECIAL = {
+    0x38B: "ATOM", 0x38C: "ATOMS", 0x98C: "ATOMS", 0xF8C: "ATOMS.POPC.INC", 0x38D: "ATOMS",
+    0x3A9: "ATOMG", 0x9A8: "ATOMG", 0x98E: "REDG", 0x9A6: "REDG", 0xFAE: "LDGSTS", 0x83B: "LDSM",
+    0x3BA: "UBLKCP", 0x806: "VOTE", 0x886: "VOTEU", 0x3C4: "REDUX", 0x309: "POPC", 0xD09: "POPC",
+    0x2BF: "UPOPC", 0x589: "SHFL", 0x989: "SHFL", 0xF89: "SHFL",
+}  # fmt: skip
+# What does none of this.
 _OTHERS = frozenset(
     (
         *(0x002, 0x003, 0x005, 0x007, 0x016, 0x01C),  # MOV P2R CS2R SEL PRMT PLOP3
@@ -30,23 +37,24 @@ _OTHERS = frozenset(
         *(0x029, 0x02B, 0x030, 0x031, 0x032, 0x035),  # DADD DFMA HADD2 HFMA2 HMUL2
         *(0x037, 0x03C, 0x03F),  # IMMA HMMA DMMA: products of matrices
         *(0x03E, 0x045, 0x102, 0x105, 0x106, 0x108, 0x112),  # F2FP I2FP FCHK F2I I2F MUFU
-        *(0x082, 0x087, 0x08C, 0x090, 0x091, 0x092, 0x096),  # of a warp: UMOV USEL UISETP UIADD3 ...
+        *(0x082, 0x087, 0x08C, 0x090, 0x091, 0x092, 0x096),  # UMOV USEL UISETP UIADD3 ULEA ...
         *(0x099, 0x09C, 0x0A4, 0x0A5, 0x0CA, 0x1C3),  # USHF UPLOP3 UIMAD R2UR S2UR
         *(0x0B9, 0x0BB, 0x119, 0x182, 0x183, 0x187),  # ULDC S2R LDC, and of local memory LDL STL
         *(0x118, 0x11A, 0x11D, 0x141, 0x144, 0x145, 0x146),  # NOP DEPBAR BAR BSYNC CALL BSSY YIELD
-        *(0x147, 0x148, 0x14D, 0x150, 0x192, 0x1AF, 0x1C6),  # BRA WARPSYNC EXIT RET MEMBAR ... FENCE
-        0x189,  # SHFL
+        *(0x147, 0x148, 0x14D, 0x150, 0x192, 0x1AF, 0x1C6),  # BRA WARPSYNC EXIT RET MEMBAR ...
+        *(0x02F, 0x0BD, 0x100, 0x11B, 0x1A7, 0x1B2, 0x1B7),  # ELECT UFLO FLO ENDCOLLECTIVE ...
     )
 )
 
 
 class NotRead(Exception):
-    """The cubin has an instruction, or a form of its table of lines, that this module does not know."""
+    """The cubin has an instruction, or a table of lines, of which this module does not know."""
 
 
 def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lines]:
     """By section (a kernel, or a function beside the kernels) and line of the PTX text, counted
-    from 1: its loads and stores, as `sass.accesses` reads them from a listing.
+    from 1: its accesses, as `sass.accesses` reads them from a listing, but without hints for caches
+    and without the widths of atomics and copies.
 
     sections: of the cubin by name; symbols: their names by number. Raises NotRead.
     """
@@ -64,7 +72,7 @@ def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lin
 
 
 def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
-    """The loads and stores of a section; lines: from these addresses on."""
+    """The accesses of a section; lines: from these addresses on."""
     found: dict[int, list[Access]] = {}
     line = 0
     for address in range(0, len(code), _INSTRUCTION_BYTES):
@@ -78,8 +86,11 @@ def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
             if line:
                 suffix, size = _WIDTHS[width]
                 found.setdefault(line, []).append(Access(_PLAIN[operation] + suffix, size))
+        elif low & 0xFFF in _SPECIAL:
+            if line:
+                found.setdefault(line, []).append(Access(_SPECIAL[low & 0xFFF], 0))
         elif operation not in _OTHERS:
-            raise NotRead(f"an instruction of code {operation:#x} at {address:#x}")
+            raise NotRead(f"an instruction of code {low & 0xFFF:#x} at {address:#x}")
     return {line: tuple(several) for line, several in found.items()}
 
 
