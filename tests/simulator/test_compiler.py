@@ -299,7 +299,9 @@ def test_a_missing_header_is_named():
 @pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc), ""])
 def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypatch):
     monkeypatch.setitem(front_ends._WHEELS_OF_HEADERS, "of_a_wheel.h", "nvidia-of-a-wheel")
-    with pytest.raises(CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"):
+    with pytest.raises(
+        CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"
+    ):
         compile_source('#include "of_a_wheel.h"\n' + PLAIN, compiler=which)
     with pytest.raises(CompileFailed) as refused:
         compile_source('#include "nowhere.h"\n' + PLAIN, compiler=which)
