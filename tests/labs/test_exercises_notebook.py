@@ -1,4 +1,6 @@
-"""Exercise cells in a real IPython shell: after a restart, after a failed compile, and the labs' own cells."""
+"""Exercise cells in a real IPython shell: after a restart, after a failed compile, and the labs'
+own cells.
+"""
 
 from __future__ import annotations
 
