@@ -3,6 +3,8 @@ threads.
 """
 
 import ctypes
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from helpers import baselines
 from helpers.experiments import mlp
 from helpers.problems import datasets
+from helpers.simulator import toolchain
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +65,28 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_wrong_gradient_is_found(name, data, monkeypatch):
-    right, wrong = MUTANTS[name]
+@pytest.fixture(scope="module")
+def wrong_gradients():
+    """Name -> a library with a wrong `mlp_gradient`: all of them compiled in one go."""
     source = baselines.cpu_source("mlp")
-    assert source.count(right) == 1
-    library = baselines.load_cpp("mlp_mutant", source.replace(right, wrong))
-    monkeypatch.setattr(mlp, "_library", lambda: library)
+    head, body = re.split(r"^(?!#|//|$)", source, maxsplit=1, flags=re.MULTILINE)
+    parts = [head]
+    for number, (right, wrong) in enumerate(MUTANTS.values()):
+        assert body.count(right) == 1
+        names = r"\b(mlp_\w+|launch_threads|clock_cost)\b"
+        parts.append(f"namespace wrong_{number} {{")
+        parts.append(re.sub(names, rf"\1_{number}", body.replace(right, wrong)) + "}")
+    path = toolchain.shared_library("wrong_gradients", "\n".join(parts), ("-O1", "-pthread"))
+    library = ctypes.CDLL(str(path))
+    return {
+        name: SimpleNamespace(mlp_gradient=library[f"mlp_gradient_{number}"])
+        for number, name in enumerate(MUTANTS)
+    }
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_wrong_gradient_is_found(name, data, wrong_gradients, monkeypatch):
+    monkeypatch.setattr(mlp, "_library", lambda: wrong_gradients[name])
     assert max(gradient_errors(data, unroll=4)) > 0.01
 
 

@@ -22,6 +22,7 @@ from helpers.problems import conv2d, fft
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
+from helpers.simulator.compiler import compile_source
 
 # Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power
 # of two.
@@ -669,29 +670,39 @@ def takes(spec: Conv2d, shape: ConvShape) -> bool:
     return True
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-@pytest.mark.parametrize("name", kernels.names())
-def test_nvcc_has_no_remark(name, tmp_path):
-    """PyCUDA passes nvcc's remarks on to stderr, where a student takes them for an error."""
+def options_of(name: str) -> list[list[str]]:
+    """The options of a kernel: of each record and layer that it takes, or two filters."""
     specs = [
         spec
         for spec in (*CONV2D, *REDUCED, *conv2d.FASTEST, *pipeline.POOLED)
         if name in spec.sources
     ]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
-    cases = [spec.options(shape) for spec in specs for shape in shapes if takes(spec, shape)]
-    for options in cases or (["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]):
-        command = [
-            "nvcc",
-            "-cubin",
-            "-arch=sm_90",
-            *options,
-            "-o",
-            str(tmp_path / "out.cubin"),
-            str(kernels.path(name)),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]
+    return cases or [["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]]
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_the_compiler_has_no_remark(name):
+    """PyCUDA passes remarks on to stderr, where a student takes them for an error."""
+    source, file = kernels.source(name), str(kernels.path(name))
+    said = {compile_source(source, options, file).warnings for options in options_of(name)}
+    assert said == {""}
+
+
+def test_a_remark_of_the_compiler_is_seen():
+    source = kernels.source("axpy_basic").replace("{\n", "{\n    int never_used = n;\n", 1)
+    assert "never_used" in compile_source(source).warnings
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("name", ["conv1d_outputs", "conv2d_wmma", "conv2d_mma_pairs"])
+def test_nvcc_has_no_remark_either(name, tmp_path):
+    """A plain kernel, one with a header of CUDA, and one with a header of ours and assembly."""
+    command = ["nvcc", "-cubin", "-arch=sm_90", *options_of(name)[-1]]
+    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_atol_is_the_one_that_is_documented():
