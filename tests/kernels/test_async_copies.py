@@ -608,6 +608,20 @@ extern "C" __global__ void k(float* y, const float* x) {
 """
 
 
+def operands(x, sizes, by_row):
+    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells."""
+    rows, k, columns = sizes
+
+    def matrix(cells, shape, row_major):
+        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
+
+    return (
+        matrix(x[: rows * k], (rows, k), by_row[0]),
+        matrix(x[rows * k :], (k, columns), by_row[1]),
+        matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2]),
+    )
+
+
 @pytest.mark.parametrize("shape", [(16, 16, 16), (32, 8, 16), (8, 32, 16), (16, 16, 8)])
 @pytest.mark.parametrize("layouts", ["rrr", "rcr", "crc", "ccc"])
 @pytest.mark.parametrize("element", ["__half", "__nv_bfloat16"])
@@ -628,15 +642,7 @@ def test_wmma_of_each_shape_and_layout(shape, layouts, element):
         source = re.sub(rf"\b{name}\b", str(value), source)
     source = re.sub(r"\bK\b", str(k), source)
     x = np.random.default_rng(5).integers(-8, 9, rows * k + k * columns).astype(np.float32)
-
-    def matrix(cells, shape, row_major):
-        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
-
-    a, b = (
-        matrix(x[: rows * k], (rows, k), by_row[0]),
-        matrix(x[rows * k :], (k, columns), by_row[1]),
-    )
-    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    a, b, c = operands(x, (rows, k, columns), by_row)
     result = a @ b + c
     right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
 
@@ -687,15 +693,7 @@ extern "C" __global__ void k(float* y, const float* x) {{
 }}
 """
     x = np.random.default_rng(6).integers(*numbers, rows * k + k * columns).astype(np.float32)
-
-    def matrix(cells, shape, row_major):
-        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
-
-    a, b = (
-        matrix(x[: rows * k], (rows, k), by_row[0]),
-        matrix(x[rows * k :], (k, columns), by_row[1]),
-    )
-    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    a, b, c = operands(x, (rows, k, columns), by_row)
     result = 2 * (a @ b + c)
     right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
 
