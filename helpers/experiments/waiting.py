@@ -414,7 +414,8 @@ def flight_figure(made: Record, asked: Need) -> Figure:
     ax.set_xlabel("KiB in flight on a multiprocessor (warps x 128 bytes x loads)")
     ax.set_ylabel("percent of the driver's copy")
     ax.legend(frameon=False, loc="lower right")
-    styles.style(ax, "Equal bytes in flight give nearly equal speed, by many warps or by many loads")
+    title = "Equal bytes in flight give nearly equal speed, by many warps or by many loads"
+    styles.style(ax, title)
     styles.caption(ax, made)
     return figure
 
