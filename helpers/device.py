@@ -129,19 +129,19 @@ def select() -> Device:
     simulator if the real PyCUDA is already imported.
     """
     global _selected
-    wanted = _wanted()
+    kind = _kind_of_variable()
     if _selected is None:
-        _selected = _choose(wanted, probe)
+        _selected = _choose(kind, probe)
         print(f"Device: {_selected}")
-    elif wanted not in (None, _selected.kind):
+    elif kind not in (None, _selected.kind):
         raise DeviceChangedError(
-            f"{VARIABLE}={wanted}, but this process uses the {_selected.kind} already: "
+            f"{VARIABLE}={kind}, but this process uses the {_selected.kind} already: "
             "restart the kernel to change it"
         )
     return _selected
 
 
-def _wanted() -> str | None:
+def _kind_of_variable() -> str | None:
     """Return the value of LAB_DEVICE, None if it is unset or empty."""
     value = os.environ.get(VARIABLE, "").strip().lower()
     if value and value not in KINDS:
@@ -149,23 +149,23 @@ def _wanted() -> str | None:
     return value or None
 
 
-def _choose(wanted: str | None, look: Callable[[], Probe]) -> Device:
-    if wanted == "simulator":
+def _choose(kind: str | None, look: Callable[[], Probe]) -> Device:
+    if kind == "simulator":
         return _use_simulator(f"{VARIABLE}=simulator")
     if pycuda_api.installed():
-        return _only_simulator(wanted, "the simulator was activated before")
+        return _only_simulator(kind, "the simulator was activated before")
     problem = problem_of(look())
     if not problem:
         try:
-            return _use_gpu(f"{VARIABLE}=gpu" if wanted else "found a GPU")
+            return _use_gpu(f"{VARIABLE}=gpu" if kind else "found a GPU")
         except ImportError as error:
             problem = f"PyCUDA is installed and cannot be imported: {error}; {_REINSTALL}"
             _forget_pycuda()
-    return _only_simulator(wanted, problem)
+    return _only_simulator(kind, problem)
 
 
-def _only_simulator(wanted: str | None, problem: str) -> Device:
-    if wanted == "gpu":
+def _only_simulator(kind: str | None, problem: str) -> Device:
+    if kind == "gpu":
         raise NoDeviceError(
             f"{VARIABLE}=gpu, but {problem}. To run in the simulator instead, "
             f"unset {VARIABLE} and restart the kernel"

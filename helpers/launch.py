@@ -172,7 +172,7 @@ def scratch_bytes(plan: Plan) -> int:
     return sum(scratch_sizes(plan).values()) + sum(prepared.values())
 
 
-def _require_given(one: Launch, name: str, arrays: Collection[str]) -> None:
+def _require_passed(one: Launch, name: str, arrays: Collection[str]) -> None:
     """Raise LaunchError unless the caller passes the array of that name."""
     if name not in arrays:
         names = ", ".join(arrays) or "none"
@@ -195,7 +195,7 @@ def simulate(
     """
     for one in plan:
         for array in one.arrays:
-            _require_given(one, array.name, arrays)
+            _require_passed(one, array.name, arrays)
     scratch: dict[int, np.ndarray] = {}
     entries = []
     for one in plan:
@@ -423,7 +423,7 @@ class Program:
                 self._fill(loaded, symbol, held, arrays, stream)
             for value in one.arguments:
                 if isinstance(value, Array):
-                    _require_given(one, value.name, arrays)
+                    _require_passed(one, value.name, arrays)
             arguments = [self._argument(value, arrays, stream) for value in one.arguments]
             how = {"grid": one.grid, "block": one.block, "shared": one.shared}
             loaded.function(*arguments, **how, stream=stream)
@@ -464,14 +464,14 @@ class Program:
         if isinstance(value, Scratch):
             return self._buffers[value.name]
         if isinstance(value, Prepared):
-            given = _given(value.of.name, arrays, id(value) in self._held)
-            if given is not None and not _same(self._held.get(id(value)), given):
-                self._prepare(value, given)
-                self._held[id(value)] = _token(given)
+            array = _passed(value.of.name, arrays, id(value) in self._held)
+            if array is not None and not _same(self._held.get(id(value)), array):
+                self._prepare(value, array)
+                self._held[id(value)] = _token(array)
         return self._buffers[id(value)]
 
-    def _prepare(self, value: Prepared, given: Any) -> None:
-        values = np.ascontiguousarray(value.make(self._on_host(given, value.of)))
+    def _prepare(self, value: Prepared, array: Any) -> None:
+        values = np.ascontiguousarray(value.make(self._on_host(array, value.of)))
         self._cuda.memcpy_htod(self._buffers[id(value)], values)
 
     def _fill(
@@ -483,30 +483,30 @@ class Program:
         stream: Any,
     ) -> None:
         name = _source_of(value)
-        given = value if name is None else _given(name, arrays, symbol in loaded.held)
-        if given is None or (symbol in loaded.held and _same(loaded.held[symbol], given)):
+        array = value if name is None else _passed(name, arrays, symbol in loaded.held)
+        if array is None or (symbol in loaded.held and _same(loaded.held[symbol], array)):
             return
-        self._fill_with(loaded, symbol, value, given, stream)
-        loaded.held[symbol] = _token(given)
+        self._fill_with(loaded, symbol, value, array, stream)
+        loaded.held[symbol] = _token(array)
 
-    def _fill_with(self, loaded: _Loaded, symbol: str, value: Any, given: Any, stream: Any) -> None:
+    def _fill_with(self, loaded: _Loaded, symbol: str, value: Any, array: Any, stream: Any) -> None:
         address, size = loaded.module.get_global(symbol)
-        if isinstance(value, Array) and not isinstance(given, np.ndarray):
-            self._cuda.memcpy_dtod_async(address, int(given), size, stream)
+        if isinstance(value, Array) and not isinstance(array, np.ndarray):
+            self._cuda.memcpy_dtod_async(address, int(array), size, stream)
             return
-        values = given
+        values = array
         if isinstance(value, Array):
-            values = _required(given, value)
+            values = _required(array, value)
         elif isinstance(value, Prepared):
-            values = value.make(self._on_host(given, value.of))
+            values = value.make(self._on_host(array, value.of))
         self._cuda.memcpy_htod(address, np.ascontiguousarray(values))
 
-    def _on_host(self, given: Any, spec: Array) -> np.ndarray:
+    def _on_host(self, array: Any, spec: Array) -> np.ndarray:
         """Return the values of an array, from a NumPy array or a device address."""
-        if isinstance(given, np.ndarray):
-            return _required(given, spec)
+        if isinstance(array, np.ndarray):
+            return _required(array, spec)
         values = np.empty(spec.shape, spec.dtype)
-        self._cuda.memcpy_dtoh(values, int(given))
+        self._cuda.memcpy_dtoh(values, int(array))
         return values
 
 
@@ -517,22 +517,22 @@ def _source_of(value: Array | Prepared | np.ndarray) -> str | None:
     return value.name if isinstance(value, Array) else None
 
 
-def _given(name: str, arrays: Mapping[str, Any], is_held: bool) -> Any:
+def _passed(name: str, arrays: Mapping[str, Any], is_held: bool) -> Any:
     """Return the array of that name; None if the caller passes none, and the old values stay."""
     if name not in arrays and not is_held:
         raise LaunchError(f"give the array {name!r}: nothing was uploaded of it so far")
     return arrays.get(name)
 
 
-def _token(given: Any) -> Any:
+def _token(array: Any) -> Any:
     """Return the identity of an array: the object on the host, the address on the device."""
-    return given if isinstance(given, np.ndarray) else int(given)
+    return array if isinstance(array, np.ndarray) else int(array)
 
 
-def _same(held: Any, given: Any) -> bool:
-    if isinstance(given, np.ndarray) or isinstance(held, np.ndarray):
-        return held is given
-    return held is not None and held == int(given)
+def _same(held: Any, array: Any) -> bool:
+    if isinstance(array, np.ndarray) or isinstance(held, np.ndarray):
+        return held is array
+    return held is not None and held == int(array)
 
 
 def launcher(

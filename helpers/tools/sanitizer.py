@@ -278,10 +278,10 @@ def _launcher(batch: Sequence[Case], folder: Path, *more: str) -> list[str]:
 
 def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict]]:
     """Run correct kernels without a tool; return their outputs, packed by `pack`."""
-    status, said = _run(_launcher(batch, folder, "--keep"))
+    status, output = _run(_launcher(batch, folder, "--keep"))
     if status != "ended":
         raise RuntimeError(
-            f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{said}"
+            f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{output}"
         )
     packed = {}
     for case in batch:
@@ -598,11 +598,12 @@ def _launch(options: argparse.Namespace) -> int:
 def _show(record: Mapping, chosen: Sequence[Case]) -> int:
     corpus.compile_all(chosen)
     ran = {case: corpus.run_in_simulator(case, time_limit=2.0) for case in chosen}
-    said = {case: findings for case, (findings, _) in ran.items()}
+    answers_by_case = {case: findings for case, (findings, _) in ran.items()}
     outputs = {case: values for case, (_, values) in ran.items() if case.fault is None}
-    print(findings_table(record, said), results_table(record, outputs), sep="\n\n")
+    print(findings_table(record, answers_by_case), results_table(record, outputs), sep="\n\n")
     right = all(
-        verdict(case, findings) in ("kind and line", "silent") for case, findings in said.items()
+        verdict(case, findings) in ("kind and line", "silent")
+        for case, findings in answers_by_case.items()
     )
     entries = ((case, values, recorded(record, case)) for case, values in outputs.items())
     same = all(
