@@ -26,9 +26,9 @@ KERNELS = results.ROOT / "tests" / "counters"
 class Case:
     """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
-    label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and
-    NumPy scalars, the same at each call; constants: values of `__constant__` symbols; shared: bytes
-    of dynamic shared memory.
+    label: a unique name, "kernel, its special sizes". arguments: a function that returns NumPy
+    arrays (outputs zeroed) and NumPy scalars, the same at each call. constants: the values of
+    `__constant__` symbols. shared: bytes of dynamic shared memory.
     """
 
     kernel: str
@@ -42,7 +42,7 @@ class Case:
 
     @classmethod
     def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
-        """Return the case of a launch of a plan, on the arrays that it names and their values."""
+        """Return the case of a launch of a plan; arrays: the values of its arrays by name."""
 
         def arguments() -> Sequence[Any]:
             return bound(one, arrays())[0]
@@ -65,7 +65,7 @@ class Case:
         )
 
     def profile(self) -> simulator.Profile:
-        """The launch in the simulator."""
+        """Run the launch in the simulator and return its profile."""
         return simulator.profile(
             self.path.read_text(),
             self.kernel,
@@ -94,7 +94,7 @@ def _grid(cells: int, threads: int) -> tuple[int, int, int]:
     return (-(-cells // threads), 1, 1)
 
 
-# Types of 1 to 16 bytes and the NumPy arrays that hold cells of them.
+# Types of 1 to 16 bytes, with their sizes.
 _TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
 
 
@@ -111,7 +111,7 @@ def _conv1d() -> Iterable[Case]:
         if spec.fits(width)
     ]
     nine = conv1d.conv1d_named("conv1d_outputs")
-    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
+    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # Its lanes access the same banks.
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
 
         def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
@@ -274,8 +274,8 @@ def _sums() -> Iterable[Case]:
     )
 
 
-# Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and
-# without repeats.
+# The bin of each lane of a warp: pairs, halves, all bins in one sector or line, with and without
+# repeats.
 _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "t": lambda t: t,
     "t / 2": lambda t: t // 2,
@@ -451,7 +451,7 @@ LAYERS = {
 
 
 def _conv2d() -> Iterable[Case]:
-    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
+    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
             try:
@@ -473,7 +473,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 
 
 def _reduced() -> Iterable[Case]:
-    """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
+    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
         yield Case(
             "to_half",
@@ -488,10 +488,10 @@ def _reduced() -> Iterable[Case]:
                 continue
 
             def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
-                given = _layer_arrays(shape)
-                return given | {
-                    "x as half": given["x"].astype(np.float16),
-                    "filter as half": given["filter"].astype(np.float16),
+                arrays = _layer_arrays(shape)
+                return arrays | {
+                    "x as half": arrays["x"].astype(np.float16),
+                    "filter as half": arrays["filter"].astype(np.float16),
                 }
 
             tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
@@ -501,7 +501,8 @@ def _reduced() -> Iterable[Case]:
 def _tensor() -> Iterable[Case]:
     """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
-    Their blocks are as many as a device holds at once, unless said: one is enough for one image.
+    By default they have as many blocks as a device holds at once. One block is enough for one
+    image.
     """
     for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
         for what, shape in LAYERS.items():
@@ -544,17 +545,17 @@ def _fourier() -> Iterable[Case]:
             spec: fft.OverlapAdd = spec, n: int = n, width: int = width
         ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
-            made = fft.reference(padded).astype(np.complex64)
-            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
+            spectrum = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
 
         yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
-    shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
+    shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
         def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
-            given = _layer_arrays(shape)
-            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
-            return given | {"spectra": spectra.astype(np.complex64)}
+            arrays = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
+            return arrays | {"spectra": spectra.astype(np.complex64)}
 
         yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
@@ -639,14 +640,17 @@ LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part(
 
 
 def matching(pattern: str) -> tuple[Case, ...]:
-    """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
+    """Return the launches whose label matches a regular expression.
+
+    Raises ValueError if there is none, and for a wrong expression.
+    """
     try:
-        found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
+        launches = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-    if not found:
+    if not launches:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
         raise ValueError(
             f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}"
         )
-    return found
+    return launches
