@@ -24,9 +24,10 @@ from helpers.problems.lenet import pipeline
 class Case:
     """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
-    label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and
-    NumPy scalars, the same at each call; constants: values of `__constant__` symbols; shared: bytes
-    of dynamic shared memory; folder: where the source of a kernel lies that kernels/ does not have.
+    label: a unique name, "kernel, its special sizes". arguments: a function that returns NumPy
+    arrays (outputs zeroed) and NumPy scalars, the same at each call. constants: the values of
+    `__constant__` symbols. shared: bytes of dynamic shared memory. folder: where the sources
+    lie that kernels/ does not have.
     """
 
     kernel: str
@@ -41,7 +42,7 @@ class Case:
 
     @classmethod
     def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
-        """Return the case of a launch of a plan, on the arrays that it names and their values."""
+        """Return the case of a launch of a plan; arrays: the values of its arrays by name."""
 
         def arguments() -> Sequence[Any]:
             return bound(one, arrays())[0]
@@ -62,7 +63,7 @@ class Case:
         return self.folder / f"{self.kernel}.cu"
 
     def profile(self) -> simulator.Profile:
-        """The launch in the simulator."""
+        """Run the launch in the simulator and return its profile."""
         return simulator.profile(
             self.path.read_text(),
             self.kernel,
@@ -91,7 +92,7 @@ def _grid(cells: int, threads: int) -> tuple[int, int, int]:
     return (-(-cells // threads), 1, 1)
 
 
-# Types of 1 to 16 bytes and the NumPy arrays that hold cells of them.
+# Types of 1 to 16 bytes, with their sizes.
 _TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
 
 
@@ -108,7 +109,7 @@ def _conv1d() -> Iterable[Case]:
         if spec.fits(width)
     ]
     nine = conv1d.conv1d_named("conv1d_outputs")
-    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
+    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # Its lanes access the same banks.
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
 
         def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
@@ -271,8 +272,8 @@ def _sums() -> Iterable[Case]:
     )
 
 
-# Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and
-# without repeats.
+# The bin of each lane of a warp: pairs, halves, all bins in one sector or line, with and without
+# repeats.
 _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "t": lambda t: t,
     "t / 2": lambda t: t // 2,
@@ -448,7 +449,7 @@ LAYERS = {
 
 
 def _conv2d() -> Iterable[Case]:
-    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
+    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
             try:
@@ -470,7 +471,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 
 
 def _reduced() -> Iterable[Case]:
-    """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
+    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
         yield Case(
             "to_half",
@@ -485,10 +486,10 @@ def _reduced() -> Iterable[Case]:
                 continue
 
             def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
-                given = _layer_arrays(shape)
-                return given | {
-                    "x as half": given["x"].astype(np.float16),
-                    "filter as half": given["filter"].astype(np.float16),
+                arrays = _layer_arrays(shape)
+                return arrays | {
+                    "x as half": arrays["x"].astype(np.float16),
+                    "filter as half": arrays["filter"].astype(np.float16),
                 }
 
             tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
@@ -498,7 +499,8 @@ def _reduced() -> Iterable[Case]:
 def _tensor() -> Iterable[Case]:
     """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
-    Their blocks are as many as a device holds at once, unless said: one is enough for one image.
+    By default they have as many blocks as a device holds at once. One block is enough for one
+    image.
     """
     for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
         for what, shape in LAYERS.items():
@@ -541,17 +543,17 @@ def _fourier() -> Iterable[Case]:
             spec: fft.OverlapAdd = spec, n: int = n, width: int = width
         ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
-            made = fft.reference(padded).astype(np.complex64)
-            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
+            spectrum = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
 
         yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
-    shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
+    shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
         def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
-            given = _layer_arrays(shape)
-            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
-            return given | {"spectra": spectra.astype(np.complex64)}
+            arrays = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
+            return arrays | {"spectra": spectra.astype(np.complex64)}
 
         yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
@@ -636,25 +638,25 @@ LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part(
 
 
 def matching(pattern: str, folder: Path) -> tuple[Case, ...]:
-    """Return the launches whose label matches; sources lie in kernels/ and in ``folder``.
+    """Return the launches whose label matches a regular expression; `folder` has the sources that
+    kernels/ does not have.
 
-    Raises ValueError where no label matches, the pattern is no regular expression, or a source is
-    missing.
+    Raises ValueError if there is none, for a wrong expression, and for a missing source.
     """
     try:
-        found = tuple(
+        launches = tuple(
             replace(launch, folder=folder) for launch in LAUNCHES if re.search(pattern, launch.label)
         )
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-    if not found:
+    if not launches:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
         raise ValueError(
             f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}"
         )
-    missing = sorted({launch.path.name for launch in found if not launch.path.exists()})
+    missing = sorted({launch.path.name for launch in launches if not launch.path.exists()})
     if missing:
         raise ValueError(
             f"{folder} lacks {', '.join(missing)}: give the folder of the counted kernels"
         )
-    return found
+    return launches

@@ -91,7 +91,7 @@ GOOD = idx(PICTURES)
         (b"", "is not an idx file"),
         (b"PNG....", "is not an idx file: it begins with b'PNG.'"),
         (idx(PICTURES, kind=13), "idx type 13; expected 8"),
-        (GOOD[:10], "cut off: 10 bytes, and its header of 3 dimensions has 16"),
+        (GOOD[:10], "cut off: it has 10 bytes, and the header for 3 dimensions has 16"),
         (GOOD[:-1], r"has 23 values; its header says \(2, 3, 4\), that is 24"),
         (GOOD + b"x", "has 25 values"),
         (gzip.compress(GOOD, mtime=0)[:-9], "cannot be read"),
@@ -233,7 +233,7 @@ def test_a_damaged_sample_is_named(monkeypatch, tmp_path):
     ("error", "reason"),
     [
         (ConnectionError("a long text of a library"), "ConnectionError at http"),
-        (ValueError("wrong hash"), "another sha256 than published"),
+        (ValueError("wrong hash"), "another sha256 than the published one"),
         (ImportError("No module named 'pooch'"), "pooch is not installed"),
     ],
 )
@@ -571,11 +571,9 @@ def test_written_weights_are_read_back(weights_file):
         (lambda c: c[:-100], r"cut off in layer 9 \(fc4\)"),
         (lambda c: c[:1000], r"cut off in layer 4 \(conv2\): it has 1,000 bytes of 180,788"),
         (lambda c: c + b"more", "has 4 bytes after the last layer"),
-        (lambda c: struct.pack("<i", 9) + c[4:], "says it has 9 layers; expected 10"),
-        (
-            lambda c: c[:4] + struct.pack("<i", 196) + c[8:],
-            r"layer 1 \(conv1\) has 196 values; expected 200",
-        ),
+        (lambda c: struct.pack("<i", 9) + c[4:], "says that it has 9 layers; expected 10"),
+        (lambda c: c[:4] + struct.pack("<i", 196) + c[8:],
+            r"layer 1 \(conv1\) has 196 values; expected 200"),
         (lambda c: struct.pack(">i", 10) + c[4:], "layers; expected 10"),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking, device, kernels, reference, simulator
+from helpers.experiments import fft_times
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, fft
 from helpers.problems.fft import OverlapAdd, Tiles
@@ -445,15 +446,15 @@ def test_passes_and_barriers_are_those_of_the_count():
         (lambda: OverlapAdd.fitting(4099), "take one of at most 4,097"),
         (lambda: OverlapAdd(8).segment(4), "even"),
         (lambda: Tiles(7), "2\\^1 to 2\\^6"),
-        (lambda: Tiles(5, 3), "do not divide 10"),
+        (lambda: Tiles(5, 3), "stages is 3: take 1 to 5, a divisor of 10"),
         (lambda: Tiles(6, 1), "more than 1,024 threads"),
         (lambda: Tiles(3).outputs(9), "no output in tiles of 8 x 8"),
         (lambda: Tiles(6).require(ConvShape(1, 12, 1, 64, 64, 3)), "bytes of shared memory"),
-        (lambda: Tiles(5).require(ConvShape(1, 1, 1, 64, 64, 3, 2)), "a stride of 2"),
+        (lambda: Tiles(5).require(ConvShape(1, 1, 1, 64, 64, 3, 2)), "only stride 1, got 2"),
         (lambda: Tiles(5).require(ConvShape(131_072, 1, 1, 8, 8, 3)), "images"),
         (lambda: fft.simulate_transform(signals(12)), "not 12"),
         (lambda: fft.simulate_transform(signals(64), 16), "in rows of 16"),
-        (lambda: fft.crossover([3, 3], [1, 1], [1, 1]), "ascending"),
+        (lambda: fft_times.crossover([3, 3], [1, 1], [1, 1]), "ascending"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):
@@ -467,7 +468,7 @@ def test_what_cannot_be_is_refused(make, message):
 def test_the_steps_of_the_yardstick(width, n):
     spec, (N, filter) = OverlapAdd(8), cells_and_filter(n, width)
     P = np.full_like(N, np.nan)
-    step = fft.overlap_add_by(np, spec, N, P, filter)
+    step = fft_times.overlap_add_by(np, spec, N, P, filter)
     for _ in range(2):  # the second time over what the first has left
         step()
         require_segments(P, spec, N, filter)
@@ -484,25 +485,25 @@ def test_launches_beside_the_direct_kernels_are_checked(monkeypatch):
     checker, filter = conv1d.Checker(cuda, data, int(want)), cells_and_filter(1, 127)[1]
     spec = OverlapAdd.fitting(127)
     places = data, checker, int(source), int(output), filter
-    assert set(fft.checked_launches(spec, *places, yardstick=False)) == {conv1d.BEST, spec.name}
-    monkeypatch.setattr(
-        OverlapAdd, "prepared", lambda self, filter: np.zeros((1, self.size), np.complex64)
-    )
+    assert set(fft_times.checked_launches(spec, *places, yardstick=False)) == {conv1d.BEST,
+        spec.name}
+    monkeypatch.setattr(OverlapAdd, "prepared", lambda self,
+        filter: np.zeros((1, self.size), np.complex64))
     with pytest.raises(checking.CheckError, match=spec.name):
-        fft.checked_launches(spec, *places, yardstick=False)
+        fft_times.checked_launches(spec, *places, yardstick=False)
 
 
 def test_layers_beside_the_direct_kernel_are_checked(monkeypatch):
     device.select()
     x, filter = image_and_filter(3, 2, 3, 20, 23, 3)
     with conv2d.Problem(ConvShape(3, 2, 3, 20, 23, 3), x, filter) as problem:
-        ready = fft.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
+        ready = fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
         assert set(ready) == {"conv2d_basic", fft.TILES}
         monkeypatch.setattr(
             Tiles, "prepared", lambda self, filter: np.ones((6, self.size), np.complex64)
         )
         with pytest.raises(checking.CheckError, match=fft.TILES):
-            fft.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
+            fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
 
 
 def test_fitting_takes_the_fewest_operations():
@@ -515,12 +516,12 @@ def test_fitting_takes_the_fewest_operations():
 
 
 def test_crossover():
-    assert fft.crossover([1, 10, 100], [1, 2, 8], [4, 4, 4]) == pytest.approx(10**1.5)
-    assert fft.crossover([1, 10], [1, 2], [4, 4]) is None
-    assert fft.crossover([], [], []) is None
-    assert fft.crossover([3, 5], [9, 9], [4, 4]) == 3
-    # The last loss counts.
-    assert fft.crossover([1, 10, 100, 1000], [8, 2, 2, 8], [4, 4, 4, 4]) == pytest.approx(10**2.5)
+    assert fft_times.crossover([1, 10, 100], [1, 2, 8], [4, 4, 4]) == pytest.approx(10**1.5)
+    assert fft_times.crossover([1, 10], [1, 2], [4, 4]) is None
+    assert fft_times.crossover([], [], []) is None
+    assert fft_times.crossover([3, 5], [9, 9], [4, 4]) == 3
+    assert fft_times.crossover([1, 10, 100, 1000], [8, 2, 2, 8],
+        [4, 4, 4, 4]) == pytest.approx(10**2.5)  # the last loss counts
 
 
 @pytest.mark.parametrize(

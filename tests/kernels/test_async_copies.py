@@ -604,7 +604,8 @@ extern "C" __global__ void k(float* y, const float* x) {
 
 
 def operands(x, sizes, by_row):
-    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells."""
+    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells.
+    """
     rows, k, columns = sizes
 
     def matrix(cells, shape, row_major):
