@@ -183,7 +183,7 @@ def test_guards_show_a_write_outside_p():
 
 
 def test_own_cpp_that_does_not_compile_names_the_line():
-    with pytest.raises(toolchain.CompileFailed, match=r"yours.cpp:4"):
+    with pytest.raises(toolchain.CompileFailed, match=r"yours.cpp:5"):
         baselines.conv1d_from_cpp(RIGHT.replace("float sum = 0;", "float sum = ;"))
 
 
