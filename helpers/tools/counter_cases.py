@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from helpers import kernels, results, simulator
+from helpers.experiments import waiting
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, datasets, fft
@@ -131,6 +132,21 @@ def _axpy() -> Iterable[Case]:
             _grid(n, 256),
             (256, 1, 1),
         )
+
+
+def _waiting() -> Iterable[Case]:
+    """Chains of loads, and copies with several loads in flight, of the lab on latency."""
+    rng = np.random.default_rng(25)
+    for name, cells, stride in ((waiting.CHAIN, 4096, 32), (waiting.SHARED_CHAIN, 1024, 1)):
+        following = waiting.chain(cells, rng, stride)
+        arrays = {"last": np.zeros(1, np.int32), "next": following}
+        (one,) = waiting.chain_plan(name, cells, 0, 100)
+        yield Case.of("100 steps", one, partial(dict, arrays))
+    for loads in waiting.LOADS:
+        n = 10_007
+        (one,) = waiting.copy_plan(n, 6, loads)
+        values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
+        yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
 
 
 def _copies() -> Iterable[Case]:
@@ -622,6 +638,7 @@ def _lenet() -> Iterable[Case]:
 
 _PARTS = (
     _axpy,
+    _waiting,
     _conv1d,
     _conv2d,
     _reduced,
