@@ -215,8 +215,7 @@ template <Access access> void watch_together(Worker& w, Region& region, std::uin
 template <Access access>
 inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, int lane, Region& region, std::uint64_t address,
                                                        std::uint32_t size, std::int32_t pc, const Toucher& me, bool within_block) {
-    std::uint64_t offset = address - region.start;
-    RaceCell* cell = region.races.cells + (offset >> region.grain);
+    RaceCell* cell = region.cells_at(address - region.start, size);
     RaceCell* end = cell + (size >> region.grain);
     const std::uint32_t oldest = region.oldest;
     bool told = false, repeated = false;
@@ -249,7 +248,7 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
 
 // All lanes read one word that nobody has written since the last barrier: the first and the last lane stand for all.
 inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t address, std::uint32_t size, std::int32_t pc) {
-    RaceCell* cell = region.races.cells + ((address - region.start) >> region.grain);
+    RaceCell* cell = region.cells_at(address - region.start, size);
     RaceCell* end = cell + (size >> region.grain);
     const Toucher32 first(w, warp, 0, pc), last(w, warp, WARP_SIZE - 1, pc);
     if (w.order.used || warp.ordered || first.when != last.when) return false;
@@ -265,14 +264,31 @@ inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t add
 
 // ---- one access of a warp to one array ----
 
-enum Shape { GENERAL, CONTIGUOUS, UNIFORM };
+// How the addresses of neighbouring lanes lie: one behind the other, all at one place, or otherwise.
+enum Shape : std::uint8_t { GENERAL, CONTIGUOUS, UNIFORM };
+constexpr int half_warp = WARP_SIZE / 2;
+constexpr std::uint32_t first_half = (1u << half_warp) - 1;
 
-inline Shape shape_of(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size) {
-    if (lanes != ALL_LANES) return GENERAL;
-    std::uint64_t step = addresses[1] - addresses[0], differ = 0;
-    if (step != size && step != 0) return GENERAL;
-    for (std::uint64_t lane = 0; lane < WARP_SIZE; ++lane) differ |= addresses[lane] ^ (addresses[0] + lane * step);
-    return differ != 0 ? GENERAL : step == 0 ? UNIFORM : CONTIGUOUS;
+struct Shapes {
+    Shape half[2] = {GENERAL, GENERAL}, warp = GENERAL;
+};
+
+inline Shapes shapes_of(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size) {
+    Shapes shapes;
+    for (int h = 0; h < 2; ++h) {
+        if ((lanes >> (half_warp * h) & first_half) != first_half) continue;
+        const std::uint64_t* const own = addresses + half_warp * h;
+        const std::uint64_t step = own[1] - own[0];
+        if (step != size && step != 0) continue;
+        std::uint64_t differ = 0;
+        for (std::uint64_t lane = 0; lane < half_warp; ++lane) differ |= own[lane] ^ (own[0] + lane * step);
+        if (differ == 0) shapes.half[h] = step == 0 ? UNIFORM : CONTIGUOUS;
+    }
+    if (shapes.half[0] == shapes.half[1] && shapes.half[0] != GENERAL) {
+        const std::uint64_t step = shapes.half[0] == CONTIGUOUS ? size : 0;
+        if (addresses[half_warp] == addresses[0] + half_warp * step) shapes.warp = shapes.half[0];
+    }
+    return shapes;
 }
 
 void read_of_nothing(Worker& w, Warp& warp, int lane, const Region& region, std::uint64_t address, std::uint32_t size,
@@ -294,22 +310,95 @@ inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t l
     return bits;
 }
 
+// The cells of a stretch speak for themselves. From now on the stretch may speak for them again,
+// where what they know is history, or, for a store, older than the block's last barrier.
+template <bool write> bool gather(Region& region, Stretch& stretch, std::uint64_t first, std::uint32_t block,
+                                  std::uint32_t turn, std::uint32_t when) {
+    const RaceCell* const cells = region.races.cells + first;
+    const std::uint32_t oldest = region.oldest;
+    for (int k = 0; k < Stretch::cells; ++k) {
+        const RaceCell& cell = cells[k];
+        if (write ? !Races::is_quiet<true>(cell, block, turn, when, oldest)
+                  : cell.write_block >= oldest || cell.read_block >= oldest)
+            return false;
+    }
+    stretch.apart = 0, stretch.all.write_block = stretch.all.read_block = 0;
+    return true;
+}
+
+// A half-warp whose lanes lie one behind the other. True: it cannot collide, and the cells know it.
+template <bool write>
+inline bool touch_stretches(const Worker& w, Region& region, std::uint64_t address, std::uint32_t size, std::uint32_t when,
+                            std::uint32_t who) {
+    const std::uint64_t first = (address - region.start) >> region.grain;
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    if (first % Stretch::cells != 0) return false;
+    const auto shift = static_cast<std::uint8_t>(__builtin_ctz(size) - region.grain);
+    Stretch* const stretches = region.stretches.cells + (first >> Stretch::log_cells);
+    const int count = 1 << shift;
+    for (int k = 0; k < count; ++k) {
+        Stretch& stretch = stretches[k];
+        if (UNLIKELY(stretch.apart == oldest))
+            if (!gather<write>(region, stretch, first + static_cast<std::uint64_t>(k) * Stretch::cells, block, turn, when)) return false;
+        if (UNLIKELY(stretch.shift != shift)) {
+            if (stretch.all.write_block >= oldest || stretch.all.read_block >= oldest) return false;
+            stretch.shift = shift;
+        }
+        if (UNLIKELY((!Races::is_quiet<write>(stretch.all, block, turn, when, oldest)))) return false;
+    }
+    for (int k = 0; k < count; ++k) {
+        const std::uint32_t lane = static_cast<std::uint32_t>(k) * (Stretch::cells >> shift);
+        if (write) Races::write_quietly(stretches[k].all, block, when, who + lane);
+        else Races::read_quietly(stretches[k].all, block, turn, when, who + lane, oldest);
+    }
+    return true;
+}
+
+// A half-warp that reads one place. After two lanes the others say nothing new.
+inline bool read_by_half(const Worker& w, Region& region, std::uint64_t address, std::uint32_t size, std::uint32_t when,
+                         std::uint32_t who) {
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    RaceCell* const cells = region.cells_at(address - region.start, size);
+    const std::uint64_t count = size >> region.grain;
+    for (std::uint64_t k = 0; k < count; ++k)
+        if (UNLIKELY((!Races::is_quiet<false>(cells[k], block, turn, when, oldest)))) return false;
+    for (std::uint64_t k = 0; k < count; ++k) {
+        Races::read_quietly(cells[k], block, turn, when, who, oldest);
+        Races::read_quietly(cells[k], block, turn, when, who + 1, oldest);
+    }
+    return true;
+}
+
+// Whether 16 lanes have passed the same barriers.
+inline bool same_clocks(const std::uint32_t* clocks) {
+    std::uint32_t differ = 0;
+    for (int lane = 0; lane < half_warp; ++lane) differ |= clocks[lane] ^ clocks[0];
+    return differ == 0;
+}
+
 // Accesses that cannot collide, which nearly all are: since the last barrier nobody has written the cells, and for a store nobody
 // has read them. The lanes that are left need a closer look.
 template <Access access>
-std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, const Region& region, std::uint32_t lanes,
-                             const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc) {
+std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, std::uint32_t lanes, const std::uint64_t* addresses,
+                             std::uint32_t size, std::int32_t pc, const Shapes& shapes) {
     if (access == ATOMIC || w.order.used) return lanes;
-    RaceCell* const cells = region.races.cells;
     const std::uint64_t start = region.start, count = size >> region.grain;
-    const std::uint8_t grain = region.grain;
     const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
     const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    for (int h = 0; h < 2; ++h) {
+        const int lane = half_warp * h;
+        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
+        if (shapes.half[h] == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+        bool quiet = false;
+        if (shapes.half[h] == CONTIGUOUS) quiet = touch_stretches<access == STORE>(w, region, addresses[lane], size, when, who);
+        else if (access == LOAD) quiet = read_by_half(w, region, addresses[lane], size, when, who);
+        if (quiet) lanes &= ~(first_half << lane);
+    }
     std::uint32_t rest = 0;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
-        RaceCell* cell = cells + ((addresses[lane] - start) >> grain);
+        RaceCell* cell = region.cells_at(addresses[lane] - start, size);
         bool quiet = true;
         for (std::uint64_t k = 0; k < count; ++k) quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, oldest);
         if (UNLIKELY(!quiet)) {
@@ -335,14 +424,18 @@ bool may_be_gap(const Instruction& i, const std::uint8_t* written, std::uint32_t
 
 template <Access access>
 void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
-                          std::int32_t pc, Shape shape) {
+                          std::int32_t pc, const Shapes& shapes) {
     const auto place = static_cast<std::uint32_t>(pc) + 1;
-    if (shape == CONTIGUOUS) {
-        if (access == LOAD && !Initialisation::is_read_of_nothing(region, addresses[0], size * WARP_SIZE)) return;
-        if (access == STORE) return Initialisation::written(region, addresses[0], size * WARP_SIZE, place);
+    if (shapes.warp == CONTIGUOUS && access == STORE) return Initialisation::written(region, addresses[0], size * WARP_SIZE, place);
+    for (int h = 0; h < 2; ++h) {
+        if (shapes.half[h] == GENERAL || access == ATOMIC) continue;
+        const std::uint64_t first = addresses[half_warp * h];
+        const std::uint32_t bytes = shapes.half[h] == CONTIGUOUS ? size * half_warp : size;
+        if (access == STORE) Initialisation::written(region, first, bytes, place);
+        else if (Initialisation::is_read_of_nothing(region, first, bytes)) continue;
+        lanes &= ~(first_half << (half_warp * h));
     }
-    if (shape == UNIFORM && access == LOAD && !Initialisation::is_read_of_nothing(region, addresses[0], size)) return;
-    if (shape == GENERAL && access == LOAD && lanes == ALL_LANES) {    // where the lanes stand close together: one look at all of it
+    if ( access == LOAD && lanes == ALL_LANES) {    // where the lanes stand close together: one look at all of it
         std::uint64_t least = addresses[0], most = addresses[0];
         for (int lane = 1; lane < WARP_SIZE; ++lane) least = std::min(least, addresses[lane]), most = std::max(most, addresses[lane]);
         if (most - least <= 1024 && !Initialisation::is_read_of_nothing(region, least, most - least + size)) return;
@@ -358,7 +451,7 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
 
 template <Access access>
 bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses,
-                   std::uint32_t size, bool must_align, Shape shape) {
+                   std::uint32_t size, bool must_align, const Shapes& shapes) {
     if (must_align) {
         if (UNLIKELY((bits_of_any(addresses, lanes) & (size - 1)) != 0))
             for (std::uint32_t left = lanes; left != 0; left &= left - 1)
@@ -378,7 +471,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
     if (!region.complete && (w.observe & INITIALISATION))
-        watch_initialisation<access>(w, warp, region, lanes, addresses, size, pc, shape);
+        watch_initialisation<access>(w, warp, region, lanes, addresses, size, pc, shapes);
     if (!(w.observe & RACES) || region.space == CONSTANT) return true;
     if (UNLIKELY(w.one_of_many) && !region.is_shared()) {
         for (std::uint32_t left = lanes; left != 0 && !w.aborted; left &= left - 1) {
@@ -389,10 +482,10 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
     }
     const std::uint64_t low = size | region.start | bits_of_any(addresses, lanes);    // arrays start at multiples of their cells
     if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 || region.races.cells == nullptr)) refine(region, low, size);
-    if (shape == UNIFORM && access == LOAD && read_by_all(w, warp, region, addresses[0], size, pc)) return true;
+    if (shapes.warp == UNIFORM && access == LOAD && read_by_all(w, warp, region, addresses[0], size, pc)) return true;
     const Instruction& i = w.instruction(pc);
     bool within_block = access == ATOMIC && (i.flags & SCOPE_CTA) && !region.is_shared();
-    for (std::uint32_t left = lanes_to_watch<access>(w, warp, region, lanes, addresses, size, pc); left != 0; left &= left - 1) {
+    for (std::uint32_t left = lanes_to_watch<access>(w, warp, region, lanes, addresses, size, pc, shapes); left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         watch_races<access>(w, warp, lane, region, addresses[lane], size, pc, Toucher32(w, warp, lane, pc), within_block);
     }
@@ -401,7 +494,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
 
 template <Access access>
 bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
-             bool must_align, std::uint32_t counted, std::int32_t shift, bool count) {
+             bool must_align, std::uint32_t counted, std::int32_t shift, bool count, const Shapes& shapes) {
     const Recent& recent = w.recent[pc];
     Region* one = recent.region;
     Region* regions[WARP_SIZE];
@@ -413,14 +506,14 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, const 
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) outside |= addresses[__builtin_ctz(left)] - start > limit;
     if (UNLIKELY(outside != 0) && !find_arrays(w, warp, pc, lanes, addresses, size, access, regions, &one)) return false;
     if (LIKELY(one != nullptr)) {
-        if (!observe_array<access>(w, warp, *one, pc, lanes, addresses, size, must_align, shape_of(addresses, lanes, size))) return false;
+        if (!observe_array<access>(w, warp, *one, pc, lanes, addresses, size, must_align, shapes)) return false;
     } else {
         for (std::uint32_t left = lanes; left != 0;) {
             Region* region = regions[__builtin_ctz(left)];
             std::uint32_t here = 0;
             for (std::uint32_t rest = left; rest != 0; rest &= rest - 1)
                 if (regions[__builtin_ctz(rest)] == region) here |= rest & -rest;
-            if (!observe_array<access>(w, warp, *region, pc, here, addresses, size, must_align, GENERAL)) return false;
+            if (!observe_array<access>(w, warp, *region, pc, here, addresses, size, must_align, Shapes())) return false;
             left &= ~here;
         }
     }
@@ -460,10 +553,11 @@ void settle_guess(Worker& w, Warp& warp, int lane, bool good) {
 
 bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                     Access access, bool must_align, std::uint32_t counted, std::int32_t shift, bool count) {
+    const Shapes shapes = access == ATOMIC ? Shapes() : shapes_of(addresses, lanes, size);
     switch (access) {
-        case LOAD: return observe<LOAD>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count);
-        case STORE: return observe<STORE>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count);
-        default: return observe<ATOMIC>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count);
+        case LOAD: return observe<LOAD>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count, shapes);
+        case STORE: return observe<STORE>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count, shapes);
+        default: return observe<ATOMIC>(w, warp, pc, lanes, addresses, size, must_align, counted, shift, count, shapes);
     }
 }
 

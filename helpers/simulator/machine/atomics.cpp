@@ -111,7 +111,7 @@ void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t add
         const std::uint32_t thread = Toucher::thread_of(who);
         return thread / WARP_SIZE == warp.number && (lanes >> (thread % WARP_SIZE) & 1);
     };
-    RaceCell* cell = region->races.cells + ((address - region->start) >> region->grain);
+    RaceCell* cell = region->cells_at(address - region->start, size);
     for (RaceCell* end = cell + (size >> region->grain); cell != end; ++cell)
         if (cell->read_block == w.block_number && !(cell->read_flags & (Races::MANY_WARPS | Races::MANY_BLOCKS)) &&
             takes_part(cell->read_who) && takes_part(cell->first_reader))

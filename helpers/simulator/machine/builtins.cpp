@@ -180,7 +180,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
         if (w.heap[k]->start == address) {
             w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
             for (Recent& recent : w.recent) recent = {};
-            memory.find(address)->races.wipe();
+            memory.find(address)->forget_races();
             memory.release(address);
             return true;
         }

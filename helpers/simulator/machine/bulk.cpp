@@ -110,12 +110,12 @@ bool is_fenced(const Worker& w, const Warp& warp, const RaceCell& cell, const To
 
 // Ordinary stores to shared memory that the copy engine does not see yet: nobody has fenced them.
 void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size, Access access) {
-    const Region* region = memory.find(address);
+    Region* region = memory.find(address);
     if (!(w.observe & RACES) || region == nullptr || region->races.cells == nullptr) return;
     const Toucher me{w.block_number, warp.clock[lane], w.turn, Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
     const uint64_t offset = address - region->start;
     for (uint64_t at = offset >> region->grain; at < (offset + size) >> region->grain; ++at) {
-        const RaceCell& cell = region->races.cells[at];
+        const RaceCell& cell = *region->cells_at(at << region->grain, 1);
         if (cell.write_block != w.block_number || is_fenced(w, warp, cell, me)) continue;
         Finding finding;
         finding.kind = ASYNC_PROXY, finding.region = region->id, finding.size = size;

@@ -23,6 +23,15 @@ struct RaceCell {
 };
 static_assert(sizeof(RaceCell) == 32, "two cells fill a cache line");
 
+// What half-warps have left in 16 neighbouring cells that they touched as one: neighbouring lanes
+// touch neighbouring places, so one cell and a rule for the threads stand for all.
+struct Stretch {
+    static constexpr int log_cells = 4, cells = 1 << log_cells;
+    RaceCell all;           // of cell k: the threads are k >> shift further than those named here
+    std::uint32_t apart;    // Region::oldest when the cells began to speak for themselves; 0: never
+    std::uint8_t shift;     // each lane touches 1 << shift cells
+};
+
 // Pages of memory come at the first touch, which is slow: shadows of race cells are used again. What earlier arrays left in them is
 // history, by its block numbers.
 class Spare {
@@ -113,6 +122,7 @@ struct Region {
     std::uint32_t oldest = 1;              // race cells with a lower block number are history
     std::uint32_t store_pc = 0;            // an instruction of this launch that wrote here while it was not complete
     Shadow<RaceCell, true> races;          // opened at the first access
+    Shadow<Stretch, true> stretches;       // of 16 race cells each
     Shadow<std::uint8_t> initialised;      // one per byte: has anything been written there?
 
     Region(std::uintptr_t first, std::size_t bytes, Space where, std::uint32_t number)
@@ -134,16 +144,48 @@ struct Region {
         if (size == bytes()) complete = true;
         if (!complete) std::memset(initialised.cells + (address - start), 1, size);
     }
+    // The race cells of `size` bytes from `offset` on, 16 cells at most. Where a stretch stands for
+    // them, they get what it knows.
+    RaceCell* cells_at(std::uint64_t offset, std::uint32_t size) {
+        const std::uint64_t first = offset >> grain, last = (offset + size - 1) >> grain;
+        if (stretches.cells[first >> Stretch::log_cells].apart != oldest) spread(first);
+        if (stretches.cells[last >> Stretch::log_cells].apart != oldest) spread(last);
+        return races.cells + first;
+    }
+    // Lets the cells around this one speak for themselves.
+    __attribute__((noinline)) void spread(std::uint64_t cell) {
+        Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
+        if (stretch.apart == oldest) return;
+        stretch.apart = oldest;
+        const RaceCell all = stretch.all;
+        if (all.write_block < oldest && all.read_block < oldest) return;
+        RaceCell* to = races.cells + (cell >> Stretch::log_cells << Stretch::log_cells);
+        for (std::uint32_t k = 0; k < Stretch::cells; ++k) {
+            const std::uint32_t lane = k >> stretch.shift;
+            to[k] = all;
+            to[k].write_who += lane, to[k].read_who += lane, to[k].first_reader += lane;
+        }
+    }
     // Cells of 1 << `finer` bytes from now on; what the coarser ones know is kept.
     void refine(std::uint8_t finer) {
+        const std::size_t count = bytes() >> finer;
         Shadow<RaceCell, true> cells;
-        cells.open((bytes() >> finer) + 2);
-        if (races.cells != nullptr && cells.cells != nullptr)
-            for (std::size_t i = 0; i <= bytes() >> finer; ++i) cells.cells[i] = races.cells[i >> (grain - finer)];
-        races.wipe();    // another array may get these cells, and what they know is of this launch
+        cells.open(count + 2 + Stretch::cells);
+        if (races.cells != nullptr && cells.cells != nullptr) {
+            const std::size_t before = bytes() >> grain;
+            for (std::size_t i = 0; i <= before; i += Stretch::cells) spread(i);
+            for (std::size_t i = 0; i <= count; ++i) cells.cells[i] = races.cells[i >> (grain - finer)];
+        }
+        const bool live = races.cells != nullptr;
+        forget_races();    // another array may get these cells, and what they know is of this launch
         races.swap(cells);
+        stretches.open((count >> Stretch::log_cells) + 2);
         grain = finer;
+        if (!live) return;
+        stretches.wipe();
+        for (std::size_t i = 0; i <= count; i += Stretch::cells) stretches.cells[i >> Stretch::log_cells].apart = oldest;
     }
+    void forget_races() { races.wipe(), stretches.wipe(); }
 };
 
 // Freed arrays whose addresses nobody gets for a while, neither another array nor the host: a pointer that outlived its array is
@@ -241,7 +283,8 @@ public:
     const std::vector<std::unique_ptr<Region>>& regions() const { return regions_; }
     // Block numbers are about to start again from 1.
     void forget_races() {
-        for (const auto& region : regions_) region->races.close(), region->grain = 2;
+        for (const auto& region : regions_)
+            region->races.close(), region->stretches.close(), region->grain = 2;
         Spare::drop();
     }
     std::size_t used() const { return used_; }
