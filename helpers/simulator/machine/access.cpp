@@ -313,16 +313,18 @@ inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t l
 // The cells of a stretch speak for themselves. From now on the stretch may speak for them again,
 // where what they know is history, or, for a store, older than the block's last barrier.
 template <bool write> bool gather(Region& region, Stretch& stretch, std::uint64_t first, std::uint32_t block,
-                                  std::uint32_t turn, std::uint32_t when) {
+                                  std::uint32_t turn, std::uint32_t when, std::uint32_t who) {
     const RaceCell* const cells = region.races.cells + first;
     const std::uint32_t oldest = region.oldest;
     for (int k = 0; k < Stretch::cells; ++k) {
         const RaceCell& cell = cells[k];
-        if (write ? !Races::is_quiet<true>(cell, block, turn, when, oldest)
+        const std::uint32_t lane = static_cast<std::uint32_t>(k) >> stretch.shift;
+        if (write ? !Races::is_quiet<true>(cell, block, turn, when, who + lane, oldest)
                   : cell.write_block >= oldest || cell.read_block >= oldest)
             return false;
     }
-    stretch.apart = 0, stretch.all.write_block = stretch.all.read_block = 0;
+    stretch.apart = 0;
+    stretch.all.write_block = stretch.all.read_block = 0;
     return true;
 }
 
@@ -335,21 +337,22 @@ inline bool touch_stretches(const Worker& w, Region& region, std::uint64_t addre
     if (first % Stretch::cells != 0) return false;
     const auto shift = static_cast<std::uint8_t>(__builtin_ctz(size) - region.grain);
     Stretch* const stretches = region.stretches.cells + (first >> Stretch::log_cells);
-    const int count = 1 << shift;
-    for (int k = 0; k < count; ++k) {
+    const std::uint32_t count = 1u << shift;
+    const std::uint32_t lanes = static_cast<std::uint32_t>(Stretch::cells) >> shift;
+    for (std::uint32_t k = 0; k < count; ++k) {
         Stretch& stretch = stretches[k];
-        if (UNLIKELY(stretch.apart == oldest))
-            if (!gather<write>(region, stretch, first + static_cast<std::uint64_t>(k) * Stretch::cells, block, turn, when)) return false;
+        const bool is_apart = stretch.apart == oldest;
         if (UNLIKELY(stretch.shift != shift)) {
-            if (stretch.all.write_block >= oldest || stretch.all.read_block >= oldest) return false;
+            if (!is_apart && (stretch.all.write_block >= oldest || stretch.all.read_block >= oldest)) return false;
             stretch.shift = shift;
         }
-        if (UNLIKELY((!Races::is_quiet<write>(stretch.all, block, turn, when, oldest)))) return false;
+        const std::uint32_t lead = who + k * lanes;
+        if (UNLIKELY(is_apart) && !gather<write>(region, stretch, first + k * Stretch::cells, block, turn, when, lead)) return false;
+        if (UNLIKELY((!Races::is_quiet<write>(stretch.all, block, turn, when, lead, oldest)))) return false;
     }
-    for (int k = 0; k < count; ++k) {
-        const std::uint32_t lane = static_cast<std::uint32_t>(k) * (Stretch::cells >> shift);
-        if (write) Races::write_quietly(stretches[k].all, block, when, who + lane);
-        else Races::read_quietly(stretches[k].all, block, turn, when, who + lane, oldest);
+    for (std::uint32_t k = 0; k < count; ++k) {
+        if (write) Races::write_quietly(stretches[k].all, block, when, who + k * lanes);
+        else Races::read_quietly(stretches[k].all, block, turn, when, who + k * lanes, oldest);
     }
     return true;
 }
@@ -361,7 +364,7 @@ inline bool read_by_half(const Worker& w, Region& region, std::uint64_t address,
     RaceCell* const cells = region.cells_at(address - region.start, size);
     const std::uint64_t count = size >> region.grain;
     for (std::uint64_t k = 0; k < count; ++k)
-        if (UNLIKELY((!Races::is_quiet<false>(cells[k], block, turn, when, oldest)))) return false;
+        if (UNLIKELY((!Races::is_quiet<false>(cells[k], block, turn, when, who, oldest)))) return false;
     for (std::uint64_t k = 0; k < count; ++k) {
         Races::read_quietly(cells[k], block, turn, when, who, oldest);
         Races::read_quietly(cells[k], block, turn, when, who + 1, oldest);
@@ -400,7 +403,7 @@ std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, 
         const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
         RaceCell* cell = region.cells_at(addresses[lane] - start, size);
         bool quiet = true;
-        for (std::uint64_t k = 0; k < count; ++k) quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, oldest);
+        for (std::uint64_t k = 0; k < count; ++k) quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, who, oldest);
         if (UNLIKELY(!quiet)) {
             rest |= 1u << lane;
             continue;
@@ -465,9 +468,10 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         refuse_access(w, warp, lane, READ_ONLY, &region, addresses[lane], size, pc, access);
         return false;
     }
-    if (access != LOAD && UNLIKELY(w.launch.rehearsal != 0) && !region.saved && !region.is_shared()) {
-        w.saved.emplace_back(region);
-        region.saved = true;
+    if (access != LOAD && UNLIKELY(w.launch.rehearsal != 0) && !region.is_shared() && !region.fleeting) {
+        if (region.saved == nullptr) region.saved = &w.saved.emplace_back(region);
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+            region.saved->keep(addresses[__builtin_ctz(left)] - region.start, size);
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared()) watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
     if (!region.complete && (w.observe & INITIALISATION))
@@ -660,27 +664,45 @@ std::uint32_t parameter_lanes(const Worker& w, std::uint32_t lanes, const std::u
 
 // ---- the move itself ----
 
-template <class T> void gather(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses) {
+template <class T> void gather(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+                               const Shapes& shapes) {
     for (int k = 0; k < i.elements; ++k) {
         std::int32_t slot = warp.operand(i, 1 + k);
         if (slot < 0) continue;
         T* to = warp.at<T>(slot);
         const std::uint64_t shift = std::uint64_t(k) * sizeof(T);
-        if (lanes == ALL_LANES) {
-            for (int lane = 0; lane < WARP_SIZE; ++lane) std::memcpy(&to[lane], reinterpret_cast<const char*>(addresses[lane] + shift), sizeof(T));
-        } else {
-            for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-                int lane = __builtin_ctz(left);
-                std::memcpy(&to[lane], reinterpret_cast<const char*>(addresses[lane] + shift), sizeof(T));
+        auto from = [&](int lane) { return reinterpret_cast<const char*>(addresses[lane] + shift); };
+        std::uint32_t rest = lanes;
+        for (int h = 0; h < 2; ++h) {
+            const int first = half_warp * h;
+            if ((lanes >> first & first_half) != first_half) continue;
+            rest &= ~(first_half << first);
+            if (shapes.half[h] == UNIFORM) {
+                T value;
+                std::memcpy(&value, from(first), sizeof(T));
+                std::fill_n(to + first, half_warp, value);
+            } else if (shapes.half[h] == CONTIGUOUS && i.elements == 1) {
+                std::memcpy(to + first, from(first), half_warp * sizeof(T));
+            } else {
+                for (int lane = first; lane < first + half_warp; ++lane) std::memcpy(&to[lane], from(lane), sizeof(T));
             }
+        }
+        for (; rest != 0; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            std::memcpy(&to[lane], from(lane), sizeof(T));
         }
     }
 }
-template <class T> void scatter(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses) {
+template <class T> void scatter(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+                                const Shapes& shapes) {
     for (int k = 0; k < i.elements; ++k) {
         std::int32_t slot = warp.operand(i, 1 + k);
         if (slot < 0) continue;
         const T* from = warp.at<T>(slot);
+        if (shapes.warp == CONTIGUOUS && i.elements == 1) {
+            std::memcpy(reinterpret_cast<char*>(addresses[0]), from, WARP_SIZE * sizeof(T));
+            continue;
+        }
         const std::uint64_t shift = std::uint64_t(k) * sizeof(T);
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
             int lane = __builtin_ctz(left);
@@ -690,7 +712,8 @@ template <class T> void scatter(Warp& warp, const Instruction& i, std::uint32_t 
 }
 struct Bits128 { std::uint64_t low, high; };
 
-void move_in(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses) {
+void move_in(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+             const Shapes& shapes = {}) {
     switch (i.bytes) {
         case 1:    // lives in 16 bits
             for (int k = 0; k < i.elements; ++k) {
@@ -704,13 +727,14 @@ void move_in(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::u
                 }
             }
             break;
-        case 2: gather<std::uint16_t>(warp, i, lanes, addresses); break;
-        case 4: gather<std::uint32_t>(warp, i, lanes, addresses); break;
-        case 8: gather<std::uint64_t>(warp, i, lanes, addresses); break;
-        default: gather<Bits128>(warp, i, lanes, addresses);
+        case 2: gather<std::uint16_t>(warp, i, lanes, addresses, shapes); break;
+        case 4: gather<std::uint32_t>(warp, i, lanes, addresses, shapes); break;
+        case 8: gather<std::uint64_t>(warp, i, lanes, addresses, shapes); break;
+        default: gather<Bits128>(warp, i, lanes, addresses, shapes);
     }
 }
-void move_out(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses) {
+void move_out(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+              const Shapes& shapes = {}) {
     switch (i.bytes) {
         case 1:
             for (int k = 0; k < i.elements; ++k) {
@@ -723,10 +747,10 @@ void move_out(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::
                 }
             }
             break;
-        case 2: scatter<std::uint16_t>(warp, i, lanes, addresses); break;
-        case 4: scatter<std::uint32_t>(warp, i, lanes, addresses); break;
-        case 8: scatter<std::uint64_t>(warp, i, lanes, addresses); break;
-        default: scatter<Bits128>(warp, i, lanes, addresses);
+        case 2: scatter<std::uint16_t>(warp, i, lanes, addresses, shapes); break;
+        case 4: scatter<std::uint32_t>(warp, i, lanes, addresses, shapes); break;
+        case 8: scatter<std::uint64_t>(warp, i, lanes, addresses, shapes); break;
+        default: scatter<Bits128>(warp, i, lanes, addresses, shapes);
     }
 }
 
@@ -769,12 +793,14 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
     addresses_of(w, warp, i, pc, lanes, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     if (i.space == PARAM_SPACE) {
-        for (int lane = 0; lane < WARP_SIZE; ++lane) {
-            if (lanes >> lane & 1 && addresses[lane] + size > w.launch.parameter_bytes)
-                return refuse_parameter(w, warp, lane, pc, addresses[lane], size, LOAD);
-            addresses[lane] += reinterpret_cast<std::uint64_t>(w.launch.parameters);
+        const std::uint64_t limit = w.launch.parameter_bytes;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            if (UNLIKELY(addresses[lane] + size > limit)) return refuse_parameter(w, warp, lane, pc, addresses[lane], size, LOAD);
+            if (i.operand[0] < 0) break;    // all lanes read the same place
         }
-        move_in(warp, i, lanes, addresses);
+        for (std::uint64_t& address : addresses) address += reinterpret_cast<std::uint64_t>(w.launch.parameters);
+        move_in(warp, i, lanes, addresses, shapes_of(addresses, lanes, size));
         return true;
     }
     if (i.space == LOCAL_SPACE) {
@@ -782,6 +808,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         move_in(warp, i, lanes, addresses);
         return true;
     }
+    const Shapes shapes = shapes_of(addresses, lanes, size);
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         std::uint32_t own = local_lanes(w, warp, lanes, addresses);
@@ -789,8 +816,13 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
     }
     if (rest != 0) {
-        bool flag = is_flag(w, i, pc);
-        if (!observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : LOAD, true, counted_size(i), i.target, !flag)) return false;
+        const bool flag = is_flag(w, i, pc);
+        const std::uint32_t counted = counted_size(i);
+        if (UNLIKELY(flag)) {
+            if (!observe<ATOMIC>(w, warp, pc, rest, addresses, size, true, counted, i.target, false, Shapes())) return false;
+        } else if (!observe<LOAD>(w, warp, pc, rest, addresses, size, true, counted, i.target, true, rest == lanes ? shapes : Shapes())) {
+            return false;
+        }
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
             warp.yielding = true;    // it may be waiting
@@ -803,7 +835,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
             warp.yielding = true;
         }
     }
-    move_in(warp, i, lanes, addresses);
+    move_in(warp, i, lanes, addresses, shapes);
     return true;
 }
 
@@ -820,6 +852,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
         move_out(warp, i, lanes, addresses);
         return true;
     }
+    const Shapes shapes = shapes_of(addresses, lanes, size);
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         std::uint32_t own = local_lanes(w, warp, lanes, addresses);
@@ -836,7 +869,10 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
                 Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
             }
         w.storing = addresses, w.storing_lanes = rest;
-        const bool good = observe_access(w, warp, pc, rest, addresses, size, flag ? ATOMIC : STORE, true, counted_size(i), i.target, !flag);
+        const std::uint32_t counted = counted_size(i);
+        const bool good =
+            flag ? observe<ATOMIC>(w, warp, pc, rest, addresses, size, true, counted, i.target, false, Shapes())
+                 : observe<STORE>(w, warp, pc, rest, addresses, size, true, counted, i.target, true, rest == lanes ? shapes : Shapes());
         w.storing = nullptr;
         if (!good) return false;
         if (UNLIKELY(flag)) {
@@ -848,6 +884,6 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
             }
         }
     }
-    move_out(warp, i, lanes, addresses);
+    move_out(warp, i, lanes, addresses, shapes);
     return true;
 }

@@ -167,7 +167,7 @@ void allocate(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
     if (address != 0) {
         Region* region = memory.find(address);
         region->oldest = w.first_block;
-        region->saved = true;    // it is gone when a rehearsal is undone
+        region->fleeting = true;
         w.heap.push_back(region);
     }
     write_local(w, warp, lane, arguments.return_offset(), address);

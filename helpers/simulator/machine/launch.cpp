@@ -43,15 +43,24 @@ void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char*
     end_launch(finding);
 }
 
-Saved::Saved(Region& of) : region(&of), dirty(of.dirty) {
-    auto* first = reinterpret_cast<unsigned char*>(of.start);
-    bytes.assign(first, first + of.bytes());
-    if (!of.complete) initialised.assign(of.initialised.cells, of.initialised.cells + of.bytes());
+Saved::Saved(Region& region) : region_(&region), dirty_(region.dirty), kept_(region.bytes() / page_bytes + 1) {}
+void Saved::keep_page(std::uint64_t page) {
+    kept_[page] = true;
+    add(page * page_bytes, std::min<std::uint64_t>(page_bytes, region_->bytes() - page * page_bytes));
+}
+void Saved::add(std::uint64_t offset, std::uint64_t size) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(region_->start) + offset;
+    const std::uint8_t* written = region_->initialised.cells + offset;
+    parts_.push_back({offset, {bytes, bytes + size}, {}});
+    if (!region_->complete) parts_.back().initialised.assign(written, written + size);
 }
 void Saved::restore() const {
-    std::memcpy(reinterpret_cast<void*>(region->start), bytes.data(), bytes.size());
-    if (!initialised.empty()) std::memcpy(region->initialised.cells, initialised.data(), initialised.size());
-    region->dirty = dirty, region->saved = false;
+    for (const Part& part : parts_) {
+        std::memcpy(reinterpret_cast<void*>(region_->start + part.offset), part.bytes.data(), part.bytes.size());
+        if (!part.initialised.empty())
+            std::memcpy(region_->initialised.cells + part.offset, part.initialised.data(), part.initialised.size());
+    }
+    region_->dirty = dirty_, region_->saved = nullptr;
 }
 
 namespace {
@@ -173,10 +182,10 @@ bool run_together(const LaunchRequest& launch) {
     while (helpers.size() + 1 < launch.workers) helpers.emplace_back();
     std::vector<Worker*> team{&worker};
     for (std::uint32_t k = 0; k + 1 < launch.workers; ++k) team.push_back(&helpers[k]);
-    std::vector<Saved> saved;
+    std::deque<Saved> saved;
     for (const auto& region : memory.regions()) {
         if (region->shadowed && region->races.cells == nullptr) region->refine(region->grain);
-        if (region->shadowed && region->writable) saved.emplace_back(*region);
+        if (region->shadowed && region->writable) saved.emplace_back(*region).keep_all();
     }
     memory.begin_launch(first_block);
     doubtful = false;

@@ -49,12 +49,27 @@ struct LaunchRequest {
 
 // What an array held before a launch that is undone, or before several workers changed it.
 struct Saved {
-    Region* region;
-    std::vector<unsigned char> bytes, initialised;
-    bool dirty;
-
-    explicit Saved(Region& of);
+    explicit Saved(Region& region);
+    void keep_all() { add(0, region_->bytes()); }
+    // The pages that an access is about to change.
+    void keep(std::uint64_t offset, std::uint64_t size) {
+        for (std::uint64_t page = offset / page_bytes; page <= (offset + size - 1) / page_bytes; ++page)
+            if (!kept_[page]) keep_page(page);
+    }
     void restore() const;
+
+private:
+    static constexpr std::uint64_t page_bytes = 4096;
+    struct Part {
+        std::uint64_t offset;
+        std::vector<unsigned char> bytes, initialised;    // initialised: empty where all of the array was
+    };
+    Region* region_;
+    bool dirty_;
+    std::vector<bool> kept_;    // by page
+    std::vector<Part> parts_;
+    void keep_page(std::uint64_t page);
+    void add(std::uint64_t offset, std::uint64_t size);
 };
 
 // The slots of a function that runs, and where its local memory lies in each lane's stack.
@@ -159,7 +174,7 @@ struct Worker {
     std::vector<Region*> shared;       // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;         // what the kernel itself has allocated
-    std::vector<Saved> saved;          // of a rehearsal: the arrays that it has written to
+    std::deque<Saved> saved;           // of a rehearsal: the arrays that it has written to
     std::uint64_t steps = 0;           // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;

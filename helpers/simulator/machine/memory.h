@@ -32,9 +32,9 @@ struct Stretch {
     std::uint8_t shift;     // each lane touches 1 << shift cells
 };
 
-// Pages of memory come at the first touch, which is slow: shadows of race cells are used again. What earlier arrays left in them is
-// history, by its block numbers.
-class Spare {
+// Pages of memory come at the first touch, which is slow: shadows of race cells are used again, each
+// for cells of its own kind. What earlier arrays left in them is history, by its block numbers.
+template <class T> class Spare {
 public:
     static constexpr std::size_t limit = std::size_t(512) << 20;
     static void* take(std::size_t bytes) {
@@ -82,7 +82,7 @@ template <class T, bool recycled = false> struct Shadow {
                     bytes = size;
                     break;
                 }
-            if ((cells = static_cast<T*>(Spare::take(bytes))) != nullptr) return;
+            if ((cells = static_cast<T*>(Spare<T>::take(bytes))) != nullptr) return;
         }
         void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         cells = memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
@@ -91,7 +91,7 @@ template <class T, bool recycled = false> struct Shadow {
 #endif
     }
     void close() {
-        if (cells != nullptr) recycled ? Spare::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
+        if (cells != nullptr) recycled ? Spare<T>::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
         cells = nullptr;
     }
     void wipe() {
@@ -107,6 +107,8 @@ private:
     static constexpr std::size_t huge_page = std::size_t(2) << 20;
 };
 
+struct Saved;
+
 struct Region {
     std::uintptr_t start = 0, end = 0;
     Space space = GLOBAL;
@@ -115,9 +117,10 @@ struct Region {
     bool complete = false;    // every byte has been written: there is nothing left to watch for
     bool dirty = false;       // something was written since the array was last forgotten
     bool stored_to = false;   // by this launch
-    bool saved = false;       // by the rehearsal that runs
+    bool fleeting = false;    // the kernel's own: it goes with the launch
     bool shadowed = false;    // of this launch's arguments or globals: may be touched by several workers at a time
     bool writable = false;    // of these, one that is saved before they start
+    Saved* saved = nullptr;   // by the rehearsal that runs
     std::uint8_t grain = 2;   // a race cell stands for 1 << grain bytes
     std::uint32_t oldest = 1;              // race cells with a lower block number are history
     std::uint32_t store_pc = 0;            // an instruction of this launch that wrote here while it was not complete
@@ -285,7 +288,7 @@ public:
     void forget_races() {
         for (const auto& region : regions_)
             region->races.close(), region->stretches.close(), region->grain = 2;
-        Spare::drop();
+        Spare<RaceCell>::drop(), Spare<Stretch>::drop();
     }
     std::size_t used() const { return used_; }
 

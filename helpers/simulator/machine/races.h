@@ -86,14 +86,18 @@ public:
         }
         cell.read_when = me.when, cell.read_who = me.who;
     }
-    // Whether an access cannot collide, whoever else has touched the cell: it is older than the block's last barrier.
+    // Whether an access of a plain load or store cannot collide: all that others of its block did is
+    // older than the last barrier, and other blocks were not here.
     template <bool write>
-    static bool is_quiet(const RaceCell& cell, std::uint32_t block, std::uint32_t turn, std::uint32_t when, std::uint32_t oldest) {
-        const bool unwritten = cell.write_block < oldest || (cell.write_block == block && cell.write_when < turn &&
+    static bool is_quiet(const RaceCell& cell, std::uint32_t block, std::uint32_t turn, std::uint32_t when, std::uint32_t who,
+                         std::uint32_t oldest) {
+        const bool write_is_over = cell.write_when < turn || (is_same_thread(cell.write_who, who) && !(cell.write_flags & MANY_THREADS));
+        const bool unwritten = cell.write_block < oldest || (cell.write_block == block && write_is_over &&
                                                              !(cell.write_flags & (MANY_BLOCKS | PLAIN_BEFORE)));
-        const bool read_before = cell.read_block != block || cell.read_when < turn;
-        if (!write) return unwritten && (read_before || cell.read_when == when);
-        return unwritten && (cell.read_block < oldest || (cell.read_block == block && read_before && !(cell.read_flags & MANY_BLOCKS)));
+        const bool read_before = cell.read_when < turn;
+        if (!write) return unwritten && (cell.read_block != block || read_before || cell.read_when == when);
+        const bool read_is_over = read_before || (is_same_thread(cell.read_who, who) && !(cell.read_flags & MANY_THREADS));
+        return unwritten && (cell.read_block < oldest || (cell.read_block == block && read_is_over && !(cell.read_flags & MANY_BLOCKS)));
     }
     static void write_quietly(RaceCell& cell, std::uint32_t block, std::uint32_t when, std::uint32_t who) {
         cell.write_flags = 0, cell.write_block = block, cell.write_when = when, cell.write_who = who;
@@ -149,6 +153,7 @@ public:
     }
 
 private:
+    static bool is_same_thread(std::uint32_t who, std::uint32_t other) { return Toucher::thread_of(who ^ other) == 0; }
     static void remember_own_read(RaceCell& cell, const Toucher& me, bool first) {
         if (first || cell.read_when < me.turn) cell.read_flags = 0, cell.first_reader = me.who;
         else cell.read_flags |= company(cell.first_reader, me);
