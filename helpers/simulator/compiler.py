@@ -163,10 +163,7 @@ def _compiled(
             return replace(Compiled.from_dict(record), careful=careful)
         except (TypeError, KeyError, ValueError):  # another version's record: it is made anew
             pass
-    if compiler != "nvcc":
-        careful.begin("nvrtc")
-    compiled = _compile(text, compiler)
-    careful.begin(compiled.compiler)
+    compiled = _compile(text, compiler, careful)
     compiler_cache.store("ptx", key, compiled.to_dict())
     return replace(compiled, careful=careful)
 
@@ -176,8 +173,10 @@ def careful_ptx(compiled: Compiled) -> str:
     return compiled.careful.ptx(compiled.compiler, compiled.ptx) if compiled.careful is not None else ""
 
 
-def _compile(text: front_ends.Text, compiler: str) -> Compiled:
+def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
     translation = front_ends.translate(text, compiler)
+    # Only now: the compiler's process is free for it, and a second one would take longer to start.
+    careful.begin(translation.compiler)
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
     dynamic = tuple(

@@ -123,7 +123,8 @@ def _encoder() -> str:
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
     # Their numbers as well: where another library of operations is loaded too, a name has another one.
-    return toolchain.content_key(*texts, *(f"{name} {number}" for name, number in library.operation_ids().items()))
+    operations = (f"{name} {number}" for name, number in library.operation_ids().items())
+    return toolchain.content_key(*texts, "\n".join(operations))
 
 
 def _write(path: Path, program: Program) -> None:

@@ -372,7 +372,7 @@ def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
     ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
     corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}
     spread = np.linspace(0, blocks - 1, max(most - len(corners), 2)).astype(np.uint64)
-    return np.unique(np.concatenate([np.array(sorted(corners), np.uint64), spread]))
+    return np.array(sorted(corners.union(spread.tolist())), np.uint64)
 
 
 # ---- what it left ----
