@@ -115,7 +115,9 @@ def compile_source(
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
-    if not extern_c:  # nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning only
+    # Nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning
+    # only.
+    if not extern_c:
         source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
     folders = _folders(file, read)
@@ -170,7 +172,11 @@ def _compiled(
 
 def careful_ptx(compiled: Compiled) -> str:
     """PTX of the same kernels that is hardly optimised; "" where there is none. See careful.py."""
-    return compiled.careful.ptx(compiled.compiler, compiled.ptx) if compiled.careful is not None else ""
+    return (
+        compiled.careful.ptx(compiled.compiler, compiled.ptx)
+        if compiled.careful is not None
+        else ""
+    )
 
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:

@@ -25,11 +25,14 @@ from . import nvrtc_worker, standard_headers, toolkit
 _MOST_WAITING = 2
 # Options that leave nothing behind, as trials of each with a later plain compilation have shown.
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
-              "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=", "--maxrregcount=")  # fmt: skip
+              "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
+              "--maxrregcount=")  # fmt: skip
 
 
 class _Process(subprocess.Popen):
-    """A process of nvrtc_worker.py, with its two pipes. kept: the options that it may not forget."""
+    """A process of nvrtc_worker.py, with its two pipes. kept: the options that it may not
+    forget.
+    """
 
     def __init__(self, kept: frozenset[str]) -> None:
         self.kept = kept

@@ -65,16 +65,19 @@ def root() -> Path:
 
 def _installation(folder: Path) -> Path:
     """A CUDA installation that was asked for. Raises ToolkitMissingError where it is none."""
-    if (folder / "include" / _HEADERS).is_file() and (folder / _libraries_of(folder) / _LIBRARY).exists():
+    if (folder / "include" / _HEADERS).is_file() and (
+        folder / _libraries_of(folder) / _LIBRARY
+    ).exists():
         return folder
     raise ToolkitMissingError(
-        f"{_ASKED}={folder}: expected a CUDA 13 installation with include/{_HEADERS} and {_LIBRARY} "
+        f"{_ASKED}={folder}: expected a CUDA 13 installation with include/{_HEADERS} and "
+        f"{_LIBRARY} "
         f"in lib64/; without {_ASKED} the simulator takes NVIDIA's wheels"
     )
 
 
 def _libraries_of(folder: Path) -> str:
-    """"lib", as in the wheels, or "lib64", as in an installation."""
+    """ "lib", as in the wheels, or "lib64", as in an installation."""
     return "lib64" if (folder / "lib64" / _LIBRARY).exists() else "lib"
 
 
@@ -145,7 +148,8 @@ def versions() -> dict[str, str]:
 
 def _installed_beside() -> dict[str, str]:
     """Versions by name of NVIDIA's wheels that lie beside the compiler's, from the names of their
-    folders: importlib.metadata reads each wheel's description, which takes longer than a compilation.
+    folders: importlib.metadata reads each wheel's description, which takes longer than a
+    compilation.
     """
     folders = (path.name for path in root().parent.parent.glob("nvidia_*.dist-info"))
     parts = (name.removesuffix(".dist-info").split("-") for name in folders)
