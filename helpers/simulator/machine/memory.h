@@ -22,7 +22,7 @@ enum Space : std::uint32_t {
 };
 
 // Who touched this cell last. `block` numbers are unique over all launches, so that nothing needs
-// resetting; `when` is the toucher's clock (Worker::now in engine.cpp); `who` is the instruction
+// resetting; `when` is the toucher's clock (Worker::now); `who` is the instruction
 // and the thread.
 struct RaceCell {
     std::uint32_t write_block, read_block;
