@@ -71,8 +71,8 @@ class Split:
         """Return the launch on "D", "A" and "B", for ``batch`` matrices B of 16 ``steps`` rows."""
         if batch < 1 or steps < 1 or ROWS * COLUMNS * batch * steps >= 2**31:
             raise ProductError(
-                f"{batch:,} products of {steps:,} steps: take at least one of each, and fewer than 2^31 "
-                "cells of B"
+                f"{batch:,} products of {steps:,} steps: take at least one of each, and fewer "
+                "than 2^31 cells of B"
             )
         depth = DEPTH * steps
         return (
@@ -124,6 +124,33 @@ class Split:
         return float((error + self.products * (DEPTH + 2) * 2.0**-23 * cut).max())
 
 
+@dataclass(frozen=True)
+class Units:
+    """The same products on the FP32 units: gemm_tiled, one multiply-add after the other."""
+
+    tile: int = 16
+    name: str = "gemm_tiled"
+
+    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+        """Return the launch on "D", "A" and "B" of the shapes that `Split` takes."""
+        batch, depth, columns = B.shape
+        D = Array("D", (batch, ROWS, columns))
+        sizes = (np.int32(ROWS), np.int32(columns), np.int32(depth))
+        return (
+            Launch(
+                kernels.source(self.name),
+                self.name,
+                (f"-DTILE_WIDTH={self.tile}",),
+                (-(-columns // self.tile), -(-ROWS // self.tile), batch),
+                (self.tile, self.tile, 1),
+                arguments=(D, Array("A", A.shape), Array("B", B.shape), *sizes),
+            ),
+        )
+
+
+Product = OneProduct | Split | Units
+
+
 def reference(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """D = A B in float64, for B of two or three axes."""
     return np.matmul(A.astype(np.float64), B.astype(np.float64))
@@ -134,7 +161,7 @@ def empty_product(B: np.ndarray) -> np.ndarray:
     return np.full((*B.shape[:-2], ROWS, COLUMNS), np.nan, np.float32)
 
 
-def product_on_device(spec: OneProduct | Split, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def product_on_device(spec: Product, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return D, made by the kernel on the selected device."""
     D = empty_product(B)
     with Program(spec.plan_for(A, B)) as program:
@@ -146,7 +173,7 @@ def product_on_device(spec: OneProduct | Split, A: np.ndarray, B: np.ndarray) ->
 
 
 def simulate(
-    spec: OneProduct | Split,
+    spec: Product,
     A: np.ndarray,
     B: np.ndarray,
     entry: Callable[..., Any] = simulator.check,
