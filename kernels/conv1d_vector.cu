@@ -14,8 +14,8 @@
 //            odd, <= 4,095.
 // Memory     shared: (2 * TILE_WIDTH + 2R, R rounded up to 4) * 4 bytes, static. constant:
 //            FILTER_WIDTH * 4 in `filter`.
-// Constants  TILE_WIDTH (outputs of a block), OUTPUTS (of a thread, a multiple of 4; an odd multiple
-//            keeps lanes off each other's banks), FILTER_WIDTH by -D.
+// Constants  TILE_WIDTH (outputs of a block), OUTPUTS (of a thread, a multiple of 4; an odd
+//            multiple keeps lanes off each other's banks), FILTER_WIDTH by -D.
 // Reference  helpers.reference.conv1d
 
 #ifndef OUTPUTS

@@ -5,8 +5,8 @@
 // Idea       Two buffers. While the block computes on one tile, the next tile arrives in the other
 //            buffer. cp.async starts a copy of 16 bytes from global to shared memory, and the
 //            thread goes on at once. No register holds the cells meanwhile.
-// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, shape (n - FILTER_WIDTH + 1,).
-//            Must not alias.
+// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,). They
+//            must not alias.
 // Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: a block takes every
 //            blocks-th tile
 // Sizes      FILTER_WIDTH <= n <= 1,000,000,000, n a multiple of 4. Compute capability 8.0 and

@@ -5,8 +5,8 @@
 // Idea       A block walks over tiles. It copies a tile to shared memory and then computes on it,
 //            one after the other. While it copies, its arithmetic units wait, and while it
 //            computes, it copies nothing. copy_async and copy_bulk do both at once.
-// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, shape (n - FILTER_WIDTH + 1,).
-//            Must not alias.
+// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,). They
+//            must not alias.
 // Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: a block takes every
 //            blocks-th tile
 // Sizes      FILTER_WIDTH <= n <= 1,000,000,000, n a multiple of 4.

@@ -138,7 +138,8 @@ def picture(axes: Sequence[Any], data: results.Record, tile: int = TILES[-1]) ->
         for number, name in enumerate(NAMES):
             chosen = [row for row in rows if row["series"] == name and row["blocks"] == per]
             chosen.sort(key=lambda row: row["filter_width"])
-            widths, medians = ([row[key] for row in chosen] for key in ("filter_width", "median_ms"))
+            keys = ("filter_width", "median_ms")
+            widths, medians = ([row[key] for row in chosen] for key in keys)
             ax.plot(widths, medians, STYLES[name], color=COLOURS[number], label=name)
         style(ax, f"{per} block{'s' if per > 1 else ''} on a multiprocessor")
         ax.set(xlabel="filter width", ylabel="time (ms)", ylim=(0, None))

@@ -62,7 +62,7 @@ def measure(
     product: Callable[[Product, np.ndarray, np.ndarray], np.ndarray],
     lengths: Iterable[int] = LENGTHS,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for each series, length and kind of signs. product: makes D of a spec, A and B."""
+    """Yield a row for each series, length and kind of signs. product: makes D of a spec, A, B."""
     for signs in SIGNS:
         for length in lengths:
             A, B = factors(length, signs)

@@ -1,4 +1,4 @@
-"""Tiles copied plainly, by cp.async and by bulk copies: results, findings, traffic, and wrong ones."""
+"""Tiles copied plainly, by cp.async and by bulk copies: results, traffic, and wrong ones."""
 
 import numpy as np
 import pytest

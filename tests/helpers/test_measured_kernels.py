@@ -141,9 +141,8 @@ def test_the_simulator_adds_as_the_gpu_did():
     recorded = results.load(results.MEASURED / f"{split_error.NAME}.json").rows()
     there = {(r["series"], r["length"], r["signs"]): r["checksum"] for r in recorded}
     lengths = split_error.LENGTHS[:6]
-    here = {
-        (r["series"], r["length"], r["signs"]): r["checksum"] for r in split_error.simulated(lengths)
-    }
+    rows = split_error.simulated(lengths)
+    here = {(r["series"], r["length"], r["signs"]): r["checksum"] for r in rows}
     assert len(here) == 2 * 4 * len(lengths)
     assert {key: there[key] for key in here} == here
 

@@ -47,8 +47,8 @@ def require_product(D: np.ndarray, A: np.ndarray, B: np.ndarray, name: str) -> N
 
 def counted_again(A: np.ndarray, B: np.ndarray, short: int) -> np.ndarray:
     """D of a kernel that never sets its short sum to zero: the first one is in all that follow."""
-    starts = range(0, A.shape[1], 16 * short)
-    return sum(tensor_product.reference(A[:, : k + 16 * short], B[:, : k + 16 * short]) for k in starts)
+    ends = [k + 16 * short for k in range(0, A.shape[1], 16 * short)]
+    return sum(tensor_product.reference(A[:, :end], B[:, :end]) for end in ends)
 
 
 def require_split(D: np.ndarray, A: np.ndarray, B: np.ndarray, spec: Split) -> None:
@@ -160,7 +160,8 @@ def test_mutants_are_rejected(mutant):
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
-    assert not findings, "nothing but the result is wrong with it:\n" + "\n".join(map(str, findings))
+    said = "\n".join(map(str, findings))
+    assert not findings, f"nothing but the result is wrong with it:\n{said}"
     with pytest.raises(checking.CheckError) as error:
         check()
     assert error.value.diagnosis.kind == mutant.kind, error.value
