@@ -26,7 +26,7 @@ NAME = "20_crossover"
 WIDTHS = tuple(range(3, 256, 2))
 SIZES = (10**7, 10**8)  # cells
 DIRECT, TRANSFORMS, COPY = conv1d.BEST, fft.OVERLAP_ADD, conv1d.COPY
-BUDGET_S = 0.08  # for each pair
+BUDGET_S = 0.05  # for each pair
 
 
 def filters(widths: Iterable[int]) -> dict[int, np.ndarray]:
