@@ -17,7 +17,7 @@ from helpers import kernels, results, simulator
 from helpers.experiments import waiting
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
 from helpers.problems.lenet import pipeline
 
 KERNELS = results.ROOT / "tests" / "counters"
@@ -539,6 +539,36 @@ def _tensor() -> Iterable[Case]:
             yield Case.of(pooled.layer, one, arrays)
 
 
+def _background_copies() -> Iterable[Case]:
+    taps = np.linspace(-1, 1, 15).astype(np.float32)
+    for name in copies.NAMES:
+        for n, tile in ((4096, 512), (10_004, 1024)):
+
+            def arrays(n: int = n) -> dict[str, np.ndarray]:
+                P = np.zeros(n - taps.size + 1, np.float32)
+                return {"P": P, "N": _cells(n), "filter": taps}
+
+            (one,) = copies.Copies(name, tile, threads=128).plan(n, taps.size, blocks=3)
+            yield Case.of(f"n = {n}, tiles of {tile}", one, arrays)
+
+
+def _one_warp() -> Iterable[Case]:
+    def halves() -> dict[str, np.ndarray]:
+        A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
+        return {"D": np.zeros((16, 8), np.float32), "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
+
+    def matrices() -> dict[str, np.ndarray]:
+        A, B = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
+        D = np.zeros((3, 16, 8), np.float32)
+        return {"D": D, "A": A.reshape(16, 160), "B": B.reshape(3, 160, 8)}
+
+    for product in (tensor_product.ONE_WARP, tensor_product.LDMATRIX):
+        yield Case.of("16 x 16 x 8", product.plan()[0], halves)
+    for products, short in ((1, 0), (3, 0), (3, 4)):
+        (one,) = tensor_product.Split(products, short).plan(batch=3, steps=10)
+        yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
+
+
 def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
@@ -643,6 +673,8 @@ _PARTS = (
     _conv2d,
     _reduced,
     _tensor,
+    _one_warp,
+    _background_copies,
     _fourier,
     _lenet,
     _copies,
