@@ -22,14 +22,17 @@ class Budget:
 
     what: str
     of: Amount
-    most: float | Callable[[Case], float]
+    most: float | Callable[[Case], float] | Amount
     hint: str = ""
     least: float = 0.0
     quiet: bool = False
 
-    def limit(self, case: Case) -> float:
+    def limit(self, case: Case, outcome: Outcome) -> float:
         """The most for a case."""
-        return self.most(case) if callable(self.most) else self.most
+        if not callable(self.most):
+            return self.most
+        two = self.most.__code__.co_argcount == 2
+        return self.most(case, outcome) if two else self.most(case)
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from helpers import kernels, simulator
+from helpers.experiments import waiting
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
 from helpers.problems.lenet import pipeline
 
 
@@ -129,6 +130,21 @@ def _axpy() -> Iterable[Case]:
             _grid(n, 256),
             (256, 1, 1),
         )
+
+
+def _waiting() -> Iterable[Case]:
+    """Chains of loads, and copies with several loads in flight, of the lab on latency."""
+    rng = np.random.default_rng(25)
+    for name, cells, stride in ((waiting.CHAIN, 4096, 32), (waiting.SHARED_CHAIN, 1024, 1)):
+        following = waiting.chain(cells, rng, stride)
+        arrays = {"last": np.zeros(1, np.int32), "next": following}
+        (one,) = waiting.chain_plan(name, cells, 0, 100)
+        yield Case.of("100 steps", one, partial(dict, arrays))
+    for loads in waiting.LOADS:
+        n = 10_007
+        (one,) = waiting.copy_plan(n, 6, loads)
+        values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
+        yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
 
 
 def _copies() -> Iterable[Case]:
@@ -521,6 +537,36 @@ def _tensor() -> Iterable[Case]:
             yield Case.of(pooled.layer, one, arrays)
 
 
+def _background_copies() -> Iterable[Case]:
+    taps = np.linspace(-1, 1, 15).astype(np.float32)
+    for name in copies.NAMES:
+        for n, tile in ((4096, 512), (10_004, 1024)):
+
+            def arrays(n: int = n) -> dict[str, np.ndarray]:
+                P = np.zeros(n - taps.size + 1, np.float32)
+                return {"P": P, "N": _cells(n), "filter": taps}
+
+            (one,) = copies.Copies(name, tile, threads=128).plan(n, taps.size, blocks=3)
+            yield Case.of(f"n = {n}, tiles of {tile}", one, arrays)
+
+
+def _one_warp() -> Iterable[Case]:
+    def halves() -> dict[str, np.ndarray]:
+        A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
+        return {"D": np.zeros((16, 8), np.float32), "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
+
+    def matrices() -> dict[str, np.ndarray]:
+        A, B = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
+        D = np.zeros((3, 16, 8), np.float32)
+        return {"D": D, "A": A.reshape(16, 160), "B": B.reshape(3, 160, 8)}
+
+    for product in (tensor_product.ONE_WARP, tensor_product.LDMATRIX):
+        yield Case.of("16 x 16 x 8", product.plan()[0], halves)
+    for products, short in ((1, 0), (3, 0), (3, 4)):
+        (one,) = tensor_product.Split(products, short).plan(batch=3, steps=10)
+        yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
+
+
 def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
@@ -620,10 +666,13 @@ def _lenet() -> Iterable[Case]:
 
 _PARTS = (
     _axpy,
+    _waiting,
     _conv1d,
     _conv2d,
     _reduced,
     _tensor,
+    _one_warp,
+    _background_copies,
     _fourier,
     _lenet,
     _copies,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers import checking, kernels, launch, reference, simulator
 from helpers.experiments import waiting
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, fft
+from helpers.problems import conv2d, copies, fft, tensor_product
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
@@ -32,6 +32,7 @@ SMALL = (
     replace(conv1d_named("conv1d_outputs"), threads=40, tile=160, outputs=4),
     replace(conv1d_named("conv1d_vector"), threads=32, tile=128, outputs=4),
     replace(conv1d_named("conv1d_vector"), threads=40, tile=320, outputs=8),
+    replace(conv1d_named("conv1d_vector"), threads=32, tile=384, outputs=12),
 )
 WIDTHS = (1, 3, 5, 31, 63, 255)  # with 255 the halo is wider than the tile
 TABLE = (
@@ -284,6 +285,7 @@ def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
     elsewhere |= {fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES}
+    elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
     assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(
         kernels.names()

@@ -25,7 +25,7 @@ WIDTH = 5
 BLOCKS = {
     "conv1d_tiled_steps": (BLOCK, BLOCK, (f"-DTILE_WIDTH={BLOCK}",)),
     "conv1d_outputs": (96, 32, ("-DTILE_WIDTH=96", "-DOUTPUTS=3")),
-    "conv1d_vector": (BLOCK, BLOCK // 4, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=4")),
+    "conv1d_vector": (BLOCK, BLOCK // 8, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=8")),
 }
 
 ALL = mutants("")
@@ -36,8 +36,9 @@ LAYER = [
     if not mutant.name.startswith("conv2d_mma_")  # test_fastest_layer.py runs these
 ]
 AXPY = mutants("axpy")
-# Test_fastest_layer.py, test_fft.py, test_lenet.py.
-ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet")
+# test_fastest_layer.py, test_fft.py, test_lenet.py, test_background_copies.py,
+# test_tensor_product.py
+ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet", "copy_", "mma_", "split_")
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:

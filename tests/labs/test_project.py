@@ -216,12 +216,10 @@ def test_minutes_in_the_index_are_those_of_the_labs():
 
 
 def test_every_kernel_is_used_by_the_lab_it_is_listed_for():
-    listed = re.findall(
-        r"^\| `(\w+)\.cu` .*\((\.\./labs/.*?)\) \|$",
-        (ROOT / "kernels/README.md").read_text(),
-        re.MULTILINE,
-    )
-    assert len(listed) == len(list((ROOT / "kernels").glob("*.cu")))
+    text = (ROOT / "kernels/README.md").read_text()
+    listed = re.findall(r"^\| `(\w+)\.cu` .*\((\.\./labs/.*?)\) \|$", text, re.MULTILINE)
+    awaited = re.findall(r"^\| `(\w+)\.cu` .* \| to come \|$", text, re.MULTILINE)
+    assert len(listed) + len(awaited) == len(list((ROOT / "kernels").glob("*.cu")))
     unused = [name for name, lab in listed if name not in (ROOT / "kernels" / lab).read_text()]
     assert unused == []
 

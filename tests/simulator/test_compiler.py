@@ -603,6 +603,16 @@ def test_blanked_text_keeps_its_places():
     assert blank.split() == ["int", "a;", '"', '"', "'", "'", "1'000", "h"]
 
 
+# ---- the compiler's processes ----
+
+
+def test_options_of_one_source_leave_nothing_behind():
+    plain = compile_source(PLAIN).ptx
+    assert "ld.global.nc" in compile_source(PLAIN, ("--restrict",)).ptx
+    again = compile_source(f"{PLAIN}\n// another text\n").ptx
+    assert again.splitlines() == plain.splitlines()
+
+
 # ---- the cache ----
 
 

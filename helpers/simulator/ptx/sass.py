@@ -1,8 +1,8 @@
 """The memory accesses of machine code, by the line of the PTX text that each comes from.
 
 nvdisasm writes before instructions the line of PTX that ptxas had in hand when it made them. Of one
-line there may be several: copies (ptxas unrolls loops), parts of one access, the loop that an atomic
-became. A line that has none was joined to another one or removed.
+line there may be several: copies (ptxas unrolls loops), parts of one access, the loop that an
+atomic became. A line that has none was joined to another one or removed.
 """
 
 from __future__ import annotations
