@@ -31,8 +31,9 @@ class Budget:
         """The most for a case."""
         if not callable(self.most):
             return self.most
-        two = self.most.__code__.co_argcount == 2
-        return self.most(case, outcome) if two else self.most(case)
+        most: Callable[..., float] = self.most
+        two = most.__code__.co_argcount == 2
+        return most(case, outcome) if two else most(case)
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:

@@ -19,6 +19,7 @@ import numpy as np
 
 from helpers import launch, limits, results, timing
 from helpers.device import Device
+from helpers.experiments import fft_times
 from helpers.plotting import COLOURS, caption, style
 from helpers.problems import conv1d, fft
 
@@ -58,7 +59,7 @@ def measure(
             yield _copy(cuda, n, source, output, checker)
             for width, filter in filters(widths).items():
                 spec = specs[width]
-                ready = fft.checked_launches(
+                ready = fft_times.checked_launches(
                     spec, data, checker, source, output, filter, yardstick=False
                 )
                 pair = (TRANSFORMS, DIRECT)
