@@ -11,6 +11,7 @@
 //            together. With (blocks on a multiprocessor) x (multiprocessors) blocks, all are
 //            resident at once.
 // Sizes      1 <= n <= 1,000,000,000 (indices are int, and one round past the end must fit)
+// Memory     no shared, no constant.
 // Constants  THREADS, LOADS by -D (defaults below).
 // Reference  the array itself
 

@@ -8,6 +8,8 @@
 //            Must not alias.
 // Launch     block = (1, 1, 1); grid = (1, 1): a second thread would only disturb the measurement.
 // Sizes      any n >= 1, steps >= 0, 0 <= start < n
+// Memory     no shared, no constant.
+// Constants  none.
 // Reference  helpers.experiments.waiting.walk
 
 extern "C" __global__ void pointer_chase(int* last, const int* next, int start, int steps)

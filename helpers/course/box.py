@@ -448,10 +448,15 @@ def machine_folder(to: Path) -> Path:
 
 
 def _module_folders() -> list[str]:
-    """The folders of installed packages that this Python imports from."""
+    """The folders of installed packages that this Python imports from: those that pip has filled,
+    whatever they are called, and never this repository.
+    """
     found = [os.path.realpath(path) for path in sys.path if path and os.path.isdir(path)]
     return [
-        path for path in dict.fromkeys(found) if path.endswith(("site-packages", "dist-packages"))
+        path
+        for path in dict.fromkeys(found)
+        if path.endswith(("site-packages", "dist-packages"))
+        or (path not in (str(ROOT), os.getcwd()) and any(Path(path).glob("*.dist-info")))
     ]
 
 

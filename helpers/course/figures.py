@@ -196,8 +196,8 @@ def _beside_ours(
         row["measured_ms"] = found
         if row["claimed_ms"] < found / MOST_FASTER:
             problems.append(
-                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than a {MOST_FASTER}th "
-                f"of what the course recorded, {found:.3g} ms"
+                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than 1/{MOST_FASTER} of "
+                f"what the course recorded, {found:.3g} ms"
             )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.exercises import outcome as outcomes_of
+from helpers.exercises import work
 from helpers.exercises.answers import Answer, Edit
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
@@ -73,7 +74,7 @@ class Exercise:
     output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
     classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
-    (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
+    (raises CellError); most_of_a_block: values that one block of a case may write; turns:
     whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
     reads_outputs: whether an answer may read what the launch before it left in an output.
     """
@@ -171,8 +172,8 @@ class Exercise:
             )
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
-        spread, cases = self.most_of_a_block is not None, self.fitted(cell, seed)
-        return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
+        cases = self.fitted(cell, seed)
+        return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """The cases of a seed, launched as the options of a cell ask for."""
@@ -343,7 +344,7 @@ class Exercise:
             for case, one in zip(cases, outcomes, strict=True):
                 if not case.budgeted:
                     continue
-                amount, most = budget.of(case, one), budget.limit(case)
+                amount, most = budget.of(case, one), budget.limit(case, one)
                 if amount < budget.least - 1e-9:
                     text = (
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
@@ -373,17 +374,10 @@ class Exercise:
         )
 
     def _all_budgets(self) -> Iterator[Budget]:
-        if self.most_of_a_block is not None:
-            yield Budget(
-                "values that block 0 writes by itself",
-                lambda case, one: one.first_block if one.first_block is not None else 0,
-                lambda case: self.most_of_a_block(case),  # type: ignore[misc]
-                "Each block must do its own part: blockIdx says which. A GPU runs blocks beside "
-                "each other, so one that does all "
-                "the work leaves the others idle.",
-                quiet=True,
-            )
+        yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
+        if self.most_of_a_block is not None:
+            yield from work.of_warps(self.most_of_a_block)
         yield Budget(
             "accesses to global memory beside the arguments",
             lambda case, one: sum(

@@ -1,4 +1,4 @@
-"""How long memory takes to answer, and how many bytes must be in flight to hide that.
+"""The latency of memory, and the bytes in flight that hide it.
 
 `latencies` lets one thread follow a chain of indices: each load needs the value of the one before
 it, so the time per step is the latency of one load. `copies` times a copy for each number of warps
@@ -73,7 +73,7 @@ def walk(following: np.ndarray, start: int, steps: int) -> int:
 
 
 def chain_plan(name: str, cells: int, start: int, steps: int) -> Plan:
-    """One launch of pointer_chase or pointer_chase_shared over the arrays "last" and "next"."""
+    """Return the launch of a chase over the arrays "last" and "next"."""
     options = (f"-DCELLS={cells}",) if name == SHARED_CHAIN else ()
     return (
         Launch(
@@ -93,7 +93,7 @@ def chain_plan(name: str, cells: int, start: int, steps: int) -> Plan:
 
 
 def copy_plan(cells: int, blocks: int, loads: int) -> Plan:
-    """One launch of copy_in_flight over the arrays "out" and "in"; blocks: of the whole grid."""
+    """Return the launch of copy_in_flight on "out" and "in"; blocks: of the whole grid."""
     return (
         Launch(
             source=kernels.source(COPY),
@@ -234,7 +234,7 @@ def _multiprocessors() -> int:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """All rows of the record "25_waiting", from the selected GPU."""
+    """Yield all rows of the record "25_waiting", measured on the selected GPU."""
     yield {"series": "multiprocessors", "count": _multiprocessors(), "timing": None}
     yield from latencies()
     yield from copies()
@@ -242,7 +242,7 @@ def measure() -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Need:
-    """What Little's law asks of one multiprocessor.
+    """The demand of Little's law on one multiprocessor.
 
     bytes_per_ns: read by it at full speed; latency_ns: of one load; bytes: to be in flight.
     """
@@ -252,16 +252,16 @@ class Need:
 
     @property
     def bytes(self) -> float:
-        """Bytes that must be in flight: speed times waiting."""
+        """The bytes that must be in flight: speed times waiting."""
         return self.bytes_per_ns * self.latency_ns
 
     def warps(self, loads: int) -> float:
-        """Warps that have so many bytes in flight, with `loads` loads of 4 bytes in each lane."""
+        """Return the warps for so many bytes in flight, with `loads` 4-byte loads in each lane."""
         return self.bytes / (WARP * CELL_BYTES * loads)
 
 
 def need(bytes_per_s: float, latency_ns: float, multiprocessors: int) -> Need:
-    """Return what one multiprocessor needs for its share of `bytes_per_s` read by the whole GPU."""
+    """Return the demand on one multiprocessor if the whole GPU reads `bytes_per_s`."""
     return Need(bytes_per_s / multiprocessors * 1e-9, latency_ns)
 
 
@@ -285,7 +285,7 @@ def access_order(source: str, name: str, loads: int) -> str:
 
 
 def schema_figure() -> Figure:
-    """One quarter of a multiprocessor with one warp and with four: who waits, and who works."""
+    """Draw a quarter of a multiprocessor with one warp and with four: which warps wait or work."""
     import matplotlib.pyplot as plt
 
     start, wait, work = 1, 9, 2  # widths of the boxes, in steps of the drawing
@@ -316,12 +316,12 @@ def _box(ax: Axes, first: int, width: int, row: int, colour: str, hatch: str) ->
     ax.barh(row, width, left=first, height=0.6, color=colour, hatch=hatch, edgecolor=styles.INK)
 
 
-def latency_figure(made: Record) -> Figure:
-    """The latency of one load over the bytes that the chain covers."""
+def latency_figure(record: Record) -> Figure:
+    """Draw the latency of one load over the bytes of the chain."""
     import matplotlib.pyplot as plt
 
-    rows = [row for row in made.rows() if row["series"] == CHAIN]
-    shared = next(row for row in made.rows() if row["series"] == SHARED_CHAIN)
+    rows = [row for row in record.rows() if row["series"] == CHAIN]
+    shared = next(row for row in record.rows() if row["series"] == SHARED_CHAIN)
     first, last = rows[0], rows[-1]
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
@@ -348,15 +348,15 @@ def latency_figure(made: Record) -> Figure:
         f"{ratio:.0f} times as long as one from the L1 cache"
     )
     styles.style(ax, title)
-    styles.caption(ax, made)
+    styles.caption(ax, record)
     return figure
 
 
-def copy_figure(made: Record) -> Figure:
-    """The speed of the copy over the warps on a multiprocessor, a line for each number of loads."""
+def copy_figure(record: Record) -> Figure:
+    """Draw the copy's speed over the warps on a multiprocessor, a line for each number of loads."""
     import matplotlib.pyplot as plt
 
-    share = shares(made)
+    share = shares(record)
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted((warps, value) for (warps, many), value in share.items() if many == loads)
@@ -381,15 +381,15 @@ def copy_figure(made: Record) -> Figure:
         f"speed; {fewest[0]} warps reach {share[fewest]:.0f} %"
     )
     styles.style(ax, title)
-    styles.caption(ax, made)
+    styles.caption(ax, record)
     return figure
 
 
-def flight_figure(made: Record, asked: Need) -> Figure:
-    """The speed of the copy over the bytes in flight on a multiprocessor, beside Little's law."""
+def flight_figure(record: Record, need: Need) -> Figure:
+    """Draw the copy's speed over the bytes in flight on a multiprocessor, beside Little's law."""
     import matplotlib.pyplot as plt
 
-    share = shares(made)
+    share = shares(record)
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted(
@@ -406,7 +406,7 @@ def flight_figure(made: Record, asked: Need) -> Figure:
         )
     most = max(warps * WARP * CELL_BYTES * many for warps, many in share) / 1024
     line = np.geomspace(0.25, most, 200)
-    law = np.minimum(100, 100 * line * 1024 / asked.bytes)
+    law = np.minimum(100, 100 * line * 1024 / need.bytes)
     ax.plot(line, law, color=styles.INK, linestyle="--", label="Little's law")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -414,14 +414,15 @@ def flight_figure(made: Record, asked: Need) -> Figure:
     ax.set_xlabel("KiB in flight on a multiprocessor (warps x 128 bytes x loads)")
     ax.set_ylabel("percent of the driver's copy")
     ax.legend(frameon=False, loc="lower right")
-    styles.style(ax, "Equal bytes in flight give nearly equal speed, by many warps or by many loads")
-    styles.caption(ax, made)
+    title = "Equal bytes in flight give nearly equal speed, by many warps or by many loads"
+    styles.style(ax, title)
+    styles.caption(ax, record)
     return figure
 
 
-def shares(made: Record) -> dict[tuple[int, int], float]:
+def shares(record: Record) -> dict[tuple[int, int], float]:
     """Return the copy's speed in percent of the driver's copy, by (warps, loads)."""
-    rows = made.rows()
+    rows = record.rows()
     clone = next(row for row in rows if row["series"] == "device-to-device copy")
     return {
         (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
@@ -441,8 +442,8 @@ def main() -> None:
     """Measure on the selected GPU and write results/25_waiting.json."""
     from helpers import results
 
-    made = results.record("25_waiting", measure, device=device.select(), lab="25_waiting")
-    for row in made.rows():
+    record = results.record("25_waiting", measure, device=device.select(), lab="25_waiting")
+    for row in record.rows():
         print({key: value for key, value in row.items() if key != "samples"})
 
 

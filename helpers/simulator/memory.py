@@ -1,4 +1,5 @@
-"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is written.
+"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is
+written.
 
 A device address is the host address of a buffer that the machine owns. Sizes are in bytes. Where
 several devices are simulated, each array lies on one of them, and each device has its own limit;
@@ -116,15 +117,18 @@ def device_of(address: int) -> int | None:
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
-    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for it."""
+    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for
+    it.
+    """
     return tuple(_live.values())
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for none.
+    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for
+    none.
 
-    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody else. An older one's may be
-    anybody's by now, also the host's: nothing is said of those.
+    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody
+    else. An older one's may be anybody's by now, also the host's: nothing is said of those.
     """
     if not machine().halo_is_freed(address):
         return None
@@ -141,7 +145,9 @@ def allocation(address: int) -> tuple[int, int] | None:
 
 
 def region(address: int) -> tuple[int, int, int] | None:
-    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every array."""
+    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every
+    array.
+    """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
     with door:
         told = ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)
@@ -185,13 +191,17 @@ def fill(address: int, pattern: bytes, count: int) -> None:
 
 
 def written(address: int, nbytes: int) -> int:
-    """How many of `nbytes` from `address` on the host or a kernel has written since they were allocated."""
+    """How many of `nbytes` from `address` on the host or a kernel has written since they were
+    allocated.
+    """
     _hold(address, nbytes, "look at")
     return machine().halo_count_initialised(address, nbytes)
 
 
 def first_unwritten(address: int, nbytes: int) -> int | None:
-    """Offset from `address` of the first of `nbytes` that nothing has written; None when all are."""
+    """Offset from `address` of the first of `nbytes` that nothing has written; None when all
+    are.
+    """
     _hold(address, nbytes, "look at")
     first = machine().halo_first_unwritten(address, nbytes)
     return first if first < nbytes else None
@@ -203,12 +213,15 @@ def _hold(address: int, nbytes: int, verb: str) -> None:
     found = allocation(address)
     if found is None:
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, or a host address?)"
+            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, "
+            "or a host address?)"
         )
     start, size = found
     if address + nbytes > start + size:
         inside = f", from byte {address - start:,} of it on" if address > start else ""
-        raise MemoryFault(f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes")
+        raise MemoryFault(
+            f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes"
+        )
 
 
 def _caller() -> tuple[str, int]:

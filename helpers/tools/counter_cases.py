@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, results, simulator
+from helpers import kernels, simulator
+from helpers.experiments import waiting
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, datasets, fft
+from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
 from helpers.problems.lenet import pipeline
-
-KERNELS = results.ROOT / "tests" / "counters"
 
 
 @dataclass(frozen=True)
 class Case:
     """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
-    label: unique name, "kernel, what is special"; arguments: NumPy arrays (outputs zeroed) and
-    NumPy scalars, the same at each call; constants: values of `__constant__` symbols; shared: bytes
-    of dynamic shared memory.
+    label: a unique name, "kernel, its special sizes". arguments: a function that returns NumPy
+    arrays (outputs zeroed) and NumPy scalars, the same at each call. constants: the values of
+    `__constant__` symbols. shared: bytes of dynamic shared memory. folder: where the sources
+    lie that kernels/ does not have.
     """
 
     kernel: str
@@ -39,10 +39,11 @@ class Case:
     options: tuple[str, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     shared: int = 0
+    folder: Path = Path()
 
     @classmethod
     def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
-        """Return the case of a launch of a plan, on the arrays that it names and their values."""
+        """Return the case of a launch of a plan; arrays: the values of its arrays by name."""
 
         def arguments() -> Sequence[Any]:
             return bound(one, arrays())[0]
@@ -57,15 +58,13 @@ class Case:
 
     @property
     def path(self) -> Path:
-        """The kernel's source: in kernels/ or in tests/counters/."""
-        return (
-            kernels.path(self.kernel)
-            if self.kernel in kernels.names()
-            else KERNELS / f"{self.kernel}.cu"
-        )
+        """The kernel's source: in kernels/, or else in the folder."""
+        if self.kernel in kernels.names():
+            return kernels.path(self.kernel)
+        return self.folder / f"{self.kernel}.cu"
 
     def profile(self) -> simulator.Profile:
-        """The launch in the simulator."""
+        """Run the launch in the simulator and return its profile."""
         return simulator.profile(
             self.path.read_text(),
             self.kernel,
@@ -94,7 +93,7 @@ def _grid(cells: int, threads: int) -> tuple[int, int, int]:
     return (-(-cells // threads), 1, 1)
 
 
-# Types of 1 to 16 bytes and the NumPy arrays that hold cells of them.
+# Types of 1 to 16 bytes, with their sizes.
 _TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
 
 
@@ -111,7 +110,7 @@ def _conv1d() -> Iterable[Case]:
         if spec.fits(width)
     ]
     nine = conv1d.conv1d_named("conv1d_outputs")
-    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # whose lanes meet the same banks
+    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # Its lanes access the same banks.
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
 
         def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
@@ -131,6 +130,21 @@ def _axpy() -> Iterable[Case]:
             _grid(n, 256),
             (256, 1, 1),
         )
+
+
+def _waiting() -> Iterable[Case]:
+    """Chains of loads, and copies with several loads in flight, of the lab on latency."""
+    rng = np.random.default_rng(25)
+    for name, cells, stride in ((waiting.CHAIN, 4096, 32), (waiting.SHARED_CHAIN, 1024, 1)):
+        following = waiting.chain(cells, rng, stride)
+        arrays = {"last": np.zeros(1, np.int32), "next": following}
+        (one,) = waiting.chain_plan(name, cells, 0, 100)
+        yield Case.of("100 steps", one, partial(dict, arrays))
+    for loads in waiting.LOADS:
+        n = 10_007
+        (one,) = waiting.copy_plan(n, 6, loads)
+        values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
+        yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
 
 
 def _copies() -> Iterable[Case]:
@@ -274,8 +288,8 @@ def _sums() -> Iterable[Case]:
     )
 
 
-# Which bin each lane of a warp counts in: pairs, halves, everything in one sector or line, with and
-# without repeats.
+# The bin of each lane of a warp: pairs, halves, all bins in one sector or line, with and without
+# repeats.
 _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "t": lambda t: t,
     "t / 2": lambda t: t // 2,
@@ -451,7 +465,7 @@ LAYERS = {
 
 
 def _conv2d() -> Iterable[Case]:
-    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it takes."""
+    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
             try:
@@ -473,7 +487,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 
 
 def _reduced() -> Iterable[Case]:
-    """The rows of `conv2d.REDUCED`, on what they round their inputs to, and to_half, which rounds it."""
+    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
         yield Case(
             "to_half",
@@ -488,10 +502,10 @@ def _reduced() -> Iterable[Case]:
                 continue
 
             def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
-                given = _layer_arrays(shape)
-                return given | {
-                    "x as half": given["x"].astype(np.float16),
-                    "filter as half": given["filter"].astype(np.float16),
+                arrays = _layer_arrays(shape)
+                return arrays | {
+                    "x as half": arrays["x"].astype(np.float16),
+                    "filter as half": arrays["filter"].astype(np.float16),
                 }
 
             tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
@@ -501,7 +515,8 @@ def _reduced() -> Iterable[Case]:
 def _tensor() -> Iterable[Case]:
     """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
-    Their blocks are as many as a device holds at once, unless said: one is enough for one image.
+    By default they have as many blocks as a device holds at once. One block is enough for one
+    image.
     """
     for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
         for what, shape in LAYERS.items():
@@ -520,6 +535,36 @@ def _tensor() -> Iterable[Case]:
                 return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
             yield Case.of(pooled.layer, one, arrays)
+
+
+def _background_copies() -> Iterable[Case]:
+    taps = np.linspace(-1, 1, 15).astype(np.float32)
+    for name in copies.NAMES:
+        for n, tile in ((4096, 512), (10_004, 1024)):
+
+            def arrays(n: int = n) -> dict[str, np.ndarray]:
+                P = np.zeros(n - taps.size + 1, np.float32)
+                return {"P": P, "N": _cells(n), "filter": taps}
+
+            (one,) = copies.Copies(name, tile, threads=128).plan(n, taps.size, blocks=3)
+            yield Case.of(f"n = {n}, tiles of {tile}", one, arrays)
+
+
+def _one_warp() -> Iterable[Case]:
+    def halves() -> dict[str, np.ndarray]:
+        A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
+        return {"D": np.zeros((16, 8), np.float32), "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
+
+    def matrices() -> dict[str, np.ndarray]:
+        A, B = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
+        D = np.zeros((3, 16, 8), np.float32)
+        return {"D": D, "A": A.reshape(16, 160), "B": B.reshape(3, 160, 8)}
+
+    for product in (tensor_product.ONE_WARP, tensor_product.LDMATRIX):
+        yield Case.of("16 x 16 x 8", product.plan()[0], halves)
+    for products, short in ((1, 0), (3, 0), (3, 4)):
+        (one,) = tensor_product.Split(products, short).plan(batch=3, steps=10)
+        yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
 
 
 def _fourier() -> Iterable[Case]:
@@ -544,17 +589,17 @@ def _fourier() -> Iterable[Case]:
             spec: fft.OverlapAdd = spec, n: int = n, width: int = width
         ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
-            made = fft.reference(padded).astype(np.complex64)
-            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": made}
+            spectrum = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
 
         yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
-    shape = dataclasses.replace(_RAGGED, B=3)  # a block takes two images
+    shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
     for tiles in (fft.Tiles(4), fft.Tiles(5)):
 
         def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
-            given = _layer_arrays(shape)
-            spectra = fft.reference(tiles.prepared(given["filter"]), tiles.side)
-            return given | {"spectra": spectra.astype(np.complex64)}
+            arrays = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
+            return arrays | {"spectra": spectra.astype(np.complex64)}
 
         yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
 
@@ -621,10 +666,13 @@ def _lenet() -> Iterable[Case]:
 
 _PARTS = (
     _axpy,
+    _waiting,
     _conv1d,
     _conv2d,
     _reduced,
     _tensor,
+    _one_warp,
+    _background_copies,
     _fourier,
     _lenet,
     _copies,
@@ -638,15 +686,26 @@ _PARTS = (
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 
 
-def matching(pattern: str) -> tuple[Case, ...]:
-    """The launches whose label the regular expression is found in. Raises ValueError for none, or no regular expression."""
+def matching(pattern: str, folder: Path) -> tuple[Case, ...]:
+    """Return the launches whose label matches a regular expression; `folder` has the sources that
+    kernels/ does not have.
+
+    Raises ValueError if there is none, for a wrong expression, and for a missing source.
+    """
     try:
-        found = tuple(launch for launch in LAUNCHES if re.search(pattern, launch.label))
+        launches = tuple(
+            replace(launch, folder=folder) for launch in LAUNCHES if re.search(pattern, launch.label)
+        )
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-    if not found:
+    if not launches:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
         raise ValueError(
             f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}"
         )
-    return found
+    missing = sorted({launch.path.name for launch in launches if not launch.path.exists()})
+    if missing:
+        raise ValueError(
+            f"{folder} lacks {', '.join(missing)}: give the folder of the counted kernels"
+        )
+    return launches

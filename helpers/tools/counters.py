@@ -1,28 +1,28 @@
 """The simulator's counters beside those of Nsight Compute, launch by launch.
 
-    python -m helpers.tools.counters
-    python -m helpers.tools.counters --only 'conv2d|gemm' --merge data/measured/counters.json
-    python -m helpers.tools.counters --explain data/measured/counters.json
+    python -m helpers.tools.counters FOLDER
+    python -m helpers.tools.counters FOLDER --only 'conv2d|gemm' --merge data/measured/counters.json
+    python -m helpers.tools.counters FOLDER --explain data/measured/counters.json
 
-On a GPU host the launches of `LAUNCHES` run under ``ncu`` (one call for all of them, through PyCUDA
-in the primary context), then in the simulator; a table says where the two agree, and
-``results/counters.json`` keeps what was read (copy it to ``data/measured/``). Without a GPU the
-recorded numbers stand in for ``ncu``, and the simulator is asked again: so does
-``tests/simulator/test_counters.py``.
+FOLDER has the kernels that are launched only to be counted (.cu files); the others are those of
+kernels/. On a GPU host, the launches of `LAUNCHES` run under ``ncu`` (one call for all of them,
+through PyCUDA in the primary context), then in the simulator. A table says where the two agree, and
+``results/counters.json`` has the readings (copy it to ``data/measured/``). Without a GPU, the
+recorded numbers replace ``ncu``, and the simulator counts again.
 
---only takes the launches whose label a regular expression is found in. --merge keeps, of the
-launches that were not run, what another record of the same GPU and CUDA read, so that new launches
-cost a short run. --explain asks the simulator again about everything in a record and writes its
-numbers, and the reasons of `KNOWN`, into it: what ncu read stays, no GPU is needed. Every
-difference without a reason is printed by launch and counter, with the source lines that the
-simulator's number is made of.
+--only chooses launches by a regular expression that matches their label. --merge keeps the readings
+of the other launches from another record of the same GPU and CUDA, so that new launches need only a
+short run. --explain needs no GPU: the simulator counts all launches of a record again, and its
+numbers and the reasons of `KNOWN` replace those in the record, while ncu's readings stay. The tool
+prints every difference without a reason by launch and counter, with the source lines of the
+simulator's number.
 
-Each launch is read `READINGS` times. The hardware adds to some counters now and then (a bank
-conflict between two kinds of work in the load-store unit), never takes away: the lowest reading is
-what the kernel does, and a reading that varied is recorded.
+ncu reads each launch `READINGS` times. The hardware sometimes adds to a counter (a bank conflict
+between two kinds of work in the load-store unit), but never subtracts. So the lowest reading is the
+kernel's own; the record also has readings that vary.
 
-Exit status: 0 when every number is equal or its difference is one of `KNOWN`, 1 when one is not or
-a launch is not in the record, 2 when ``ncu``, an option or a record cannot be used.
+The exit status is 0 if every number is equal or its difference is one of `KNOWN`; 1 if one is not,
+or if a launch is not in the record; 2 if ``ncu``, an option or a record cannot be used.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ COMPARED = {
 # kernel's parameters.
 OBSERVED = ("idc__requests.sum",)
 
-# Differences that are understood: label (or kernel, for all its launches) -> counters -> why. The
-# numbers are in the record.
+# The known differences: label (or kernel, for all its launches) -> counter -> reason. The numbers
+# are in the record.
 _TURNS = (
     "lanes whose bins repeat take turns; where many bins are hit as well, "
     "the hardware takes a few more, by a rule not known here"
@@ -106,7 +106,7 @@ KNOWN: dict[str, dict[str, str]] = {
 
 
 def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
-    """Why this counter of this launch is known to differ; None where it must be equal."""
+    """Return the reason of a known difference; None if the numbers must be equal."""
     known = KNOWN.get(launch.label, {}).get(counter) or KNOWN.get(launch.kernel, {}).get(counter)
     if (
         known is None
@@ -122,20 +122,21 @@ def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) ->
 # On a GPU, under ncu
 
 
-def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
-    """Run launches under ncu: for each of ``matching(only)``, metric -> lowest reading, "readings METRIC" where they varied.
+def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
+    """Run the launches of ``matching(only, folder)`` under ncu; return metric -> lowest reading.
 
-    Raises NcuError, and ValueError as `matching` does.
+    "readings METRIC" has all readings if they vary. Raises NcuError, and ValueError as `matching`
+    does.
     """
-    launches = matching(only)
+    launches = matching(only, folder)
     program = ncu.program()
-    # Here, because ncu would follow the compiler's processes as well.
+    # Compile first: ncu would also follow the compiler's processes.
     binaries = _build_all(launches)
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
         for number, binary in enumerate(binaries.values()):
-            (Path(folder) / f"{number}.cubin").write_bytes(binary)
-        log = Path(folder) / "ncu.csv"
+            (Path(scratch) / f"{number}.cubin").write_bytes(binary)
+        log = Path(scratch) / "ncu.csv"
         options = [
             "--clock-control",
             "none",
@@ -149,7 +150,8 @@ def read_with_ncu(only: str = "") -> list[dict[str, int | str]]:
             sys.executable,
             "-m",
             "helpers.tools.counters",
-            f"--launch={folder}",
+            str(folder.resolve()),
+            f"--launch={scratch}",
             f"--only={only}",
         ]
         command = [program, *options, "--metrics", ",".join(metrics), *script]
@@ -164,18 +166,18 @@ def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[s
             io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
         )
     )
-    seen: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for row in rows:
-        of_launch = seen.setdefault(
+        of_launch = by_number.setdefault(
             int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
         )
         of_launch[row["Metric Name"]] = _number(row["Metric Value"])
-    wanted = [launch for launch in launches for _ in range(READINGS)]
-    found = [seen[number] for number in sorted(seen)]
-    if [row["kernel"] for row in found] != [launch.kernel for launch in wanted]:
-        said = "\n".join((output + errors).strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(found)} launches of {len(wanted)}. It said:\n{said}")
-    return [_lowest(found[k : k + READINGS]) for k in range(0, len(found), READINGS)]
+    expected = [launch.kernel for launch in launches for _ in range(READINGS)]
+    readings = [by_number[number] for number in sorted(by_number)]
+    if [row["kernel"] for row in readings] != expected:
+        words = "\n".join((output + errors).strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(readings)} launches of {len(expected)}. It said:\n{words}")
+    return [_lowest(readings[k : k + READINGS]) for k in range(0, len(readings), READINGS)]
 
 
 def _number(text: str) -> int | None:
@@ -198,12 +200,12 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
 
 
 def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
-    """Compile each source with each set of options of `_binaries` once, several at a time."""
+    """Compile all of `_binaries`, several at a time."""
     import pycuda.compiler
     import pycuda.driver as cuda
 
     arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
-    wanted = _binaries(launches)
+    items = _binaries(launches)
 
     def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
         return pycuda.compiler.compile(
@@ -212,16 +214,19 @@ def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], b
 
     # Each compilation is a process of nvcc.
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
-        return dict(zip(wanted, pool.map(build, wanted), strict=True))
+        return dict(zip(items, pool.map(build, items), strict=True))
 
 
 def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
-    """Sources and their options, each pair once."""
+    """Return the sources with their options, each pair once."""
     return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
 
 
 def launch_all(launches: Sequence[Case], folder: Path) -> None:
-    """Launch each `READINGS` times on the GPU, from the binaries in ``folder``; ncu runs this in a process of its own."""
+    """Launch each case `READINGS` times on the GPU; ncu runs this in a process of its own.
+
+    folder: with the binaries of `_binaries`.
+    """
     device.select()
     import pycuda.driver as cuda
 
@@ -252,7 +257,7 @@ def launch_all(launches: Sequence[Case], folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """One counter of one launch. why: the reason when the difference is a known one, None when there may be none."""
+    """One counter of one launch. why: the reason of a known difference, else None."""
 
     launch: Case
     counter: str
@@ -269,7 +274,7 @@ class Compared:
 
 
 def count(launch: Case) -> dict[str, int]:
-    """The simulator's counters of ``launch``. Raises AssertionError where it stopped the launch."""
+    """Return the simulator's counters of ``launch``; AssertionError if it stopped the launch."""
     profile = launch.profile()
     if not profile.completed:
         raise AssertionError(f"{launch.label}: the simulator stopped it\n{profile}")
@@ -279,7 +284,10 @@ def count(launch: Case) -> dict[str, int]:
 def compare(
     launch: Case, read: Mapping[str, Any], counted: Mapping[str, int] | None = None
 ) -> list[Compared]:
-    """The simulator's counters of ``launch`` (``counted``, where known) beside those read: counter name -> number."""
+    """Return the counters of ``launch`` by the simulator beside ncu's.
+
+    read: ncu's, counter name -> number. counted: the simulator's, if they are known already.
+    """
     counted = counted or count(launch)
     return [
         Compared(
@@ -289,16 +297,16 @@ def compare(
     ]
 
 
-def measure(only: str = "") -> list[dict[str, Any]]:
-    """One row a launch of ``matching(only)`` for ``results.record``: counters as ncu read them, and `annotated`.
+def measure(only: str, folder: Path) -> list[dict[str, Any]]:
+    """Return a row for each launch of ``matching(only, folder)``, for ``results.record``.
 
-    Raises as `read_with_ncu` does.
+    It has ncu's counters and the differences of `annotated`. Raises as `read_with_ncu` does.
     """
-    launches = matching(only)
-    # First: what fails here must not cost the readings.
+    launches = matching(only, folder)
+    # The simulator counts first, so that its errors do not cost the readings.
     counted = [count(launch) for launch in launches]
     rows = []
-    for launch, read, ours in zip(launches, read_with_ncu(only), counted, strict=True):
+    for launch, read, ours in zip(launches, read_with_ncu(only, folder), counted, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **_identity(launch)}
         row |= {
             name: sum(int(read.get(metric, 0)) for metric in metrics)
@@ -315,7 +323,7 @@ _METRICS = frozenset(metric for several in COMPARED.values() for metric in sever
 
 
 def _identity(launch: Case) -> dict[str, str]:
-    """What a row says of its launch."""
+    """Return the entries of a row that describe its launch."""
     options = " ".join(one for one in launch.options if not one.startswith("-I"))
     how = {
         "launch": launch.label,
@@ -329,19 +337,16 @@ def _identity(launch: Case) -> dict[str, str]:
 def annotated(
     launch: Case, row: Mapping[str, Any], counted: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """The row with "simulator COUNTER" and "why COUNTER" where the simulator's number is another, and nowhere else."""
+    """Return the row with "simulator COUNTER" and "why COUNTER" for the counters that differ."""
     plain = {key: value for key, value in row.items() if not key.startswith(("simulator ", "why "))}
-    for found in compare(launch, plain, counted):
-        if not found.equal:
-            plain |= {
-                f"simulator {found.counter}": found.simulator,
-                f"why {found.counter}": found.why,
-            }
+    for one in compare(launch, plain, counted):
+        if not one.equal:
+            plain |= {f"simulator {one.counter}": one.simulator, f"why {one.counter}": one.why}
     return plain
 
 
 def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
-    """The comparison that a row of the record holds."""
+    """Return the comparison of a row of the record."""
     return [
         Compared(
             launch, name, row[name], row.get(f"simulator {name}", row[name]), row.get(f"why {name}")
@@ -351,54 +356,57 @@ def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
 
 
 def table(compared: Sequence[Compared]) -> str:
-    """A line for each launch and a column for each counter of which one differs: "=" where equal, else simulator/ncu.
+    """Return a text table with a line for each launch and a column for each counter that differs.
 
-    A * says that the reason is known and stands below, a ! that it is not.
+    A cell is "=" for equal numbers, else simulator/ncu, with a * if the reason is known and stands
+    below, and a ! if not.
     """
-    differ = [found for found in compared if not found.equal]
-    columns = [name for name in COMPARED if any(found.counter == name for found in differ)]
+    differences = [one for one in compared if not one.equal]
+    columns = [name for name in COMPARED if any(one.counter == name for one in differences)]
     lines: dict[str, list[str]] = {}
-    for found in compared:
-        cells = lines.setdefault(found.launch.label, [])
-        if found.counter in columns:
-            cells.append(str(found))
+    for one in compared:
+        cells = lines.setdefault(one.launch.label, [])
+        if one.counter in columns:
+            cells.append(str(one))
     head = ["launch", *(name.replace("_", "\n") for name in columns)]
     text = tables.text(head, [[label, *cells] for label, cells in lines.items()])
     reasons = dict.fromkeys(
-        f"* {found.launch.kernel}, {found.counter}: {found.why}" for found in differ if found.why
+        f"* {one.launch.kernel}, {one.counter}: {one.why}" for one in differences if one.why
     )
     return "\n".join([text, *reasons, summary(compared)])
 
 
 def summary(compared: Sequence[Compared]) -> str:
-    """How many numbers are equal, differ for a known reason, and differ for none."""
-    known = sum(not found.equal and found.why is not None for found in compared)
-    unknown = [found for found in compared if not found.equal and found.why is None]
-    launches = len({found.launch.label for found in compared})
-    kernel_count = len({found.launch.kernel for found in compared})
-    said = (
-        f"{launches} launches of {kernel_count} kernels, {len(compared):,} numbers: "
-        f"{sum(f.equal for f in compared):,} equal, "
+    """Return how many numbers are equal, differ for a known reason, and differ for none."""
+    known = sum(not one.equal and one.why is not None for one in compared)
+    unknown = sum(not one.equal and one.why is None for one in compared)
+    launches = len({one.launch.label for one in compared})
+    kernels = len({one.launch.kernel for one in compared})
+    return (
+        f"{launches} launches of {kernels} kernels, {len(compared):,} numbers: "
+        f"{sum(one.equal for one in compared):,} equal, "
+        f"{known} differ for a known reason, {unknown} for none"
     )
-    return said + f"{known} differ for a known reason, {len(unknown)} for none"
 
 
 def unexplained(compared: Sequence[Compared]) -> list[str]:
-    """A text for each difference without a reason: launch, counter, both numbers, and what the simulator's is made of."""
+    """Return a text for each difference without a reason.
+
+    It has the launch, the counter, both numbers, and the simulator's number by source line.
+    """
     return [
-        f"{found.launch.label}: {found.counter} {found.simulator:,} in the simulator, "
-        f"{found.ncu:,} by ncu ({found.ncu - found.simulator:+,}); the simulator's by line: "
-        f"{_by_line(found)}"
-        for found in compared
-        if not found.equal and found.why is None
+        f"{one.launch.label}: {one.counter} {one.simulator:,} in the simulator, "
+        f"{one.ncu:,} by ncu ({one.ncu - one.simulator:+,}); the simulator's by line: "
+        f"{_by_line(one)}"
+        for one in compared
+        if not one.equal and one.why is None
     ]
 
 
-def _by_line(found: Compared) -> str:
-    space, access, what = found.counter.split("_")
-    rows = [
-        row for row in found.launch.profile().lines if (row.space, row.access) == (space, access)
-    ]
+def _by_line(one: Compared) -> str:
+    space, access, what = one.counter.split("_")
+    lines = one.launch.profile().lines
+    rows = [row for row in lines if (row.space, row.access) == (space, access)]
     return ", ".join(f"{row.line} ({row.array}) {getattr(row, what):,}" for row in rows) or "none"
 
 
@@ -407,10 +415,10 @@ def _by_line(found: Compared) -> str:
 
 
 def require_mergeable(before: results.Record, launches: Sequence[Case], gpu: device.Device) -> None:
-    """Raise RecordError unless the rows of ``before`` that ``launches`` do not replace can stand in a record of this GPU.
+    """Raise RecordError unless ``before`` can give the rows of the launches that did not run.
 
-    They cannot when another GPU or CUDA read them, or when a kernel or the way it is launched has
-    changed since.
+    launches: those that ran. The rows must come from the same GPU and CUDA, and from the present
+    kernels and launches.
     """
     here = gpu.name, cuda_version()
     there = before.device.name, before.software["cuda_runtime"]
@@ -439,29 +447,31 @@ def require_mergeable(before: results.Record, launches: Sequence[Case], gpu: dev
 
 
 def cuda_version() -> str:
-    """The CUDA that PyCUDA was built for, as records say it."""
+    """Return the version of CUDA that PyCUDA was built for, in the form of records."""
     import pycuda.driver as cuda
 
     return ".".join(map(str, cuda.get_version()))
 
 
 def merged(rows: Sequence[Mapping[str, Any]], before: results.Record) -> list[dict[str, Any]]:
-    """``rows``, and those rows of ``before`` that they do not replace, in the order of `LAUNCHES`.
+    """Return ``rows`` and the other rows of ``before``, in the order of `LAUNCHES`.
 
-    A row that is kept says under "created" when it was read. A row whose launch is no longer in
-    `LAUNCHES` is left out.
+    "created" of a row of ``before`` is the time of its reading. Rows of launches that are no longer
+    in `LAUNCHES` are dropped.
     """
     kept = {row["launch"]: {"created": before.created, **row} for row in before.rows()}
-    found = kept | {row["launch"]: dict(row) for row in rows}
-    return [found[launch.label] for launch in LAUNCHES if launch.label in found]
+    by_label = kept | {row["launch"]: dict(row) for row in rows}
+    return [by_label[launch.label] for launch in LAUNCHES if launch.label in by_label]
 
 
-def explain(path: Path | str) -> results.Record:
-    """Write the simulator's numbers and the reasons of `KNOWN` into a record's file anew; return the record.
+def explain(path: Path | str, folder: Path) -> results.Record:
+    """Write the simulator's numbers and the reasons of `KNOWN` into a record's file again.
 
-    What ncu read, and when, stays. Raises RecordError where the record cannot be read or written.
+    ncu's readings and their times stay. Returns the record. Raises RecordError if it cannot be read
+    or written.
     """
-    before, launches = results.load(path), {launch.label: launch for launch in LAUNCHES}
+    before = results.load(path)
+    launches = {launch.label: launch for launch in matching("", folder)}
     measurements = tuple(
         dataclasses.replace(m, parameters=annotated(launches[label], m.parameters))
         for m in before.measurements
@@ -486,55 +496,61 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m helpers.tools.counters", description=__doc__.partition("\n")[0]
     )
     parser.add_argument(
-        "--only", metavar="REGEX", default="", help="the launches whose label this is found in"
+        "folder", type=Path, help="the kernels that are launched only to be counted, as .cu files"
     )
     parser.add_argument(
-        "--merge", metavar="RECORD", help="keep what this record has of the other launches"
+        "--only", metavar="REGEX", default="", help="the launches whose label matches"
+    )
+    parser.add_argument(
+        "--merge", metavar="RECORD", help="take the other launches from this record"
     )
     parser.add_argument(
         "--explain",
         metavar="RECORD",
-        help="write the simulator's side of this record anew; no GPU is needed",
+        help="write the simulator's numbers of this record again, without a GPU",
     )
-    # What runs under ncu.
-    parser.add_argument("--launch", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
+    # For the process under ncu.
+    parser.add_argument("--launch", type=Path, metavar="SCRATCH", help=argparse.SUPPRESS)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the comparison; print its table. Returns the exit status."""
-    asked = _parser().parse_args(argv)
+    """Run the comparison and print its table; return the exit status."""
+    options = _parser().parse_args(argv)
     try:
-        launches = matching(asked.only)
-        if asked.launch:
-            launch_all(launches, asked.launch)
+        launches = matching(options.only, options.folder)
+        if options.launch:
+            launch_all(launches, options.launch)
             return 0
-        if asked.explain:
-            return _report(explain(asked.explain), launches, recorded)
-        record = _read(asked, launches)
+        if options.explain:
+            return _report(explain(options.explain, options.folder), launches, recorded)
+        record = _read(options, launches)
     except (NcuError, results.RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    # On a GPU the simulator has just been asked.
-    return _report(
-        record, LAUNCHES if asked.merge else launches, compare if record.recalled else recorded
-    )
+    shown = matching("", options.folder) if options.merge else launches
+    # On a GPU the simulator has just counted.
+    return _report(record, shown, compare if record.recalled else recorded)
 
 
-def _read(asked: argparse.Namespace, launches: Sequence[Case]) -> results.Record:
+def _read(options: argparse.Namespace, launches: Sequence[Case]) -> results.Record:
     gpu = device.select()
-    if not asked.merge:
-        return results.record("counters", lambda: measure(asked.only), device=gpu, lab="counters")
+    if not options.merge:
+        return results.record(
+            "counters", lambda: measure(options.only, options.folder), device=gpu, lab="counters"
+        )
     if gpu.kind != "gpu":
         raise results.RecordError(
             "--merge adds what a GPU reads to a record, and there is no GPU here; "
             "--explain needs none"
         )
-    before = results.load(asked.merge)
+    before = results.load(options.merge)
     require_mergeable(before, launches, gpu)
-    return results.record(
-        "counters", lambda: merged(measure(asked.only), before), device=gpu, lab="counters"
-    )
+
+    def rows() -> list[dict[str, Any]]:
+        return merged(measure(options.only, options.folder), before)
+
+    return results.record("counters", rows, device=gpu, lab="counters")
 
 
 def _report(
@@ -548,10 +564,10 @@ def _report(
             file=sys.stderr,
         )
     compared = [
-        found
+        one
         for launch in launches
         if launch.label in read
-        for found in side_by_side(launch, read[launch.label])
+        for one in side_by_side(launch, read[launch.label])
     ]
     print(f"{record.caption()}: simulator/ncu where they differ\n{table(compared)}")
     differences = unexplained(compared)

@@ -27,13 +27,13 @@ SLOW = 2  # seeds for an answer that runs into its time limit: each takes second
 
 
 def seeds(count: int) -> list[int]:
-    """The notebook's seed, and others drawn as a grader draws them."""
+    """Return the notebook's seed, and random ones like a grader's."""
     rng = random.Random(20)
     return [NOTEBOOK_SEED, *(rng.getrandbits(48) for _ in range(count - 1))]
 
 
 def judged(name: str, answer: Answer, tried: Sequence[int]) -> dict[str, Any]:
-    """How often an answer gets each status, and with how many seeds it says what it must."""
+    """Judge an answer with all seeds; return the counts of its statuses and the unexpected ones."""
     exercise = exercises.find(name)
     text = exercise.text_of(answer)
     tried = tried[:SLOW] if answer.status == "time" else tried
@@ -42,10 +42,10 @@ def judged(name: str, answer: Answer, tried: Sequence[int]) -> dict[str, Any]:
     for seed in tried:
         verdict = exercise.judge(text, seed)
         statuses[verdict.status] += 1
-        said = " ".join(str(verdict).lower().split())
+        words = " ".join(str(verdict).lower().split())
         says = " ".join(answer.says.lower().split())
-        if verdict.status != answer.status or says not in said:
-            unlike.append({"seed": seed, "status": verdict.status, "said": said[:300]})
+        if verdict.status != answer.status or says not in words:
+            unlike.append({"seed": seed, "status": verdict.status, "said": words[:300]})
     share = {"pass": 2, "budget": 1}
     levels = {share.get(status, 0) for status in statuses}
     return {
@@ -56,7 +56,7 @@ def judged(name: str, answer: Answer, tried: Sequence[int]) -> dict[str, Any]:
 
 
 def rows(names: Sequence[str], tried: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """A row for each answer of the exercises."""
+    """Yield a row for each answer of the exercises."""
     for name in names:
         exercise = exercises.find(name)
         for answer in (*exercise.right, *exercise.wrong):
@@ -64,17 +64,17 @@ def rows(names: Sequence[str], tried: Sequence[int]) -> Iterator[dict[str, Any]]
 
 
 def main() -> int:
-    """Judge, print what changes and a table; 1 where an answer's points change."""
+    """Judge the answers and print a table; return 1 if an answer's points change."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("exercises", nargs="*", help="none for all")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--to", type=Path, help="a file of one JSON object an answer")
-    given = parser.parse_args()
-    made: list[dict[str, Any]] = []
+    options = parser.parse_args()
+    judgements: list[dict[str, Any]] = []
     began = time.monotonic()
-    out = given.to.open("a", encoding="utf-8") if given.to else None
-    for row in rows(given.exercises or exercises.names(), seeds(given.seeds)):
-        made.append(row)
+    out = options.to.open("a", encoding="utf-8") if options.to else None
+    for row in rows(options.exercises or exercises.names(), seeds(options.seeds)):
+        judgements.append(row)
         if out:
             print(json.dumps(row), file=out, flush=True)
         if row["unlike"]:
@@ -86,15 +86,16 @@ def main() -> int:
             )
     print("\n| exercise | answers | judged | points change | another status or hint |")
     print("| --- | --- | --- | --- | --- |")
-    for name in dict.fromkeys(row["exercise"] for row in made):
-        mine = [row for row in made if row["exercise"] == name]
+    for name in dict.fromkeys(row["exercise"] for row in judgements):
+        mine = [row for row in judgements if row["exercise"] == name]
         print(
             f"| {name} | {len(mine)} | {sum(row['seeds'] for row in mine)} | "
             f"{sum(row['points_change'] for row in mine)} | "
             f"{sum(bool(row['unlike']) for row in mine)} |"
         )
-    print(f"\n{sum(row['seeds'] for row in made):,} verdicts in {time.monotonic() - began:.0f} s")
-    return int(any(row["points_change"] for row in made))
+    count = sum(row["seeds"] for row in judgements)
+    print(f"\n{count:,} verdicts in {time.monotonic() - began:.0f} s")
+    return int(any(row["points_change"] for row in judgements))
 
 
 if __name__ == "__main__":

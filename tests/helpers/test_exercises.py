@@ -1,4 +1,6 @@
-"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they must."""
+"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they
+must.
+"""
 
 from __future__ import annotations
 

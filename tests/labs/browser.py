@@ -32,7 +32,8 @@ def server(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no Chromium on the PATH")
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    # A first use compiles the simulator's machine, which may take longer than a page waits for a cell.
+    # A first use compiles the simulator's machine, which may take longer than a page waits for a
+    # cell.
     subprocess.run(
         [sys.executable, "-c", "from helpers.simulator.library import machine; machine()"],
         cwd=ROOT,

@@ -27,7 +27,8 @@ MEASURE = """notebook => {
     for (const box of notebook.querySelectorAll('.jp-OutputArea-output')) {
         for (const inner of [box, ...box.querySelectorAll('pre, .highlight, table')]) {
             if (inner.clientWidth && inner.scrollWidth > inner.clientWidth + 1) {
-                cut.push(inner.className + ' ' + inner.scrollWidth + ' > ' + inner.clientWidth + ': '
+                cut.push(inner.className + ' ' + inner.scrollWidth + ' > '
+                    + inner.clientWidth + ': '
                     + inner.textContent.trim().slice(0, 200));
             }
         }
@@ -47,7 +48,8 @@ MEASURE = """notebook => {
     return [cut, broken];
 }"""
 # The exercise's cell, and every other one of CUDA: a line that is longer than the cell is cut.
-CUT_KERNELS = """notebook => [...notebook.querySelectorAll('.jp-CodeCell .cm-content[data-language=cpp]')]
+CUT_KERNELS = """notebook => [
+    ...notebook.querySelectorAll('.jp-CodeCell .cm-content[data-language=cpp]')]
     .map(one => one.closest('.cm-scroller')).filter(one => one.scrollWidth > one.clientWidth + 1)
     .map(one => one.textContent.slice(0, 200))"""
 

@@ -179,7 +179,7 @@ EXERCISE = Exercise(
             ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
             ("k * blockDim.x", "k * 256"),
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("n - 1", "last element", ("i < n", "i < n - 1")),
         wrong(
             "one element a thread",

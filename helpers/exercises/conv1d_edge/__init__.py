@@ -167,7 +167,7 @@ EXERCISE = Exercise(
             ("P[i] = sum", "P[i] = sum + 0 * N[n - 1 - i]"),
             status="budget",
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("a loop that never ends", "still running", ("++j) {", "j += 0) {"), status="time"),
         wrong(
             "it does not compile",

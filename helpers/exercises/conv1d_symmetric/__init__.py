@@ -172,6 +172,6 @@ EXERCISE = Exercise(
             status="budget",
         ),
         wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

@@ -184,6 +184,6 @@ EXERCISE = Exercise(
             "nothing is written",
             ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]"),
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

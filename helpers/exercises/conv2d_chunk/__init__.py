@@ -130,6 +130,7 @@ EXERCISE = Exercise(
     lab="08_conv2d_constant_memory",
     title="A filter in chunks: some maps and some channels a launch",
     folder=Path(__file__).parent,
+    most_of_a_block=lambda case: TILE * TILE,
     reads_outputs=True,
     cases=cases,
     reference=lambda case: reference.conv2d(case["x"], case["filter"]),

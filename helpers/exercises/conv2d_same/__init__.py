@@ -162,7 +162,7 @@ EXERCISE = Exercise(
             ("sum += x", "sum += 0 * x[((b * C + C - 1 - c) * H + row) * W + column] + x"),
             status="budget",
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

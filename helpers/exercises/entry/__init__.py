@@ -20,7 +20,7 @@ from helpers.exercises.kit import (
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
-# tests/test_exercises.py counts it again.
+# a test counts it again.
 COST = {"layer 1": 3.296, "layer 2": 4.350}
 
 

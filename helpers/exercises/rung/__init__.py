@@ -21,7 +21,7 @@ from helpers.kernel_cells import KernelCell
 SECTORS = {
     "layer 1": 0.363,
     "layer 2": 1.259,
-}  # per output, that conv2d_tiled loads; tests/test_exercises.py counts them again
+}  # per output, that conv2d_tiled loads; a test counts them again
 
 
 def fit(case: Case, cell: KernelCell) -> Case:

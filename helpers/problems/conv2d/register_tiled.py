@@ -202,8 +202,8 @@ class RegisterTiled(Conv2d):
 
 @functools.cache
 def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
-    given = ((name, getattr(spec, name)) for name in Sizes._fields)
-    fixed = {name: value for name, value in given if value is not None}
+    sizes = ((name, getattr(spec, name)) for name in Sizes._fields)
+    fixed = {name: value for name, value in sizes if value is not None}
     known = next((FITTED[name] for name, layer in LAYERS.items() if layer == shape), None)
     offered = [known] if known else _choices(shape, fixed.get("patch"))
     choices = [{**choice, **fixed} for choice in offered]

@@ -152,16 +152,16 @@ def forward(x: np.ndarray, weights: Weights, conv: Convolution = conv2d) -> np.n
 
 def _convolved(x: np.ndarray, filter: np.ndarray, conv: Convolution) -> np.ndarray:
     y = np.asarray(conv(np.ascontiguousarray(x), filter))
-    wanted = (
+    expected = (
         len(x),
         len(filter),
         x.shape[2] - filter.shape[2] + 1,
         x.shape[3] - filter.shape[3] + 1,
     )
-    if y.shape != wanted:
+    if y.shape != expected:
         raise ValueError(
             f"conv returned shape {y.shape} for x {x.shape} and filter {filter.shape}; "
-            f"expected {wanted}"
+            f"expected {expected}"
         )
     return y
 
