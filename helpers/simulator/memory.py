@@ -162,7 +162,9 @@ def region_start(number: int) -> int:
 
 
 def write(address: int, buffer, nbytes: int) -> None:
-    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the device."""
+    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the
+    device.
+    """
     with door:
         _hold(address, nbytes, "write")
         ctypes.memmove(address, _host_address(buffer), nbytes)

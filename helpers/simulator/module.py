@@ -450,8 +450,12 @@ class Module:
             {name: v for name, v in variables.items() if name not in known}, known
         )
 
-    def _allocate(self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]) -> dict[str, int]:
-        """Gives these variables memory and their initial values; the addresses, and those that are known, by symbol."""
+    def _allocate(
+        self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Gives these variables memory and their initial values; the addresses, and those that are
+        known, by symbol.
+        """
         with door:
             return self._allocated(variables, known)
 

@@ -1,9 +1,9 @@
 """The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions
 and refusals.
 
-install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the modules of this package; findings()
-gives what launches, copies and the host's accesses have been warned of. HALO_DEVICES=2 gives two
-simulated devices (_devices.py).
+install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the
+modules of this package; findings() gives what launches, copies and the host's accesses have been
+warned of. HALO_DEVICES=2 gives two simulated devices (_devices.py).
 """
 
 from __future__ import annotations

@@ -221,7 +221,9 @@ def init(flags: int = 0) -> None:
     """Must come before every other call of the driver; calling it again does no harm."""
     global _initialised
     if flags != 0:
-        raise LogicError(_errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"))
+        raise LogicError(
+            _errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}")
+        )
     if not _initialised:
         _devices.set_count(_devices.wanted())
     _initialised = True
@@ -253,7 +255,8 @@ def need_context(call: str) -> Context:
         here = threading.current_thread()
         if here is threading.main_thread():
             detail = (
-                "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+                "no context is current: call device.select() (or import pycuda.autoprimaryctx) "
+                "first"
             )
         else:
             detail = (
@@ -273,7 +276,9 @@ class Device:
         there = _devices.count()
         number = {PCI_BUS_ID.format(k): k for k in range(there)}.get(str(number), number)
         if isinstance(number, str) or not isinstance(number, int):
-            raise TypeError(f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}")
+            raise TypeError(
+                f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}"
+            )
         if not 0 <= number < there:
             several = f"{there} devices, numbers 0 to {there - 1}"
             has = "one device, number 0" if there == 1 else several
@@ -294,7 +299,7 @@ class Device:
         return PCI_BUS_ID.format(self._number)
 
     def can_access_peer(self, device: Device) -> bool:
-        """Whether kernels here may get access to the other device's memory: to every other one's."""
+        """Whether kernels here may get access to the other device's memory."""
         if not isinstance(device, Device):
             given = type(device).__name__
             raise TypeError(f"can_access_peer takes a pycuda.driver.Device, was given {given}")

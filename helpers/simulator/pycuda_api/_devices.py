@@ -15,8 +15,9 @@ What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event B
   stream may wait for it;
 - memcpy_peer copies between devices. Other copies find a device by its address too, so that they
   work from any context: they are warned of, because the program names another device than it means.
-  Memory that a kernel reaches through a pointer in memory, and not through an argument, is not
-  looked at.
+
+Memory that a kernel reaches through a pointer in memory, and not through an argument, is not looked
+at.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ def of_call(
     array: str | None = None,
     severity: str = "warning",
 ) -> Finding:
-    """A finding at the line of the program that called into the surface; other: (file, line) of an earlier call."""
+    """A finding at the line of the program that called into the surface; other: (file, line) of an
+    earlier call.
+    """
     file, line = call_site()
     lines = {line: linecache.getline(file, line).strip()} if line else {}
     if other and other[0] == file and other[1] != line:

@@ -148,7 +148,7 @@ class Function:
             _findings.warn(finding)
 
     def _check_device(self, arguments: list[Argument]) -> None:
-        """Refuse a module that was loaded on another device, and memory that this one cannot reach."""
+        """Refuses a module of another device, and memory that this device cannot reach."""
         name = self._kernel.name
         _devices.require_here(f"the module of kernel {name}", self._module._device, LAUNCH)
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
@@ -325,7 +325,11 @@ class Module:
         if self._device:
             for variable in loaded.globals.values():
                 memory.place(variable.address, self._device)
-        self._constants = {(v.address, v.address + v.nbytes) for v in loaded.globals.values() if v.space == "constant"}
+        self._constants = {
+            (v.address, v.address + v.nbytes)
+            for v in loaded.globals.values()
+            if v.space == "constant"
+        }
 
     def get_function(self, name: str) -> Function:
         """The kernel of that name, as the linker knows it; LogicError, listing the kernels that

@@ -378,12 +378,15 @@ def memcpy_dtod_async(
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
     """Copies `size` bytes from one context's memory to another's.
 
-    A context that is left out is the current one. It comes after everything on both devices, and before whatever follows there.
+    A context that is left out is the current one. It comes after everything on both devices, and
+    before whatever follows there.
     """
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeer", None)
 
 
-def memcpy_peer_async(dest, src, size: int, dest_context=None, src_context=None, stream=None) -> None:
+def memcpy_peer_async(
+    dest, src, size: int, dest_context=None, src_context=None, stream=None
+) -> None:
     """As memcpy_peer, in a stream, of either device; nothing else is waited for."""
     number = number_of(stream, "cuMemcpyPeerAsync")
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeerAsync", number)
@@ -409,9 +412,7 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
             warn_of_unwritten(source, nbytes, call)
         everything = {*devices, _devices.current()}
         work = (
-            _order.begin_between(everything, call)
-            if stream is None
-            else _order.begin(stream, call)
+            _order.begin_between(everything, call) if stream is None else _order.begin(stream, call)
         )
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)

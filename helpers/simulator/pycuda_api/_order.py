@@ -7,12 +7,15 @@ a number in its stream and a clock: the latest work of each stream that is finis
 begins. Two accesses to the same bytes, one of them a write, neither of which is in the other's
 past, are a finding ("unsynchronised").
 
-The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream synchronization behavior" and
-"API synchronization behavior"):
-- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for it;
-- a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited for;
-- launches, memsets, and copies within the device return to the host before they are done; copies from and to the host without
-  `_async` return when they are done; so do `_async` copies to pageable memory, and those from it return when they have read it;
+The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream
+synchronization behavior" and "API synchronization behavior"):
+- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for
+  it;
+- a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited
+  for;
+- launches, memsets, and copies within the device return to the host before they are done; copies
+  from and to the host without `_async` return when they are done; so do `_async` copies to pageable
+  memory, and those from it return when they have read it;
 - Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell
   the host;
 - each device has a null stream of its own, which orders nothing on another device;
@@ -85,7 +88,9 @@ class _Access:
 class _State:
     def __init__(self) -> None:
         self.counts = {NULL: 0}
-        self.clocks: dict[int, dict[int, int]] = {NULL: {}}  # what the next work of a stream waits for
+        self.clocks: dict[int, dict[int, int]] = {
+            NULL: {}
+        }  # what the next work of a stream waits for
         self.devices: dict[int, int] = {}  # of each stream that is not a null stream
         # by device: of all its blocking streams together
         self.blocking: dict[int, dict[int, int]] = {0: {}}

@@ -63,7 +63,6 @@ class Stream:
         evt._warn_unrecorded("wait_for_event")
         _order.stream_waits(self._number, evt._clock or {})
 
-
     def _name(self) -> str:
         return f"stream {self._number}"
 
@@ -80,7 +79,9 @@ def number_of(stream: object, call: str) -> int:
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
-        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+        raise TypeError(
+            f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}"
+        )
     if not call.startswith(_COPIES):
         _devices.require_here(stream._name(), stream._device, call)
     elif call.startswith(_COPIES[:2]) and not call.startswith("cuMemcpyPeer"):
