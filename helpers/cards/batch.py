@@ -13,7 +13,7 @@ import math
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,8 @@ import numpy as np
 
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
-from helpers.launch import Array, Plan, Program, scratch_bytes
+from helpers.cards.work import Work, whole_bytes
+from helpers.launch import Array, Program
 
 SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
@@ -35,52 +36,6 @@ class CardFailed(UserWarning):
 
 class CardsFailedError(RuntimeError):
     """No card is left that could do the work."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a card does with a piece of a batch.
-
-    plan: the launches for a number of images. x, y: the names of the plan's arrays that are copied
-    in and back, one entry an image. given: the arrays that are the same for every piece, by name,
-    such as weights; NumPy arrays. The plan's other arrays stay on the card.
-    """
-
-    name: str
-    plan: Callable[[int], Plan]
-    x: str
-    y: str
-    given: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
-
-    def arrays(self, images: int) -> dict[str, Array]:
-        """Return the arrays that pieces of ``images`` need, by name, but for those given."""
-        found: dict[str, Array] = {}
-        for one in self.plan(images):
-            for array in one.arrays:
-                if array.name not in self.given:
-                    found[array.name] = array
-        if missing := {self.x, self.y} - found.keys():
-            raise CardsError(
-                f"{self.name}: no launch takes the array {min(missing)!r}; there are "
-                f"{', '.join(found)}"
-            )
-        return found
-
-    def image(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Return the shape and type of one entry of an array."""
-        array = self.arrays(1)[name]
-        return array.shape[1:], np.dtype(array.dtype)
-
-    def bytes_of(self, images: int, kept: Sequence[str] = ()) -> int:
-        """Return the bytes of a lane: arrays and scratch for pieces of ``images``, without those of
-        ``kept``.
-        """
-        sizes = (_bytes(array) for name, array in self.arrays(images).items() if name not in kept)
-        return sum(sizes) + scratch_bytes(self.plan(images))
-
-
-def _bytes(array: Array) -> int:
-    return math.prod(array.shape) * np.dtype(array.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -172,7 +127,7 @@ class _Share:
                 )
             for _ in range(count):
                 sizes = {
-                    name: _bytes(array)
+                    name: whole_bytes(array)
                     for name, array in work.arrays(self.piece).items()
                     if name not in kept
                 }
@@ -281,6 +236,11 @@ class Batch:
     ):
         if piece < 1 or lanes < 1:
             raise CardsError(f"pieces of {piece} images on {lanes} lanes: give at least 1 of both")
+        if lost := [card for card in cards if card.failed]:
+            raise CardsError(
+                f"card {lost[0].number} has failed ({lost[0].failed}): make new Cards(numbers=...) "
+                "without it"
+            )
         self.cards, self.work, self.resident = cards, work, resident
         self._weights = tuple(weights or [1.0] * len(cards))
         most = cards.each(lambda card: self._room(card, piece)) if resident else ()
@@ -306,7 +266,7 @@ class Batch:
     def _room(self, card: Card, piece: int) -> int:
         """How many images a card can hold beside one lane."""
         kept = self.work.x, self.work.y
-        each = sum(_bytes(self.work.arrays(1)[name]) for name in kept)
+        each = sum(whole_bytes(self.work.arrays(1)[name]) for name in kept)
         beside = self.work.bytes_of(piece, kept) + sum(
             array.nbytes for array in self.work.given.values()
         )

@@ -328,6 +328,8 @@ def test_a_card_stays_out_after_it_has_failed(layer):
                     report = batch.run()
                 assert report.images == {0: IMAGES, 1: 0} and np.array_equal(batch.result(), want)
         assert [card.number for card in group.living] == [0]
+        with pytest.raises(cards.CardsError, match=r"card 1 has failed .*numbers="):
+            cards.Batch(group, work, IMAGES)
 
 
 def test_all_cards_fail(layer):
