@@ -435,13 +435,26 @@ class Batch:
             at = {name: share.address(name, first) for name in (self.work.x, self.work.y)}
             share.launch(lane, end - first, at)
             return
-        host = self._shares[owner]  # another card's images are copied from its own pinned memory
-        cuda = share.card.cuda
+        host = self._shares[owner]
         for start in range(first, end, share.piece):  # a piece of another card may be larger
             stop = min(start + share.piece, end)
-            cuda.memcpy_htod_async(lane.arrays[self.work.x], host.x[start:stop], lane.stream)
-            share.launch(lane, stop - start, {})
-            cuda.memcpy_dtoh_async(host.y[start:stop], lane.arrays[self.work.y], lane.stream)
+            x, y = host.x[start:stop], host.y[start:stop]
+            if host is share:
+                self._enqueue(share, lane, x, y)
+                continue
+            # What a lost context has pinned makes every copy fail, on any card. The CPU can still
+            # read and write it: so other cards take copies of it.
+            copied, made = np.array(x), np.empty_like(np.asarray(y))
+            self._enqueue(share, lane, copied, made)
+            lane.stream.synchronize()
+            y[...] = made
+
+    def _enqueue(self, share: _Share, lane: _Lane, x: np.ndarray, y: np.ndarray) -> None:
+        """Enqueue a piece: the copy to the card, the plan, the copy back."""
+        cuda = share.card.cuda
+        cuda.memcpy_htod_async(lane.arrays[self.work.x], x, lane.stream)
+        share.launch(lane, len(x), {})
+        cuda.memcpy_dtoh_async(y, lane.arrays[self.work.y], lane.stream)
 
 
 def _drop(share: _Share) -> None:

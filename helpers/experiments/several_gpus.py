@@ -438,9 +438,8 @@ def misuse(names: Sequence[str] = tuple(CASES)) -> Iterator[Row]:
     ]
     for name, process in zip(names, running, strict=True):
         said, _ = process.communicate(timeout=120)
-        (answer,) = [line for line in said.splitlines() if line.startswith(ANSWER)] or [
-            f"{ANSWER}none: {said[-200:]}"
-        ]
+        none = f"{ANSWER}none: the process ended with status {process.returncode}"
+        (answer,) = [line for line in said.splitlines() if line.startswith(ANSWER)] or [none]
         yield {
             "series": "misuse",
             "case": name,
@@ -474,6 +473,12 @@ def misuse_table(simulated: Mapping[str, str], measured: Mapping[str, str]) -> s
             f"    GPU        {short(measured.get(case, 'not recorded'))}",
         ]
     return "\n".join(lines)
+
+
+def links(rows: Rows) -> list[str]:
+    """Return the lines of the table of links, without the legend below it."""
+    lines = [row["line"] for row in rows if row["series"] == "topology"]
+    return lines[: lines.index("Legend:")] if "Legend:" in lines else lines
 
 
 def one_row(rows: Rows, **entries: Any) -> Mapping[str, Any]:

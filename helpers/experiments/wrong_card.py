@@ -117,8 +117,12 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
         cuda.memcpy_peer(here.y, other.x, 4 * N, other.context, here.context),
         cuda.Context.synchronize(),
     ),
-    "a peer copy without contexts": lambda cuda, here, other: (
+    "a peer copy from the other card, without contexts": lambda cuda, here, other: (
         cuda.memcpy_peer(here.y, other.x, 4 * N),
+        cuda.Context.synchronize(),
+    ),
+    "a peer copy within a card, without contexts": lambda cuda, here, other: (
+        cuda.memcpy_peer(here.y, here.x, 4 * N),
         cuda.Context.synchronize(),
     ),
     "a stream of the other card, waited for by the host": lambda cuda, here, other: (

@@ -258,11 +258,11 @@ def test_gpuarrays_on_two_devices(pair):
 def test_a_module_of_another_device(pair):
     with (
         on(pair[1]),
-        pytest.raises(cuda.LogicError, match="cuLaunchKernel failed: invalid resource handle"),
+        pytest.raises(cuda.LogicError, match="cuFuncSetBlockShape failed: invalid resource handle"),
     ):
         pair[0].scale(pair[1].y, pair[1].x, **SHAPE)
     assert found() == [
-        "cuLaunchKernel: the module of kernel scale belongs to device 0, and the current context "
+        "cuFuncSetBlockShape: the module of kernel scale belongs to device 0, and the current context "
         "is of device 1"
     ]
 
@@ -363,7 +363,6 @@ COPIES = {
     "to the device": lambda here, other: cuda.memcpy_htod(other.x, np.zeros(N, np.float32)),
     "from the device": lambda here, other: cuda.memcpy_dtoh(np.zeros(N, np.float32), other.x),
     "within a device": lambda here, other: cuda.memcpy_dtod(here.y, other.x, 4 * N),
-    "a memset": lambda here, other: cuda.memset_d32(other.x, 0, N),
     "a constant": lambda here, other: cuda.memcpy_htod(other.factor, np.zeros(1, np.float32)),
 }
 
@@ -374,6 +373,49 @@ def test_a_copy_that_names_another_device_is_warned_of(pair, copy):
         COPIES[copy](pair[1], pair[0])
     (message,) = found()
     assert "is memory of device 0, and the current context is of device 1" in message
+
+
+@pytest.mark.parametrize(
+    "memset",
+    [
+        lambda other: cuda.memset_d32(other.x, 0, N),
+        lambda other: cuda.memset_d8_async(other.x, 0, N),
+        lambda other: cuda.memset_d2d32(other.x, 4 * N, 0, N, 1),
+    ],
+)
+def test_a_memset_of_another_device_is_refused(pair, memset):
+    with on(pair[1]), pytest.raises(cuda.LogicError, match=r"cuMemset\w+ failed: invalid argument"):
+        memset(pair[0])
+    assert len(found()) == 1 and (read(pair[0], pair[0].x) == 10).all()
+
+
+def in_a_thread(task):
+    thread = threading.Thread(target=task, name="another")
+    thread.start()
+    thread.join()
+
+
+def test_memory_is_not_freed_from_another_thread(pair):
+    with on(pair[1]):
+        held = [cuda.mem_alloc(1 << 20) for _ in range(3)]
+        before = cuda.mem_get_info()[0]
+
+        def with_the_context():
+            with on(pair[1]):
+                held[1].free()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            in_a_thread(held[0].free)
+        assert cuda.mem_get_info()[0] == before
+        (message,) = found("wrong-thread")
+        assert "'another'" in message and "1,048,576 bytes" in message
+        in_a_thread(with_the_context)
+        assert cuda.mem_get_info()[0] == before + (1 << 20)
+    held[2].free()  # in the thread that made the context, although it is not current
+    with on(pair[1]):
+        assert cuda.mem_get_info()[0] == before + (2 << 20)
+        assert pycuda_api.findings() == ()
 
 
 def test_managed_and_mapped_memory_is_everywhere(pair):
@@ -400,16 +442,21 @@ def test_a_peer_copy(pair):
 
 
 @pytest.mark.parametrize("call", [cuda.memcpy_peer, cuda.memcpy_peer_async])
-def test_a_peer_copy_with_wrong_contexts(pair, call):
+def test_a_peer_copy_that_names_other_devices_is_warned_of(pair, call):
     first, second = pair[0].context, pair[1].context
-    for contexts, role in (((first, second), "dest"), ((), "src"), ((second,), "src")):
-        with (
-            on(pair[1]),
-            pytest.raises(cuda.LogicError, match=f"{role} is memory of device") as caught,
-        ):
+    for contexts, roles in (
+        ((first, second), ("dest", "src")),
+        ((), ("src",)),
+        ((second,), ("src",)),
+    ):
+        with on(pair[1]), pytest.warns(cuda.SimulatorWarning, match="wrong-device"):
             call(pair[1].y, pair[0].x, 4 * N, *contexts)
-        assert f"as {role}_context" in str(caught.value)
-    assert len(found()) == 3
+            cuda.Context.synchronize()
+        words = found()
+        assert len(words) == len(roles)
+        for role, message in zip(roles, words, strict=True):
+            assert f"{role} is memory of device" in message and f"{role}_context is of" in message
+        assert (read(pair[1], pair[1].y) == 10).all(), "the copy is done"
     with pytest.raises(TypeError, match=r"dest_context must be a pycuda.driver.Context"):
         call(pair[1].y, pair[0].x, 4 * N, 1)
 

@@ -361,6 +361,7 @@ class Context:
 
     _device: Device
     _valid: bool
+    _thread: int
 
     def __init__(self) -> None:
         raise builtins.RuntimeError(
@@ -372,6 +373,7 @@ class Context:
         self = object.__new__(cls)
         self._device = device
         self._valid = True
+        self._thread = threading.get_ident()
         return self
 
     def push(self) -> None:

@@ -13,8 +13,10 @@ What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event B
   else it stops with a fault;
 - an event is recorded on a stream of its own device, and timed against one of its own device; any
   stream may wait for it;
-- memcpy_peer copies between devices. Other copies find a device by its address too, so that they
-  work from any context: they are warned of, because the program names another device than it means.
+- memcpy_peer copies between devices. Every copy finds a device by its address, so that it works from
+  any context: a copy that names another device than it means is warned of, a memset is refused;
+- memory is freed in the thread that made its context, or where that context is current: elsewhere
+  PyCUDA keeps the memory ("wrong-thread").
 
 Memory that a kernel reaches through a pointer in memory, and not through an argument, is not looked
 at.
@@ -170,32 +172,38 @@ def warn_of_stream(what: str, owner: int, call: str) -> None:
         _findings.warn(_found(message, cause, "warning"))
 
 
-def warn_of_pointer(address: int, call: str, role: str) -> None:
-    """A warning where a copy or a memset touches memory of another device than the current one."""
+def check_pointer(address: int, call: str, role: str) -> None:
+    """What touches memory of another device than the current one: a memset is refused, a copy is
+    warned of.
+    """
     owner = memory.device_of(address)
     if owner is None or owner == memory.EVERYWHERE or owner == current():
         return
     message = (
-        f"{call}: {role} is memory of device {owner}, and the current context is of device "
-        f"{current()}"
+        f"{role} is memory of device {owner}, and the current context is of device {current()}"
     )
+    if call.startswith("cuMemset"):
+        _refuse(call, _errors.INVALID_ARGUMENT, message, _PUSH.format(owner=owner))
     cause = (
         "Copy between devices by memcpy_peer, which names both; else push the context of device "
         f"{owner} first."
     )
-    _findings.warn(_found(message, cause, "warning"))
+    _findings.warn(_found(f"{call}: {message}", cause, "warning"))
 
 
-def wrong_place(address: int, wanted: int, call: str, role: str, context: str) -> None:
-    """LogicError, and a finding, where memory is not on the device that a peer copy names."""
+def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
+    """A warning where memory is not on the device that a peer copy names."""
     owner = memory.device_of(address)
     if owner is None or owner in (memory.EVERYWHERE, wanted):
         return
-    message = f"{role} is memory of device {owner}, and {context} is of device {wanted}"
-    cause = (
-        f"Give the context of device {owner} as {context}; without one it is the current context."
+    message = (
+        f"{call}: {role} is memory of device {owner}, and {role}_context is of device {wanted}"
     )
-    _refuse(call, _errors.INVALID_ARGUMENT, message, cause)
+    cause = (
+        f"The copy finds the devices by the addresses; give the context of device {owner} as "
+        f"{role}_context."
+    )
+    _findings.warn(_found(message, cause, "warning"))
 
 
 def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
@@ -214,6 +222,16 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
         f"Context.enable_peer_access(context of device {owner})."
     )
     return _found(message, cause, "error", parameter)
+
+
+def warn_of_thread(nbytes: int) -> None:
+    """A warning where memory is freed in a thread that PyCUDA cannot free it in."""
+    message = (
+        f"free() in the thread {threading.current_thread().name!r} leaves {nbytes:,} bytes of "
+        "device memory allocated: their context was made in another thread and is not current here"
+    )
+    cause = "Free memory in the thread that allocated it, while its context is current."
+    _findings.warn(_findings.of_call("wrong-thread", message, cause))
 
 
 def _found(message: str, cause: str, severity: str, array: str | None = None) -> Finding:

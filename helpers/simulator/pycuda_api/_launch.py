@@ -150,7 +150,8 @@ class Function:
     def _check_device(self, arguments: list[Argument]) -> None:
         """Refuses a module of another device, and memory that this device cannot reach."""
         name = self._kernel.name
-        _devices.require_here(f"the module of kernel {name}", self._module._device, LAUNCH)
+        module = f"the module of kernel {name}"
+        _devices.require_here(module, self._module._device, "cuFuncSetBlockShape")
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
             if parameter.is_pointer and (address := int.from_bytes(argument.data, "little")):
                 finding = _devices.unreachable(address, name, parameter.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import threading
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -63,6 +64,8 @@ class DeviceAllocation(DevicePointer):
     address.
     """
 
+    _context: Context
+
     def __init__(self) -> None:
         raise builtins.RuntimeError("make a DeviceAllocation with pycuda.driver.mem_alloc(bytes)")
 
@@ -73,6 +76,7 @@ class DeviceAllocation(DevicePointer):
         self._address = allocate(nbytes)
         self._nbytes = nbytes
         self._freed = False
+        self._context = need_context("cuMemAlloc")
         return self
 
     def free(self) -> None:
@@ -82,7 +86,15 @@ class DeviceAllocation(DevicePointer):
                 _errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail)
             )
         self._freed = True
-        release(self._address, self._nbytes)
+        if self._is_out_of_reach():
+            _devices.warn_of_thread(self._nbytes)
+        else:
+            release(self._address, self._nbytes)
+
+    def _is_out_of_reach(self) -> bool:
+        """Whether PyCUDA could not make the memory's context current to free it."""
+        made_here = self._context._thread == threading.get_ident()
+        return not made_here and Context.get_current() is not self._context
 
     def __del__(self) -> None:
         if not self._freed:
@@ -182,11 +194,12 @@ def address_of(pointer: object, call: str, role: str) -> int:
     """The address behind what PyCUDA takes as a device pointer.
 
     That is a live allocation, a PointerHolderBase or a Python int. Where it is memory of another
-    device than the current one, there is a warning; a kernel's arguments are looked at later.
+    device than the current one, a copy is warned of and a memset refused; a kernel's arguments are
+    looked at later.
     """
     address = _address(pointer, call, role)
     if _devices.several() and call.startswith(("cuMemcpy", "cuMemset")):
-        _devices.warn_of_pointer(address, call, role)
+        _devices.check_pointer(address, call, role)
     return address
 
 
@@ -404,7 +417,7 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
                 f"{call}: {role}_context must be a pycuda.driver.Context, was given {given}"
             )
         number = (context or need_context(call))._device._number
-        _devices.wrong_place(address, number, call, role, f"{role}_context")
+        _devices.warn_of_place(address, number, call, role)
         devices.append(number)
     if nbytes:
         with refused(call):
