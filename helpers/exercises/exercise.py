@@ -344,7 +344,7 @@ class Exercise:
             for case, one in zip(cases, outcomes, strict=True):
                 if not case.budgeted:
                     continue
-                amount, most = budget.of(case, one), budget.limit(case, one)
+                amount, most = budget.of(case, one), budget.limit(case)
                 if amount < budget.least - 1e-9:
                     text = (
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
