@@ -71,7 +71,8 @@ def _cpp(job: dict[str, Any]) -> dict[str, Any]:
     except AttributeError:
         return {
             "made": {
-                "said": 'the C++ text defines no function conv1d; expected extern "C" void conv1d(...)'
+                "said": 'the C++ text defines no function conv1d; expected '
+                'extern "C" void conv1d(...)'
             }
         }
     function.restype = None
