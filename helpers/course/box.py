@@ -2,7 +2,8 @@
 little time, no trace.
 
     with box.Bench("kernel") as bench:
-        ended = bench.run(job, most=wire.size(expected))     # ended.status "done", "time", "memory" or "crash"
+        # ended.status is "done", "time", "memory" or "crash"
+        ended = bench.run(job, most=wire.size(expected))
 
 Level "bubblewrap": bwrap gives the processes namespaces of their own. Where it cannot run, level
 "landlock": Landlock, seccomp, limits of resources, and another user where the grader is root. On
@@ -14,6 +15,7 @@ environment and a socket as its only link, and each job is a process of its own.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import json
 import mmap
@@ -119,7 +121,8 @@ class Bench:
     ):
         if kind not in KINDS or level not in LEVELS:
             raise ValueError(
-                f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, {level!r}"
+                f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, "
+                f"{level!r}"
             )
         self.kind, self.level, self.limits = kind, level, limits or Limits()
         self._cache = cache
@@ -137,7 +140,7 @@ class Bench:
     # ---- jobs ----
 
     def run(self, job: bytes, most: int) -> Ended:
-        """Run a job; its answer has at most `most` bytes, else the job has crashed. Raises NoBox."""
+        """Run a job whose answer has at most `most` bytes, else it has crashed. Raises NoBox."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._start()
@@ -269,7 +272,8 @@ class Bench:
             self.close()
             why = answer["problem"]
             if "No module named" in why:
-                why += f"; the box runs as another user, who must be able to read {sys.base_prefix}, {ROOT} and the packages"
+                read = ", ".join([sys.base_prefix, str(ROOT), *_module_folders()])
+                why += f"; the box may run as another user, who must be able to read {read}"
             raise NoBox(f"the box ({self.level}) does not start: {why}")
 
     def _command(self) -> tuple[list[str], list[int], dict[str, Any]]:
@@ -448,16 +452,15 @@ def machine_folder(to: Path) -> Path:
 
 
 def _module_folders() -> list[str]:
-    """The folders of installed packages that this Python imports from: those that pip has filled,
-    whatever they are called, and never this repository.
+    """The folders of installed packages that this Python imports from: those by the usual names,
+    and those where the packages that a job needs lie. Never this repository.
     """
-    found = [os.path.realpath(path) for path in sys.path if path and os.path.isdir(path)]
-    return [
-        path
-        for path in dict.fromkeys(found)
-        if path.endswith(("site-packages", "dist-packages"))
-        or (path not in (str(ROOT), os.getcwd()) and any(Path(path).glob("*.dist-info")))
-    ]
+    found = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    for name in ("numpy", "platformdirs", "nvidia"):
+        spec = importlib.util.find_spec(name)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            found.append(os.path.dirname(place))
+    return [path for path in dict.fromkeys(map(os.path.realpath, found)) if os.path.isdir(path)]
 
 
 @contextlib.contextmanager

@@ -111,17 +111,22 @@ def grade(
 
 
 def _is_final(result: Mapping[str, Any]) -> bool:
-    """Whether a result is the student's alone: the grader had a box, and a GPU if it asked for one."""
-    return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith("not timed")
+    """Whether a result is the student's alone: there was a box, and a GPU if one was asked for."""
+    return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith(
+        "not timed"
+    )
 
 
 def _about(
     plan: Plan, counts: dict[str, int], tasks: int, graded: int, seconds: float, ladders: Any
 ) -> dict[str, Any]:
     return {
-        "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level, "workers": plan.workers,
-        "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded, "seconds": round(seconds, 1),
-        "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "ladders": ladders,
+        "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level,
+        "workers": plan.workers,
+        "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded,
+        "seconds": round(seconds, 1),
+        "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "ladders": ladders,
     }  # fmt: skip
 
 
@@ -144,7 +149,8 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         found = judge.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
-        "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab, "exercise": answer.exercise,
+        "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
+        "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
         "cell": answer.by, "notebook": answer.notebook, "figures": [],
@@ -321,7 +327,8 @@ def _client(plan: Plan) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise NoCluster(
-            'Several workers need Dask, which is not installed: pip install -e ".[course]", or grade with --workers 1'
+            'Several workers need Dask, which is not installed: pip install -e ".[course]", '
+            'or grade with --workers 1'
         ) from None
     # A submission's crash ends its box, never a worker; one that is lost was ended by something
     # else.

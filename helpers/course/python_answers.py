@@ -1,5 +1,5 @@
-"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs) and 17 (an
-order of streams).
+"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs), 17 (an order
+of streams) and 25 (a count of warps).
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
 what was enqueued. What they are worth is found out here, by the exercise, with what the box never
@@ -227,9 +227,23 @@ def _issue(pipe: Any, log: list[list[Any]]) -> None:
             raise ValueError(f"{what!r} is no call of a pipeline")
 
 
+# ---- lab 25: how many warps a multiprocessor holds ----
+
+
+def _resident_warps() -> Task:
+    from helpers.exercises import resident_warps as module
+
+    def made(back: Any, seed: int) -> Any:
+        return [v if isinstance(v, int) else str(v)[:200] for v in back]
+
+    return Task(
+        module.EXERCISE, "values", lambda seed: [list(row) for row in module.cases(seed)], made
+    )
+
+
 @cache
 def _tasks() -> MappingProxyType:
-    made = [_loops_swapped(), _tile_width_cost(), _stream_order()]
+    made = [_loops_swapped(), _tile_width_cost(), _stream_order(), _resident_warps()]
     missing = [
         n
         for n in exercises.names()

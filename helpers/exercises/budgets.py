@@ -22,18 +22,14 @@ class Budget:
 
     what: str
     of: Amount
-    most: float | Callable[[Case], float] | Amount
+    most: float | Callable[[Case], float]
     hint: str = ""
     least: float = 0.0
     quiet: bool = False
 
-    def limit(self, case: Case, outcome: Outcome) -> float:
+    def limit(self, case: Case) -> float:
         """The most for a case."""
-        if not callable(self.most):
-            return self.most
-        most: Callable[..., float] = self.most
-        two = most.__code__.co_argcount == 2
-        return most(case, outcome) if two else most(case)
+        return self.most(case) if callable(self.most) else self.most
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:

@@ -344,7 +344,7 @@ class Exercise:
             for case, one in zip(cases, outcomes, strict=True):
                 if not case.budgeted:
                     continue
-                amount, most = budget.of(case, one), budget.limit(case, one)
+                amount, most = budget.of(case, one), budget.limit(case)
                 if amount < budget.least - 1e-9:
                     text = (
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
@@ -448,7 +448,7 @@ class Exercise:
 
 
 def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
-    """What to say where every wrong value is the one that stood there before; "" where one is not."""
+    """What to say where every wrong value is the one from before; "" where one is not."""
     left = total = 0
     for case, name, got, want in values:
         wrong = got != want

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case, Step, unwritten, whole_numbers
+from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
 LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of LeNet's second layer
-MOST = 3  # of the cells and weights: 10,000 products of them stay far below 2^24
+MOST = 3  # of the weights and most cells: sums of 1,000 products stay below 2^22 quarters
 
 
 def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
     """Cells and weights of a layer."""
-    return whole_numbers(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
+    return cells(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
 
 
 def sizes(shape: ConvShape) -> tuple[np.int32, ...]:

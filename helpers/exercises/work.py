@@ -35,16 +35,16 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
         yield from (_half(even) for even in (True, False))
         return
     yield Budget(
-        "values that blocks 0, 2, 4 ... write",
-        lambda case, one: one.spread.even if one.spread else 0,
-        lambda case, one: -(-one.counts[0].blocks // 2) * most(case),
+        "values that a block of 0, 2, 4 ... writes on average",
+        lambda case, one: one.spread.even / -(-one.counts[0].blocks // 2) if one.spread else 0,
+        most,
         BLOCKS,
         quiet=True,
     )
     yield Budget(
-        "values that blocks 1, 3, 5 ... write",
-        lambda case, one: one.spread.odd if one.spread else 0,
-        lambda case, one: one.counts[0].blocks // 2 * most(case),
+        "values that a block of 1, 3, 5 ... writes on average",
+        lambda case, one: one.spread.odd / (one.counts[0].blocks // 2) if one.spread else 0,
+        most,
         BLOCKS,
         quiet=True,
     )

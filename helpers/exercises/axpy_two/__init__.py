@@ -17,11 +17,11 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
+    cells,
     none_of,
     per_output,
     right,
     shuffles,
-    whole_numbers,
     wrong,
 )
 
@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
-                arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+                arrays = {"y": cells(rng, n), "x": cells(rng, n)}
                 step = Step(
                     (ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
                 )
@@ -55,7 +55,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def large(rng: np.random.Generator) -> Case:
     """Ten million elements; a is 0, so that a launch can be repeated."""
     n, block = 10_000_000, 256
-    arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+    arrays = {"y": cells(rng, n), "x": cells(rng, n)}
     step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
     return Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
 
@@ -73,7 +73,7 @@ def last_left_out(case: Case) -> np.ndarray:
 
 
 def first_of_two(case: Case) -> np.ndarray:
-    """What comes out if each block makes as many elements as it has threads, and not twice as many."""
+    """What comes out if each block makes as many elements as it has threads, not twice as many."""
     y, one = axpy(case), case["block"] * case.steps[0].grid[0]
     y[one:] = case["y"][one:]
     return y

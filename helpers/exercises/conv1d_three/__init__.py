@@ -16,6 +16,7 @@ from helpers.exercises.kit import (
     Step,
     all_of,
     ceil_div,
+    cells,
     none_of,
     per_output,
     right,
@@ -45,7 +46,7 @@ def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> 
     filter[:width] = whole_numbers(rng, width)
     given = ("P", "N", np.int32(n), np.int32(width))
     step = Step((ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
-    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+    arrays = {"P": unwritten(n), "N": cells(rng, n)}
     kinds, facts = {"size": n, "width": width}, {"filter": filter[:width]}
     budgeted = (n, width) == (4 * TILE, MOST)
     return Case(f"n = {n:,}, {width} weights", arrays, ("P",), (step,), kinds, facts, budgeted)
