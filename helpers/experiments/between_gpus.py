@@ -19,9 +19,7 @@ Row = dict[str, Any]
 
 def require_same(got: np.ndarray, want: np.ndarray, name: str) -> None:
     """Raise CheckError unless two results have the same bits."""
-    bits, wanted = (
-        np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want)
-    )
+    bits, wanted = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want))
     if not np.array_equal(bits, wanted):
         wrong = int((got != want).sum()) if got.shape == want.shape else want.size
         text = f"its bits are not those of one card, {wrong:,} values differ"

@@ -223,7 +223,7 @@ def test_the_record_has_the_bits_of_one_card_on_two(recorded):
 
 
 def test_gpus_refuse_what_the_simulator_refuses(recorded):
-    """What stops a program on a GPU stops it here, and what a GPU lets through, the simulator does."""
+    """What stops a program on a GPU stops it here; the rest runs here, too."""
     answers = several_gpus.answers(recorded)
     assert set(answers) == set(wrong_card.CASES)
     with cards.simulated(2) as sim:

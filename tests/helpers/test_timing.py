@@ -391,7 +391,8 @@ def test_two_calls_are_compared_end_to_end(told):
         longer, call, verdicts=(VERDICT,) * 2, names=("longer", "call"), budget_s=0.1, precision=0.5
     )
     whats = [what for what, _ in driver.log]
-    assert whats[0] == "synchronize" and set(whats[1::2]) == {"launch"} and set(whats[2::2]) == {"synchronize"}
+    assert whats[0] == "synchronize"
+    assert set(whats[1::2]) == {"launch"} and set(whats[2::2]) == {"synchronize"}
     assert both.ratio > 1 and both.a.n == both.b.n >= 10
     assert both.a.median >= 2 and both.a.what == both.b.what == "end to end" and both.a.clocks
 
@@ -420,7 +421,9 @@ def test_the_simulator_has_no_clock(monkeypatch):
         lambda: timing.time_gpu(print, verdict=VERDICT, name="conv1d"),
         lambda: timing.time_end_to_end(print, verdict=VERDICT, name="conv1d"),
         lambda: timing.compare(print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")),
-        lambda: timing.compare_end_to_end(print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")),
+        lambda: timing.compare_end_to_end(
+            print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")
+        ),
     ]
     for call in calls:
         with pytest.raises(

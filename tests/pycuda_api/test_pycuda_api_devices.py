@@ -262,8 +262,8 @@ def test_a_module_of_another_device(pair):
     ):
         pair[0].scale(pair[1].y, pair[1].x, **SHAPE)
     assert found() == [
-        "cuFuncSetBlockShape: the module of kernel scale belongs to device 0, and the current context "
-        "is of device 1"
+        "cuFuncSetBlockShape: the module of kernel scale belongs to device 0, and the current "
+        "context is of device 1"
     ]
 
 
@@ -483,7 +483,7 @@ def recorded(card):
 
 
 def unordered(pair, stream, waits):
-    """A kernel on device 0, a copy of its result to device 1, a kernel there; with waits or without."""
+    """A kernel on device 0, a copy of its result to device 1, a kernel there; waits between."""
     use(pair[0])
     if waits:
         pair[stream].stream.wait_for_event(recorded(pair[0]))

@@ -277,7 +277,8 @@ class Device:
         number = {PCI_BUS_ID.format(k): k for k in range(there)}.get(str(number), number)
         if isinstance(number, str) or not isinstance(number, int):
             raise TypeError(
-                f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}"
+                "Device takes the number of a device, an int, or a PCI bus id, was given "
+                f"{number!r}"
             )
         if not 0 <= number < there:
             several = f"{there} devices, numbers 0 to {there - 1}"

@@ -13,8 +13,9 @@ What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event B
   else it stops with a fault;
 - an event is recorded on a stream of its own device, and timed against one of its own device; any
   stream may wait for it;
-- memcpy_peer copies between devices. Every copy finds a device by its address, so that it works from
-  any context: a copy that names another device than it means is warned of, a memset is refused;
+- memcpy_peer copies between devices. Every copy finds a device by its address, so that it works
+  from any context: a copy that names another device than it means is warned of, a memset is
+  refused;
 - memory is freed in the thread that made its context, or where that context is current: elsewhere
   PyCUDA keeps the memory ("wrong-thread").
 

@@ -196,7 +196,9 @@ def _join(clock: dict[int, int], other: dict[int, int]) -> None:
 
 
 def _watching() -> bool:
-    """Whether anything but the null stream can touch device memory: else every access is in order."""
+    """Whether anything but the null stream can touch device memory: else every access is in
+    order.
+    """
     return bool(_state.devices) or len(_state.counts) > 1 or bool(_state.shared)
 
 

@@ -79,9 +79,8 @@ def number_of(stream: object, call: str) -> int:
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
-        raise TypeError(
-            f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}"
-        )
+        given = type(stream).__name__
+        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {given}")
     if not call.startswith(_COPIES):
         _devices.require_here(stream._name(), stream._device, call)
     elif call.startswith(_COPIES[:2]) and not call.startswith("cuMemcpyPeer"):
