@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import box, figures, gpu, grades, judge, python_answers
+from helpers.course import box, figures, gpu, grades, judge, python_answers, verdicts
+from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Answer
 
@@ -146,7 +147,7 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
 def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
     """The result of one student's answer."""
     if found is None:
-        found = judge.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
+        found = verdicts.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
@@ -253,7 +254,7 @@ def grade_one(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
     return gpu.timed(found, exercise, text, plan.seed) if plan.gpu else found
 
 
-def _benches(plan: Plan) -> judge.Benches:
+def _benches(plan: Plan) -> Benches:
     kept = getattr(_local, "benches", None)
     if kept is None or kept.level != plan.level or kept.limits != (plan.limits or box.Limits()):
         if kept is not None:
@@ -261,7 +262,7 @@ def _benches(plan: Plan) -> judge.Benches:
         _local.folder = tempfile.TemporaryDirectory(
             prefix="halo-machine-", ignore_cleanup_errors=True
         )
-        _local.benches = kept = judge.Benches(
+        _local.benches = kept = Benches(
             plan.level, box.machine_folder(Path(_local.folder.name)), plan.limits
         )
     return kept
@@ -284,7 +285,7 @@ def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
         "box": plan.level,
         "versions": judge.versions(),
     }
-    return {**judge.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
+    return {**verdicts.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
 
 
 def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:

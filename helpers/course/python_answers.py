@@ -20,11 +20,12 @@ import numpy as np
 
 from helpers import exercises
 from helpers.course import gate, wire
+from helpers.course.verdicts import SENTENCES, plain
 from helpers.exercises.python_exercise import Found, PythonExercise
 
 if TYPE_CHECKING:
+    from helpers.course.benches import Benches
     from helpers.course.box import Ended
-    from helpers.course.judge import Benches
 
 _MOST = 2 << 20  # bytes of an answer: numbers and names
 
@@ -57,8 +58,7 @@ class Task:
 def judged(
     task: Task, text: str, seed: int, benches: Benches
 ) -> tuple[dict[str, Any], Ended | None]:
-    """Grade an answer: plain values as judge.plain makes them, and how the box ended."""
-    from helpers.course.judge import SENTENCES, plain
+    """Grade an answer: plain values as verdicts.plain makes them, and how the box ended."""
 
     points = task.exercise.points
     try:

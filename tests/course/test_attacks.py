@@ -17,6 +17,7 @@ import pytest
 
 from helpers import exercises
 from helpers.course import box, figures, gate, judge, wire
+from helpers.course.benches import Benches
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
@@ -81,7 +82,7 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
 def grade_kernel(
     text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS
 ) -> dict:
-    benches = judge.Benches(LEVELS[0], machine, limits)
+    benches = Benches(LEVELS[0], machine, limits)
     try:
         return judge.grade(exercise, text, 11, benches)
     finally:
@@ -293,13 +294,13 @@ def test_a_patched_checker_patches_itself_only(level, machine):
         "        try: setattr(m, n, lambda *a, **k: True)\n        except Exception: pass\n"
         "def cost(*a): return 0\n"
     )
-    benches = judge.Benches(level, machine, LIMITS)
+    benches = Benches(level, machine, LIMITS)
     result = judge.grade("tile_width_cost", text, 11, benches)
     assert (result["status"], result["points"]) in (("crash", 0.0), ("wrong", 0.0))
 
 
 def test_an_answer_of_numbers_that_are_none(level, machine):
-    benches = judge.Benches(level, machine, LIMITS)
+    benches = Benches(level, machine, LIMITS)
     for value in ("float('nan')", "float('inf')", "a[1] * float('nan')"):
         result = judge.grade("tile_width_cost", f"def cost(*a): return {value}", 11, benches)
         assert result["status"] == "wrong", value
@@ -580,7 +581,7 @@ def test_loads_are_counted_however_they_are_written(what, machine):
 
 def test_a_cell_of_one_student_leaves_nothing_for_the_next(machine):
     exercise = exercises.find("axpy_two")
-    benches = judge.Benches(LEVELS[0], machine, LIMITS)
+    benches = Benches(LEVELS[0], machine, LIMITS)
     try:
         bad = HEAD + KERNEL + "{ while (true) { } }"
         assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"
