@@ -112,6 +112,11 @@ def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
     return machine_code.of_kernel(sections, kernel, [one.mangled for one in compiled.kernels])
 
 
+def with_lines_of_ptx(compiled: Compiled) -> str | None:
+    """As `sass`, with the lines of the PTX text."""
+    return _listing(compiled, "--print-line-info-ptx")
+
+
 def _listing(compiled: Compiled, lines: str) -> str | None:
     """The machine code; lines: nvdisasm's option that says of which text."""
     disassembler = toolkit.program("nvdisasm")

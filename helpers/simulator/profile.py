@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from helpers import tables
 
-from . import instructions
+from . import bounds, instructions
+from .bounds import Bounds, Counts
 from .findings import Finding
 from .launch import LaunchReport
 from .library import Site
@@ -172,6 +173,18 @@ class Profile:
     seconds: float = field(default=0.0, compare=False)
     control: tuple[LineControl, ...] = ()
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
+
+    def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
+        """What no such device does faster, resource by resource; see helpers.simulator.bounds, which says how it is made.
+
+        cache: "cold" for a launch that finds nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which
+        lists the devices that there are, and ValueError for a launch that did not run whole.
+        """
+        if self.counts is None or self.sampled or not self.completed:
+            why = f"{self.blocks_run:,} of {self.blocks:,} blocks were run" if self.sampled else "it was stopped at a finding"
+            raise ValueError(f"{self.kernel} has no bounds, because {why}: profile it whole, without sample_every")
+        return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
@@ -510,14 +523,18 @@ class _Reader:
         return self.names[region].first_byte if region in self.names else 0
 
 
-def profile_of(report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int]) -> Profile:
-    """The Profile of a launch with the traffic observer on."""
+def profile_of(
+    report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int
+) -> Profile:
+    """The Profile of a launch with the traffic observer on. shared: its bytes of dynamic shared memory."""
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
-    return Profile(
+    profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run, report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control, instructions.by_name(kernel.counted, report.executed),
     )  # fmt: skip
+    whole = len(report.executed) and report.completed
+    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared)) if whole else profile
 
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
