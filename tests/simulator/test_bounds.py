@@ -395,6 +395,17 @@ def test_nothing_calls_a_bound_a_time():
     assert found.shares[0].microseconds == found.microseconds == found.to_dict()["bound_us"]
 
 
+def test_blocks_come_in_waves_as_ptxas_gives_registers_and_shared_memory():
+    found = profile("p0[i] = p1[i];", zeros(264), random(264 * 128), blocks=264).bounds()
+    assert found.blocks_at_a_time == 16  # of 128 threads, 2,048 at most
+    assert found.waves == pytest.approx(264 / (16 * 132))
+    body = "__shared__ float s[20000 / 4]; s[threadIdx.x] = i; p0[i] = s[threadIdx.x];"
+    seen = profile(body, zeros(), shared=10_000)
+    # 228 KB of a multiprocessor, 1 KB of each block for the system.
+    assert seen.bounds().blocks_at_a_time == 228 * 1024 // (20_000 + 10_000 + 1024)
+    assert "holds 7 blocks at once: 0.143 waves" in str(seen.bounds())
+
+
 def test_launches_in_a_row_add_up():
     one = profile("p0[i] = p1[i];", zeros(), random(132 * 128)).bounds()
     both = bounds.in_a_row([one, one], "twice")

@@ -25,8 +25,8 @@ only that counts which it cannot do without:
     DRAM                each sector of 32 bytes once that is read, and once that is written, though
                         a cache that is too small fetches it again; of the writes, as many bytes
                         as L2 holds may still be there when the launch ends
-    L2                  the sectors that are read, each once; all sectors of stores, request by
-                        request, for they pass L1 by
+    L2                  the same sectors, whatever a launch finds there: loads that come again may
+                        find them in L1, and stores of parts of one sector may go together
     L1, shared memory   sectors and wavefronts as `Profile` counts them
     instructions        the fewest with which the machine code can have done what the PTX was seen
                         to do (machine_code.py says how)
@@ -34,6 +34,10 @@ only that counts which it cannot do without:
 And of each rate the best counts that was ever measured: the fastest sample of the fastest of
 several kernels, which ask for this resource and hardly anything else (kernels/rates/, recorded in
 data/measured/rates_h200.json beside the figures that NVIDIA publishes).
+
+A bound is of the launch that was profiled, its sizes and its data, of the machine code that ptxas
+of the installed release makes, and, unless you say cache="hot", of a launch that finds none of its
+arrays in the L2 cache.
 
 When a bound is far below what a clock shows, no single resource is the cause: look for waiting, too
 few warps, too little work for 132 multiprocessors. When it is close, only asking for less of that
@@ -84,14 +88,16 @@ class Share:
 class Bounds:
     """No `device` runs the launch faster. shares: by resource, the largest first; a resource that
     the launch does not ask for is left out. cache: "cold" where the launch finds nothing of its
-    arrays in L2, "hot" where it may. waves: rounds in which the multiprocessors take the blocks,
-    None where ptxas is not installed to say how many a multiprocessor holds."""
+    arrays in L2, "hot" where it may. blocks_at_a_time: what a multiprocessor holds of its blocks at
+    once; waves: rounds in which the multiprocessors take the blocks; both None where ptxas is not
+    installed to say how many registers a thread has."""
 
     device: str
     kernel: str
     cache: str
     shares: tuple[Share, ...]
     waves: float | None = None
+    blocks_at_a_time: int | None = None
 
     @property
     def largest(self) -> Share:
@@ -110,7 +116,20 @@ class Bounds:
     @property
     def sentence(self) -> str:
         first = f"No {self.device} runs {self.kernel} in less than {_us(self.microseconds)}"
+        first += " from cold caches" if self.cache == "cold" else ""
         return f"{first}, a bound by {self.largest.title}: {self.largest.reason}"
+
+    @property
+    def occupancy(self) -> str:
+        """How the blocks come to the multiprocessors, in words; "" where that is not known."""
+        if self.waves is None:
+            return ""
+        rounds = f"{_number(self.waves)} wave{'s' * (self.waves != 1)}"
+        held = f"{self.blocks_at_a_time} block{'s' * (self.blocks_at_a_time != 1)}"
+        return (
+            f"A multiprocessor holds {held} at once: {rounds}. In a last wave that is not full "
+            "some multiprocessors have nothing to do; that does not enter the bound."
+        )
 
     def share(self, resource: str) -> Share:
         """What the launch asks of a resource. Raises KeyError for one that it does not ask for."""
@@ -129,7 +148,8 @@ class Bounds:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        return f"{self.sentence}\n{tables.text(_HEAD, self._rows(), left=(0, 2, 5))}"
+        table = tables.text(_HEAD, self._rows(), left=(0, 2, 5))
+        return f"{self.sentence}\n{table}\n{self.occupancy}".rstrip()
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in _HEAD)
@@ -137,7 +157,8 @@ class Bounds:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self._rows()
         )
-        return f"<p>{html.escape(self.sentence)}</p><table><tr>{head}</tr>{rows}</table>"
+        words, more = html.escape(self.sentence), html.escape(self.occupancy)
+        return f"<p>{words}</p><table><tr>{head}</tr>{rows}</table><p>{more}</p>"
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -185,13 +206,14 @@ def bounds(counts: Counts, device: str = "H200", cache: str = "cold") -> Bounds:
             per_second = amount / busy
         if resource.shared_out:
             per_second *= used / given.multiprocessors
-        reason = _reason(name, counts, read, written, sum(kept), used)
+        few = used < given.multiprocessors
+        reason = _reason(name, read, written, sum(kept), used, few)
         shares.append(Share(name, resource.title, amount, resource.unit, per_second, reason))
     shares.sort(key=lambda one: -one.microseconds)
     held, waves = counts.blocks_at_a_time, None
     if held:
         waves = counts.blocks / (held * given.multiprocessors)
-    return Bounds(device, counts.kernel.name, cache, tuple(shares), waves)
+    return Bounds(device, counts.kernel.name, cache, tuple(shares), waves, held)
 
 
 def in_a_row(launches: Iterable[Bounds], name: str = "") -> Bounds:
@@ -233,7 +255,7 @@ def _added(all_bounds: Sequence[Bounds]) -> list[Share]:
 
 _REASONS = {
     "l2_read": "each sector that is read passes once at least",
-    "l2_write": "stores and atomics pass L1 by, with every sector that they touch",
+    "l2_write": "each sector that is written passes once at least",
     "l1": "the sectors that loads of global memory touch, request by request",
     "l1_data": "loads of global memory and accesses to shared memory use one way of 128 bytes",
     "shared": "each request takes a wavefront, and one more for each bank conflict",
@@ -259,13 +281,13 @@ _REASONS = {
 
 
 def _reason(
-    name: str, counts: Counts, read: float, written: float, kept: float, used: int
+    name: str, read: float, written: float, kept: float, used: int, few: bool
 ) -> str:
     if name == "dram":
         words = f"it reads {_size(read)} and writes {_size(written)}, each sector once"
         return f"{words}; L2 may keep {_size(kept)} of that" if kept else words
     reason = _REASONS[name]
-    if RESOURCES[name].shared_out and used == counts.blocks:
+    if RESOURCES[name].shared_out and few:
         blocks = "one block uses one multiprocessor" if used == 1 else f"{used} blocks use as many"
         return f"{reason}; {blocks} only"
     return reason

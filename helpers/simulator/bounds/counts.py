@@ -184,7 +184,7 @@ class Counts:
         found["l1_data"] = wavefronts + max(requests, sectors / SECTORS_A_PASS) + local
         found["lsu"] = max(found["lsu"], requests + stores + total["shared_requests"])
         found["l2_read"] = total["sectors_read"]
-        found["l2_write"] = total["global_store_sectors"] + total["global_atomic_sectors"]
+        found["l2_write"] = total["sectors_written"]
         found["atomics"] = total["global_atomic_sectors"]
         found["constant"] += total["constant_replays"]
         for name, amount in _by_ptx(self).items():
