@@ -66,8 +66,8 @@ jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and ope
 gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
-	$(PYTHON) -m helpers.tools.counters
-	$(PYTHON) -m helpers.tools.sanitizer run tests/corpus --record results/sanitizer.json
+	$(PYTHON) -m helpers.tools.counters tests/simulator/counters
+	$(PYTHON) -m helpers.tools.sanitizer run tests/simulator/corpus --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \

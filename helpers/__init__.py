@@ -1,4 +1,4 @@
-"""Halo Labs: what the notebooks share to check, time, plot and record CUDA kernels.
+"""Halo Labs: the notebooks' shared Python, which checks, times, plots and records CUDA kernels.
 
 They run on a GPU or in a simulator.
 

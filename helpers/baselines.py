@@ -1,7 +1,7 @@
-"""What a speedup is measured against: the named CPU programs that a GPU time may be set beside.
+"""The CPU baselines: named programs whose times are the denominators of the labs' speedups.
 
-They are compiled at first use, with the compiler that the simulator uses, and each is checked
-against the oracle of `reference` before it is handed out.
+They are compiled at their first use, with the host's C++ compiler, and each must agree with the
+oracle of `reference` before it can be timed.
 """
 
 from __future__ import annotations
@@ -52,33 +52,34 @@ class Baseline:
 
     name: str
     description: str
-    compute: Callable[..., None]  # of cells, filter and outputs
+    compute: Callable[..., None]  # a function of cells, filter and outputs
 
-    # Shapes of N and filter at which `require_correct` compares: short, ragged, and longer than
-    # what a loop takes at a time.
+    # The shapes of N and filter for `require_correct`: short, ragged, and longer than a step of an
+    # unrolled loop.
     checked: ClassVar[Sequence[tuple]] = tuple(
         ((n,), (width,))
         for n, width in ((1, 1), (1, 5), (4, 31), (31, 31), (1000, 3), (2048, 7), (5003, 31))
     )
 
     def call(self, N: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """P, float32, shape (n,), of N and filter: float32, C-contiguous, shapes (n,) and (width,), width odd.
+        """Return P, float32, shape (n,).
 
-        Give `out` (float32, shape (n,)) when timing: the first touch of fresh memory can cost more
-        than the sums. Raises TypeError for another dtype; ValueError for a strided view, an empty
-        array, an even width, a wrong `out`.
+        N, filter: float32, C-contiguous, shapes (n,) and (width,), width odd. out: float32, shape
+        (n,); give it for timing, because the first access to new memory can cost more than the
+        sums. Raises TypeError for another dtype; ValueError for a strided view, an empty array, an
+        even width, a wrong `out`.
         """
         _require_float32(N=N, filter=filter)
         reference.require_shapes(N, filter)
         return self._into(out, N.shape, N=N, filter=filter)
 
     def want(self, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        """What the oracle says."""
+        """Return the oracle's outputs, float64, shape (n,)."""
         return reference.conv1d(N, filter)
 
     @staticmethod
     def sizes(N: np.ndarray, filter: np.ndarray) -> tuple[int, ...]:
-        """The numbers that the C++ takes after the arrays."""
+        """Return the arguments of the C++ function after the arrays."""
         return N.size, filter.size
 
     def _into(
@@ -103,7 +104,7 @@ class Baseline:
 class LayerBaseline(Baseline):
     """A named CPU program for a convolution layer. The name stands in every figure that uses it."""
 
-    # Rows narrower and wider than a vector, and ragged.
+    # Rows that are narrower and wider than a vector, and ragged ones.
     checked: ClassVar[Sequence[tuple]] = (
         ((1, 1, 1, 1), (1, 1, 1, 1)),
         ((2, 3, 9, 12), (5, 3, 4, 4)),
@@ -112,32 +113,33 @@ class LayerBaseline(Baseline):
     )
 
     def call(self, x: np.ndarray, filter: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """y, float32, shape (B, M, H - K + 1, W - K + 1), of x (B, C, H, W) and filter (M, C, K, K): see `reference.conv2d`.
+        """Return y, float32, shape (B, M, H - K + 1, W - K + 1): see `reference.conv2d`.
 
-        All float32 and C-contiguous. Give `out`, of the shape of y, when timing: the first touch of
-        fresh memory can cost more than the sums. Raises TypeError for another dtype; ValueError for
-        a strided view and for shapes that do not fit.
+        x: (B, C, H, W); filter: (M, C, K, K); both float32 and C-contiguous. out: of the shape of
+        y; give it for timing, because the first access to new memory can cost more than the sums.
+        Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not
+        fit.
         """
         _require_float32(x=x, filter=filter)
         return self._into(out, _layer_shape(x, filter), x=x, filter=filter)
 
     def want(self, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        """What the oracle says."""
+        """Return the oracle's outputs, float64, of the shape of y."""
         return reference.conv2d(x, filter)
 
     @staticmethod
     def sizes(x: np.ndarray, filter: np.ndarray) -> tuple[int, ...]:
-        """The numbers that the C++ takes after the arrays."""
+        """Return the arguments of the C++ function after the arrays."""
         images, channels, rows, columns = x.shape
         return images, channels, len(filter), rows, columns, filter.shape[2]
 
 
 def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]:
-    """The shape of y. Raises ValueError where x and filter have another rank or do not fit."""
+    """Return the shape of y. Raises ValueError for another rank and for shapes that do not fit."""
     if x.ndim != 4 or filter.ndim != 4 or filter.shape[2] != filter.shape[3]:
         raise ValueError(
-            f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, "
-            "K)"
+            f"x has shape {x.shape} and filter {filter.shape}; "
+            "expected (B, C, H, W) and (M, C, K, K)"
         )
     if x.shape[1] != filter.shape[1]:
         raise ValueError(
@@ -148,21 +150,21 @@ def _layer_shape(x: np.ndarray, filter: np.ndarray) -> tuple[int, int, int, int]
 
 
 def conv1d() -> dict[str, Baseline]:
-    """The CPU baselines by short key: numpy, one_core, unrolled_2, unrolled_4, unrolled_8, swapped, all_cores.
+    """Return the CPU baselines of 1D convolution by short key.
 
-    The first call compiles them (once per compiler and processor; then they come from the cache)
-    and checks each against `reference.conv1d`. Without OpenMP a line is printed, and "all_cores"
-    runs on one core and says so in its name. Raises toolchain.CompilerMissingError without a C++
-    compiler and BaselineError where a result is wrong.
+    The keys: numpy, one_core, unrolled_2, unrolled_4, unrolled_8, swapped, all_cores. The first
+    call compiles them (once for each compiler and processor; later calls take them from the cache)
+    and compares each with `reference.conv1d`. Without OpenMP, "all_cores" runs on one core; a
+    printed line and its name say so. Raises toolchain.CompilerMissingError without a C++ compiler
+    and BaselineError for a wrong result.
     """
     return dict(_conv1d_programs(toolchain.find_compiler()))
 
 
 def conv2d() -> dict[str, LayerBaseline]:
-    """The CPU baselines of a convolution layer by short key: numpy, one_core, swapped, all_cores.
+    """Return the CPU baselines of a layer by short key: numpy, one_core, swapped, all_cores.
 
-    Compiled and checked against `reference.conv2d` as those of `conv1d` are, and with the same
-    errors.
+    They are compiled, compared with `reference.conv2d`, and raise errors like those of `conv1d`.
     """
     return dict(_conv2d_programs(toolchain.find_compiler()))
 
@@ -199,7 +201,7 @@ _Kind = TypeVar("_Kind", bound=Baseline)
 def _compiled(
     compiler: toolchain.Compiler, source: str, in_numpy: _Kind, described: dict[str, str]
 ) -> dict[str, _Kind]:
-    """``in_numpy`` and, of its kind, the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp: all found right."""
+    """Return ``in_numpy`` and the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp, all checked."""
     openmp = toolchain.supports_openmp()
     library = load_cpp(source, cpu_source(source), toolchain.OPENMP_FLAGS if openmp else ())
     cores = library.use_cores(usable_cores())
@@ -210,28 +212,28 @@ def _compiled(
         print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
     names = {"one_core": "one core", "swapped": "one core, loops swapped", "all_cores": all_cores}
     names |= {f"unrolled_{u}": f"one core, unrolled by {u}" for u in UNROLLED}
-    found = {"numpy": in_numpy}
+    programs = {"numpy": in_numpy}
     for key, words in described.items():
         compute = _bind(library, f"{source}_{key}", in_numpy.sizes)
-        found[key] = dataclasses.replace(
+        programs[key] = dataclasses.replace(
             in_numpy, name=f"C++, {names[key]}", description=words, compute=compute
         )
-    for baseline in found.values():
+    for baseline in programs.values():
         require_correct(baseline)
-    return found
+    return programs
 
 
 def require_correct(baseline: Baseline) -> None:
-    """Compares a baseline with its oracle at ragged shapes; raises BaselineError at the first difference."""
+    """Compare a baseline with its oracle at ragged shapes; BaselineError for a difference."""
     random = np.random.default_rng(0)
     for shapes in baseline.checked:
         cells, filter = (random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
         want = baseline.want(cells, filter)
-        # The size of the terms: rounding errors grow with it.
+        # Rounding errors grow with the size of the terms.
         scale = baseline.want(np.abs(cells), np.abs(filter))
         terms = filter.size if filter.ndim == 1 else filter[0].size
         error = np.abs(baseline.call(cells, filter, np.full(want.shape, np.nan, np.float32)) - want)
-        wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # written so that NaN counts as wrong
+        wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # NaN counts as wrong.
         if wrong.any():
             place = [int(i) for i in np.argwhere(wrong)[0]]
             raise BaselineError(
@@ -248,17 +250,17 @@ def _numpy_conv1d(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
 def _numpy_conv2d(x: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
     weights = filter.reshape(len(filter), -1)
     for image, outputs in zip(x, out, strict=True):
-        # (C, out_h, out_w, K, K).
+        # windows: (C, out_h, out_w, K, K).
         windows = np.lib.stride_tricks.sliding_window_view(image, filter.shape[2:], axis=(1, 2))
         columns = windows.transpose(0, 3, 4, 1, 2).reshape(weights.shape[1], -1)
         np.matmul(weights, columns, out=outputs.reshape(len(weights), -1))
 
 
 def usable_cores() -> int:
-    """How many cores this process may use: those it may run on, or fewer where a container limits its CPU time.
+    """Return how many cores this process may use.
 
-    OpenMP knows nothing of a container's limit, and 192 threads on a share of 16 cores are slower
-    than one.
+    These are the cores that it may run on, or fewer if a container limits its CPU time. OpenMP does
+    not know a container's limit, and 192 threads on a share of 16 cores are slower than one.
     """
     try:
         cores = len(os.sched_getaffinity(0))
@@ -268,7 +270,7 @@ def usable_cores() -> int:
 
 
 def _container_cores(folder: Path, cores: int) -> int:
-    """The CPU time per period that Linux control groups allow, in cores, rounded down; `cores` without a limit."""
+    """Return the cores that Linux control groups allow, rounded down; `cores` without a limit."""
     try:  # version 2: "1600000 100000", or "max 100000"
         quota, period = (folder / "cpu.max").read_text().split()
     except (OSError, ValueError):
@@ -285,27 +287,27 @@ def _container_cores(folder: Path, cores: int) -> int:
 
 
 def cpu_source(name: str) -> str:
-    """The text of helpers/cpu/NAME.cpp: "conv1d", "conv2d" or "mlp"."""
+    """Return the text of helpers/cpu/NAME.cpp; name: "conv1d", "conv2d" or "mlp"."""
     return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
 
 
 def load_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
-    """Compiles C++17 `text` with -O3 and this processor's instructions (cached by content) and loads it.
+    """Compile C++17 `text` with -O3 for this processor, cached by its content, and load it.
 
-    Raises toolchain.CompileFailed with the compiler's message, in which the text is called
-    NAME.cpp.
+    Raises toolchain.CompileFailed with the compiler's message, which calls the text NAME.cpp.
     """
     all_flags = ("-O3", "-pthread", *toolchain.native_flags(), *flags)
     return ctypes.CDLL(str(toolchain.shared_library(name, text, all_flags)))
 
 
 def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = False) -> Baseline:
-    """A `Baseline` of your own C++: `extern "C" void conv1d(float* P, const float* N, const float* filter,
-    long long n, long long width)`. It is not checked against the oracle.
+    """Return a `Baseline` of your own C++, without a comparison with the oracle.
 
-    guarded: N and filter get 64 cells of NaN on either side, so that a read outside them shows in
-    P, and a write outside P raises IndexError; this costs copies, so leave it out when timing.
-    Raises toolchain.CompileFailed, and LookupError where `text` does not define `function`.
+    text: defines `extern "C" void conv1d(float* P, const float* N, const float* filter, long long
+    n, long long width)`. guarded: N and filter get 64 cells of NaN on both sides, so that a read
+    outside them shows in P, and a write outside P raises IndexError. This costs copies: do not use
+    it for timing. Raises toolchain.CompileFailed, and LookupError if `text` does not define
+    `function`.
     """
     library = load_cpp("yours", text)
     if not hasattr(library, function):

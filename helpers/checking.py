@@ -1,8 +1,7 @@
-"""Is a result right, and if not, what does the mismatch look like?
+"""Checks of results, with a diagnosis of wrong ones.
 
-:func:`check` compares in float64 and never lets a NaN pass. Where values are wrong it looks at
-*where* they are wrong, and names the usual cause: a missing halo, an unguarded last block, whole
-tiles, a flipped filter.
+:func:`check` compares in float64, and a NaN never passes. From the places of the wrong values, it
+names the usual cause: a missing halo, an unguarded last block, whole tiles, a flipped filter.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ __all__ = [
     "require_filter",
 ]
 
-LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
-SHOWN = 5  # wrong cells listed in a message
-# Cells at an end that still look like a halo: filters of the labs are far shorter than 129.
+LINE = 100  # characters; JupyterLab breaks longer lines inside words
+SHOWN = 5  # the most wrong cells in a message
+# The most cells at an end that can be a halo; the labs' filters are far shorter than 129.
 LONGEST_HALO = 64
 SMALLEST_TILE = 16  # patterns with a shorter period are strides, not tiles
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A passed check. ``max_error`` is the largest error relative to the value wanted (see :func:`check`)."""
+    """A passed check. max_error: the largest relative error (see :func:`check`)."""
 
     name: str
     count: int
@@ -49,7 +48,7 @@ class Verdict:
         return True
 
     def __str__(self) -> str:
-        # No measured figure here: this text is compared between machines.
+        # The text has no measured number, because tests compare it between machines.
         atol = f" + atol={self.atol:g}" if self.atol else ""
         return f"PASS {self.name}: {self.count:,} values within rtol={self.rtol:g}{atol}"
 
@@ -58,21 +57,24 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """``kind`` is a short key ("halo", "last block", ...); ``text`` says what it looks like and the usual cause."""
+    """The pattern of the wrong values.
+
+    kind: a short key ("halo", "last block", ...). text: the pattern and its usual cause.
+    """
 
     kind: str
     text: str
 
 
 class CheckError(AssertionError):
-    """A result is wrong. ``diagnosis.kind`` names the pattern, ``wrong`` counts the wrong values."""
+    """A wrong result. ``diagnosis.kind`` names the pattern, ``wrong`` counts the wrong values."""
 
     def __init__(self, message: str, *, name: str, wrong: int, diagnosis: Diagnosis):
         super().__init__(message)
         self.name, self.wrong, self.diagnosis = name, wrong, diagnosis
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback: a student needs the diagnosis, not this module's lines."""
+        """The lines that IPython shows in place of a traceback: only the diagnosis."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -87,16 +89,16 @@ def check(
 ) -> Verdict:
     """Return a Verdict if |got - want| <= atol + rtol * |want| for each value, compared in float64.
 
-    ``got`` and ``want`` have the same shape and the same kind: both real floats (any widths), both
-    integers, or both bool. NaN and infinity in ``got`` never pass. ``suspects`` maps a cause to the
-    array that it would produce, such as {"the filter is flipped": reference.conv1d(x, f[::-1])}:
-    where ``got`` is that array, the message says so.
+    got, want: of the same shape and the same kind: both real floats (of any width), both integers,
+    or both bool. NaN and infinity in ``got`` never pass. suspects: maps a cause to the array that
+    it would produce, such as {"the filter is flipped": reference.conv1d(x, f[::-1])}; if ``got``
+    equals that array, the message names the cause.
 
-    ``max_error`` is the largest |got - want| / |want|; a value wanted as 0 is measured against the
-    largest |want|.
+    ``max_error`` of the Verdict is the largest |got - want| / |want|. If ``want`` is 0, the largest
+    |want| takes its place.
 
-    Raises CheckError with a diagnosis where values, shape or kind are wrong; ValueError for an
-    empty array, a reference that holds NaN or infinity, or a tolerance that is not a number >= 0;
+    Raises CheckError with a diagnosis for wrong values, shape or kind; ValueError for an empty
+    array, a reference that holds NaN or infinity, and a tolerance that is not a number >= 0;
     TypeError for other dtypes.
     """
     _require_tolerance(rtol, "rtol")
@@ -104,7 +106,7 @@ def check(
     got, want = np.asarray(got), np.asarray(want)
     _require_comparable(got, want, name)
     error, tolerance = _error(got, want), atol + rtol * np.abs(want.astype(np.float64))
-    wrong = ~(error <= tolerance)  # "not within" rather than "beyond": NaN is neither
+    wrong = ~(error <= tolerance)  # NaN is neither within nor beyond.
     if not wrong.any():
         return Verdict(name, want.size, _largest_relative(error, want), float(rtol), float(atol))
     diagnosis = _diagnose(got, want, wrong, rtol, atol, suspects or {})
@@ -128,22 +130,22 @@ def require_array(
     ndim: int | None = None,
     name: str = "array",
 ) -> Any:
-    """Return ``a`` if it can be handed to a launch: that dtype, C order without gaps, not empty, that shape or ndim.
+    """Return ``a`` if a launch can use it: the dtype, C order, not empty, the shape or ndim.
 
-    A kernel sees only an address, so anything else would be read as wrong numbers without any
-    error. Takes NumPy and GPU arrays. Raises TypeError for something that is no array or has
-    another dtype, ValueError otherwise.
+    a: a NumPy or GPU array. A kernel gets only an address and would read other arrays as wrong
+    numbers without an error. Raises TypeError for an object that is no array, and for another
+    dtype; ValueError for another shape, rank or order.
     """
     if not (hasattr(a, "dtype") and hasattr(a, "shape") and hasattr(a, "flags")):
         raise TypeError(
             f"{name} is a {type(a).__name__}; a launch needs an array: np.asarray(..., dtype=...)"
         )
-    wanted = np.dtype(dtype)
-    if np.dtype(a.dtype) != wanted:
+    own, expected = np.dtype(a.dtype), np.dtype(dtype)
+    if own != expected:
+        # Two types of one name differ in their byte order.
         raise TypeError(
-            f"{name} is "
-            f"{np.dtype(a.dtype).str if np.dtype(a.dtype).name == wanted.name else a.dtype}, "
-            f"but the kernel reads {wanted.name}: pass {name}.astype(np.{wanted.name})"
+            f"{name} is {own.str if own.name == expected.name else a.dtype}, but the kernel reads "
+            f"{expected.name}: pass {name}.astype(np.{expected.name})"
         )
     size = math.prod(a.shape)
     if size == 0:
@@ -168,8 +170,8 @@ def require_array(
     return a
 
 
-# One count a thread, summed by the host: a value that is wrong, or NaN because nobody wrote it, is
-# counted once.
+# Each thread has a count, and the host sums them. A NaN, such as a cell that nobody wrote, counts
+# as wrong.
 _COUNT_SOURCE = """
 extern "C" __global__ void count_wrong(
     unsigned* wrong, const float* got, const float* want, float tolerance, long long n)
@@ -189,10 +191,10 @@ POISON = 0x7FC00000  # the bits of a NaN
 
 
 class DeviceCounter:
-    """Counts wrong float32 values where they are, on the device: for results that are too large to bring back.
+    """Counts wrong float32 values on the device, for results that are too large to copy back.
 
-    Takes device addresses; the device must have been selected. It says how many are wrong, `check`
-    says what they look like: use it on a part that the host holds.
+    It takes addresses on the selected device and returns a number. For a diagnosis, use `check` on
+    a part of the result on the host.
     """
 
     def __init__(self) -> None:
@@ -203,11 +205,11 @@ class DeviceCounter:
         self._count = self._module.get_function("count_wrong")
 
     def poison(self, output: int, n: int) -> None:
-        """Fill n float32 values with NaN, so that what a kernel does not write shows."""
+        """Fill n float32 values with NaN, so that `wrong` counts the cells that nobody writes."""
         self._cuda.memset_d32(output, POISON, n)
 
     def wrong(self, got: int, want: int, tolerance: float, n: int) -> int:
-        """Return how many of the n values at ``got`` are not within ``tolerance`` of those at ``want``; NaN never is."""
+        """Count the n values at ``got`` that are not within ``tolerance`` of those at ``want``."""
         threads = 256
         blocks = min(1056, -(-n // threads))
         counts = np.zeros(blocks * threads, np.uint32)
@@ -272,7 +274,7 @@ def _require_comparable(got: np.ndarray, want: np.ndarray, name: str) -> None:
 
 
 def _error(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """|got - want| in float64. Integers that float64 cannot tell apart still differ by at least 1."""
+    """Return |got - want| in float64; different integers differ by at least 1, however large."""
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got.astype(np.float64) - want.astype(np.float64))
     if got.dtype.kind in "iu":
@@ -316,7 +318,7 @@ def _value(value: Any) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Diagnosis: first what the values are, then where the wrong ones stand
+# Diagnosis: from the values first, then from the places of the wrong ones
 
 
 def _diagnose(
@@ -384,7 +386,7 @@ def _constant(got: np.ndarray, want: np.ndarray) -> Diagnosis | None:
 
 
 def _moved(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, same: Same) -> Diagnosis | None:
-    """The right values in wrong places. One or two wrong values can look like anything, so they are not tried."""
+    """Find right values in wrong places. One or two wrong values would fit anything."""
     if wrong.sum() < 3:
         return None
     if want.ndim == 2 and same(got, want.T.reshape(want.shape)):
@@ -411,7 +413,7 @@ def _moved(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, same: Same) -> 
 def _is_shifted(
     got: np.ndarray, want: np.ndarray, wrong: np.ndarray, shift: int, axis: int, same: Same
 ) -> bool:
-    """got[i + shift] == want[i] wherever both exist, and most of what is wrong is there, not at the ends."""
+    """Return whether got[i + shift] == want[i], and this explains most of the wrong values."""
     if got.shape[axis] <= 2 * abs(shift):
         return False
     here, there = [slice(None)] * got.ndim, [slice(None)] * got.ndim
@@ -436,7 +438,7 @@ def _shifted(shift: int, along: str) -> Diagnosis:
 
 
 def _place(got: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
-    """What the positions of the wrong values say; arrays of three and more axes are looked at plane by plane."""
+    """Find a pattern in the places of wrong values, plane by plane for three axes and more."""
     hold = _hold(got[wrong])
     if wrong.ndim > 2:
         planes = wrong.reshape(-1, *wrong.shape[-2:])
@@ -463,7 +465,7 @@ def _planes(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 
 def _place_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
-    """Whole rows and whole columns are two questions of one axis each; else a ragged frame, or tiles."""
+    """Find whole rows or columns, each like one axis; else a frame at the border, or tiles."""
     rows, columns = np.asarray(wrong.all(axis=1)), np.asarray(wrong.all(axis=0))
     if np.array_equal(wrong, rows[:, None] | columns[None, :]):
         by_rows = _place_1d(rows, "rows", hold) if rows.any() else None
@@ -476,7 +478,7 @@ def _place_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 
 def _frame(wrong: np.ndarray, hold: str) -> Diagnosis | None:
-    """Most cells within r of the border wrong, on all four sides, and none inside."""
+    """Find a frame: most cells within r of the border are wrong on all four sides, none inside."""
     rows, columns = np.nonzero(wrong)
     height, width = wrong.shape
     sides = (rows, height - 1 - rows, columns, width - 1 - columns)
@@ -542,7 +544,7 @@ def _place_1d(wrong: np.ndarray, unit: str, hold: str) -> Diagnosis | None:
 
 
 def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) -> Diagnosis | None:
-    """Nothing wrong but the first and the last values, on either side of the longest stretch of right ones."""
+    """Find wrong values only at the ends, around the longest run of right ones."""
     n = wrong.size
     stops = [0, *(end for _, end in runs)]
     begins = [*(begin for begin, _ in runs), n]
@@ -551,7 +553,7 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
     if not (_wrong_end(head) and _wrong_end(tail[::-1])):
         return None
     if not tail.size:
-        if head.size % (2 * SMALLEST_TILE) == 0:  # a tile rather than a halo
+        if head.size % (2 * SMALLEST_TILE) == 0:  # It is a tile, not a halo.
             return None
         return (
             _halo(f"Only {_these('first', first, unit)} wrong", hold)
@@ -578,13 +580,13 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
 
 
 def _wrong_end(end: np.ndarray) -> bool:
-    """An end (outermost value first) is empty, or wrong from the outermost on with few right by chance."""
+    """Return whether an end, outermost value first, is empty or wrong, with few right by chance."""
     right = end.size - int(end.sum())
     return not end.size or bool(end[0] and 2 * right < end.size and right <= max(1, end.size // 10))
 
 
 def _these(which: str, count: int, unit: str) -> str:
-    """Such as "the first 3 cells are" or "the last row is"."""
+    """Return words such as "the first 3 cells are" or "the last row is"."""
     return (
         f"the {which} {count} {unit} are"
         if count > 1
@@ -597,7 +599,7 @@ def _halo(where: str, hold: str) -> Diagnosis:
 
 
 def _last_block(start: int, count: int, unit: str, hold: str) -> Diagnosis:
-    # One or two values after a multiple of 16 may be either; say so rather than guess.
+    # One or two values after a multiple of 16 may be a halo or a last block: name both.
     either = (
         " (If the size is a multiple of the block: the halo at the right end.)"
         if count <= 2
@@ -612,12 +614,12 @@ def _tiles_1d(n: int, runs: list[tuple[int, int]], unit: str, hold: str) -> Diag
     if tile < SMALLEST_TILE or (len(edges) == 1 and tile % SMALLEST_TILE):
         return None
     if any(4 * (end - start) < begin - end for (start, end), (begin, _) in pairwise(runs)):
-        return None  # short runs far apart are the borders of tiles, not tiles
+        return None  # Short runs far apart are the borders of tiles.
     return Diagnosis("tiles", _TILES.format(tile=f"{tile:,} {unit}", hold=hold))
 
 
 def _period(n: int, runs: list[tuple[int, int]], unit: str, hold: str) -> Diagnosis | None:
-    """Runs of one length at one distance, all through the array; runs cut by an end of the array may be shorter."""
+    """Find runs of one length at one distance in the whole array; its ends may cut a run."""
     inner = [run for run in runs if run[0] > 0 and run[1] < n]
     periods = {begin - start for (start, _), (begin, _) in pairwise(inner)}
     lengths = {end - start for start, end in inner}
@@ -625,10 +627,10 @@ def _period(n: int, runs: list[tuple[int, int]], unit: str, hold: str) -> Diagno
         return None
     period, length = periods.pop(), lengths.pop()
     (start, end), last = inner[0], inner[-1][0]
-    # A run is missing at an end: not all through the array.
+    # The runs do not cover the whole array: one is missing at an end.
     if start > period or last + period + length < n:
         return None
-    # A multiple of the period in or beside it.
+    # The run contains or touches a multiple of the period.
     if period >= SMALLEST_TILE and (start - 1) // period != end // period:
         if 2 * length > period:
             return Diagnosis(
@@ -646,7 +648,7 @@ def _period(n: int, runs: list[tuple[int, int]], unit: str, hold: str) -> Diagno
 
 
 def _precision(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
-    """Many small errors and no large one. One or two small errors may be anything."""
+    """Find many small errors without a large one. One or two small errors would fit anything."""
     if got.dtype.kind != "f" or wrong.sum() < 3:
         return None
     error = float(_error(got, want).max() / (np.abs(want.astype(np.float64)).max() or 1.0))

@@ -1,8 +1,8 @@
-"""The one owner of "which device": a GPU through PyCUDA, or the simulator in its place.
+"""The choice of the device: a GPU through PyCUDA, or the simulator in its place.
 
-`select()` decides once per process, prints which and why, and makes a context current, so that
-afterwards `import pycuda.driver` means the right thing. `LAB_DEVICE=gpu` or `LAB_DEVICE=simulator`
-overrides the choice.
+`select()` chooses once in a process, prints the device and the reason, and makes a context current.
+Afterwards, `import pycuda.driver` imports PyCUDA or the simulator, as chosen. `LAB_DEVICE=gpu` or
+`LAB_DEVICE=simulator` overrides the choice.
 """
 
 from __future__ import annotations
@@ -24,37 +24,38 @@ from .simulator import pycuda_api
 VARIABLE = "LAB_DEVICE"
 KINDS = ("gpu", "simulator")
 
-# FP32 results per clock cycle and multiprocessor, by compute capability; CUDA C++ Programming
-# Guide, table "Throughput of Native Arithmetic Instructions", row "32-bit floating-point add,
-# multiply, multiply-add".
+# FP32 results per clock cycle and multiprocessor, by compute capability. The source is the CUDA C++
+# Programming Guide, table "Throughput of Native Arithmetic Instructions", row "32-bit
+# floating-point add, multiply, multiply-add".
 _FP32_PER_CLOCK = {
     (5, 0): 128, (5, 2): 128, (5, 3): 128, (6, 0): 64, (6, 1): 128, (6, 2): 128,
     (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64, (8, 6): 128, (8, 7): 128, (8, 9): 128,
     (9, 0): 128, (10, 0): 128, (10, 3): 128, (11, 0): 128, (12, 0): 128, (12, 1): 128,
 }  # fmt: skip
 
-# CUresult values of cuda.h that a user can do something about.
+# CUresult values of cuda.h that have an advice for the user.
 _OUT_OF_MEMORY, _NO_DEVICE, _UNAVAILABLE = 2, 100, 46
 _DRIVER_MISMATCHES = (803, 804)
 
 
 class NoDeviceError(RuntimeError):
-    """The GPU that was asked for cannot be used; the message says why and what to do."""
+    """LAB_DEVICE=gpu, but the GPU cannot be used; the message says why and what to do."""
 
 
 class DeviceChangedError(RuntimeError):
-    """LAB_DEVICE asks for another kind of device than the one that this process uses already."""
+    """LAB_DEVICE names another kind of device than this process already uses."""
 
 
 @dataclass(frozen=True)
 class Device:
     """The device that the labs run on.
 
-    kind: "gpu" or "simulator"; compute_capability: (major, minor); multiprocessors: how many;
-    shared_memory_per_block: bytes, static; l2_bytes: bytes of L2 cache; dram_bandwidth: bytes/s, 2
-    transfers per memory clock x bus width; fp32_peak: flop/s, multiprocessors x FP32 results per
-    clock x 2 (multiply and add) x clock; both None on the simulator, which has the limits of an
-    NVIDIA H200 and no clock, and where a driver does not tell; why: why this device was chosen.
+    kind: "gpu" or "simulator". compute_capability: (major, minor). multiprocessors: their number.
+    shared_memory_per_block: bytes, static. l2_bytes: bytes of L2 cache. dram_bandwidth: bytes/s, 2
+    transfers per memory clock x bus width. fp32_peak: flop/s, multiprocessors x FP32 results per
+    clock x 2 (multiply and add) x clock. The last two are None if a driver does not report the
+    clocks, and in the simulator, which has the limits of an NVIDIA H200 and no clock. why: the
+    reason of the choice.
     """
 
     kind: str
@@ -68,12 +69,12 @@ class Device:
     why: str
 
     def to_dict(self) -> dict:
-        """As plain values that JSON keeps."""
+        """Return plain values for JSON."""
         return {**asdict(self), "compute_capability": list(self.compute_capability)}
 
     @classmethod
     def from_dict(cls, data: Mapping) -> Device:
-        """From what to_dict() gave. Raises ValueError naming the fields that are missing or unknown."""
+        """Return the device of to_dict()'s values; ValueError for missing or unknown fields."""
         names = {field.name for field in fields(cls)}
         if wrong := names.symmetric_difference(data):
             raise ValueError(
@@ -88,11 +89,11 @@ class Device:
 
 @dataclass(frozen=True)
 class Probe:
-    """What the computer has, found without PyCUDA.
+    """The CUDA parts of this computer, found without PyCUDA.
 
-    driver: the CUDA version that the NVIDIA driver supports, None without a driver; problem: why
-    the driver gives no usable GPU, "" where it gives one; pycuda: whether it is installed; nvcc:
-    its CUDA version, None without nvcc, (0, 0) where it does not tell.
+    driver: the CUDA version that the NVIDIA driver supports, None without a driver. problem: why
+    there is no usable GPU, "" if there is one. pycuda: whether it is installed. nvcc: its CUDA
+    version, None without nvcc, (0, 0) if nvcc does not print it.
     """
 
     driver: tuple[int, int] | None
@@ -115,56 +116,56 @@ _selected: Device | None = None
 
 
 def selected() -> Device | None:
-    """The device that select() chose in this process, None before that."""
+    """Return the device that select() chose in this process, None before its first call."""
     return _selected
 
 
 def select() -> Device:
-    """The device to use, chosen at the first call, which prints one line that names it and says why.
+    """Return the device. The first call chooses it, and prints its name and the reason.
 
-    Without LAB_DEVICE: the GPU where there is a usable one, else the simulator. Raises
-    NoDeviceError where LAB_DEVICE=gpu asks for a GPU that cannot be used, ValueError for another
-    value than gpu and simulator, DeviceChangedError where the process uses the other kind already,
-    and RuntimeError where the simulator is wanted and the real PyCUDA is imported.
+    Without LAB_DEVICE, it is the GPU if there is a usable one, else the simulator. Raises
+    NoDeviceError for LAB_DEVICE=gpu without a usable GPU; ValueError for a value other than gpu and
+    simulator; DeviceChangedError if the process already uses the other kind; RuntimeError for the
+    simulator if the real PyCUDA is already imported.
     """
     global _selected
-    wanted = _wanted()
+    kind = _kind_of_variable()
     if _selected is None:
-        _selected = _choose(wanted, probe)
+        _selected = _choose(kind, probe)
         print(f"Device: {_selected}")
-    elif wanted not in (None, _selected.kind):
+    elif kind not in (None, _selected.kind):
         raise DeviceChangedError(
-            f"{VARIABLE}={wanted}, but this process uses the {_selected.kind} already: "
+            f"{VARIABLE}={kind}, but this process uses the {_selected.kind} already: "
             "restart the kernel to change it"
         )
     return _selected
 
 
-def _wanted() -> str | None:
-    """What LAB_DEVICE asks for, None where it is unset or empty."""
+def _kind_of_variable() -> str | None:
+    """Return the value of LAB_DEVICE, None if it is unset or empty."""
     value = os.environ.get(VARIABLE, "").strip().lower()
     if value and value not in KINDS:
         raise ValueError(f"{VARIABLE}={value}: it can be {' or '.join(KINDS)}, or unset")
     return value or None
 
 
-def _choose(wanted: str | None, look: Callable[[], Probe]) -> Device:
-    if wanted == "simulator":
+def _choose(kind: str | None, look: Callable[[], Probe]) -> Device:
+    if kind == "simulator":
         return _use_simulator(f"{VARIABLE}=simulator")
     if pycuda_api.installed():
-        return _only_simulator(wanted, "the simulator was activated before")
+        return _only_simulator(kind, "the simulator was activated before")
     problem = problem_of(look())
     if not problem:
         try:
-            return _use_gpu(f"{VARIABLE}=gpu" if wanted else "found a GPU")
+            return _use_gpu(f"{VARIABLE}=gpu" if kind else "found a GPU")
         except ImportError as error:
             problem = f"PyCUDA is installed and cannot be imported: {error}; {_REINSTALL}"
             _forget_pycuda()
-    return _only_simulator(wanted, problem)
+    return _only_simulator(kind, problem)
 
 
-def _only_simulator(wanted: str | None, problem: str) -> Device:
-    if wanted == "gpu":
+def _only_simulator(kind: str | None, problem: str) -> Device:
+    if kind == "gpu":
         raise NoDeviceError(
             f"{VARIABLE}=gpu, but {problem}. To run in the simulator instead, "
             f"unset {VARIABLE} and restart the kernel"
@@ -172,13 +173,13 @@ def _only_simulator(wanted: str | None, problem: str) -> Device:
     return _use_simulator(problem)
 
 
-def problem_of(found: Probe) -> str:
-    """Why PyCUDA could not use a GPU of this computer, and what to do about it; "" where it can."""
-    if not found.has_gpu:
-        return found.problem
-    if not found.pycuda:
+def problem_of(computer: Probe) -> str:
+    """Return why PyCUDA cannot use a GPU of this computer, and what to do; "" if it can."""
+    if not computer.has_gpu:
+        return computer.problem
+    if not computer.pycuda:
         return "there is a GPU, but PyCUDA is not installed: run `make env`, or pip install pycuda"
-    if found.nvcc is None:
+    if computer.nvcc is None:
         return (
             "there is a GPU, but nvcc is not found: install the CUDA toolkit "
             "and put its bin folder on PATH (usually /usr/local/cuda/bin), "
@@ -186,11 +187,11 @@ def problem_of(found: Probe) -> str:
         )
     # A driver runs code of any toolkit of its own major version (CUDA minor version compatibility)
     # and of older ones.
-    if found.driver is not None and found.nvcc[0] > found.driver[0]:
+    if computer.driver is not None and computer.nvcc[0] > computer.driver[0]:
         return (
             "there is a GPU, but its driver is too old: it supports CUDA "
-            f"{_version(found.driver)} and nvcc is of CUDA {_version(found.nvcc)}; "
-            f"update the NVIDIA driver, or use a CUDA {found.driver[0]} toolkit"
+            f"{_version(computer.driver)} and nvcc is of CUDA {_version(computer.nvcc)}; "
+            f"update the NVIDIA driver, or use a CUDA {computer.driver[0]} toolkit"
         )
     return ""
 
@@ -200,7 +201,7 @@ def _version(version: tuple[int, int]) -> str:
 
 
 def probe() -> Probe:
-    """Looks for the NVIDIA driver, a GPU, PyCUDA and nvcc; imports no CUDA."""
+    """Look for the NVIDIA driver, a GPU, PyCUDA and nvcc, without importing CUDA."""
     driver, problem = _probe_driver(_load_driver())
     return Probe(driver, problem, importlib.util.find_spec("pycuda") is not None, _nvcc_version())
 
@@ -215,7 +216,7 @@ def _load_driver() -> ctypes.CDLL | None:
 
 
 def _probe_driver(driver: ctypes.CDLL | None) -> tuple[tuple[int, int] | None, str]:
-    """The CUDA version of the driver, and why it gives no usable GPU ("" where it does)."""
+    """Return the CUDA version of the driver, and why there is no usable GPU ("" if there is)."""
     if driver is None:
         return None, "no GPU: the NVIDIA driver is not installed"
     number = ctypes.c_int(0)
@@ -231,7 +232,7 @@ def _probe_driver(driver: ctypes.CDLL | None) -> tuple[tuple[int, int] | None, s
 
 
 def _context_problem(driver: ctypes.CDLL) -> str:
-    """Why no context can be made on the first GPU, found by making one; "" where it can."""
+    """Create a context on the first GPU; return why that fails, or ""."""
     context, gpu = ctypes.c_void_p(), ctypes.c_int(0)
     code = driver.cuDeviceGet(ctypes.byref(gpu), 0) or driver.cuDevicePrimaryCtxRetain(
         ctypes.byref(context), gpu
@@ -246,36 +247,36 @@ def _driver_problem(driver: ctypes.CDLL, code: int) -> str:
         return ""
     text = ctypes.c_char_p()
     driver.cuGetErrorString(code, ctypes.byref(text))
-    said = f"(driver error {code}: {(text.value or b'unknown').decode()})"
+    reason = f"(driver error {code}: {(text.value or b'unknown').decode()})"
     if code == _OUT_OF_MEMORY:
         return (
-            f"the GPU is out of memory {said}: close the programs that nvidia-smi lists, "
+            f"the GPU is out of memory {reason}: close the programs that nvidia-smi lists, "
             f"{_OTHER_GPU}"
         )
     if code == _UNAVAILABLE:
         return (
-            f"the GPU is busy {said}: close the program that holds it for itself "
+            f"the GPU is busy {reason}: close the program that holds it for itself "
             f"(nvidia-smi lists it), {_OTHER_GPU}"
         )
     if code in _DRIVER_MISMATCHES:
         return (
-            f"the NVIDIA driver does not fit this computer {said}: update the "
+            f"the NVIDIA driver does not fit this computer {reason}: update the "
             "driver and restart the computer"
         )
-    return f"the NVIDIA driver does not work {said}: nvidia-smi may say more"
+    return f"the NVIDIA driver does not work {reason}: nvidia-smi may say more"
 
 
 def _nvcc_version() -> tuple[int, int] | None:
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         return None
-    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"release (\d+)\.(\d+)", said)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    output = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"release (\d+)\.(\d+)", output)
+    return (int(version[1]), int(version[2])) if version else (0, 0)
 
 
 def _forget_pycuda() -> None:
-    """Takes a half-imported PyCUDA out of sys.modules, so that the simulator can have its name."""
+    """Remove a half-imported PyCUDA from sys.modules, so that the simulator can take its name."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "pycuda"]:
         del sys.modules[name]
 
@@ -301,22 +302,23 @@ def _use_simulator(why: str) -> Device:
 
 
 def _make_context_current(cuda):
-    """Retains the primary context, the one that PyTorch and CuPy use too, and makes it current until the end."""
+    """Retain the primary context, which PyTorch and CuPy use, too, and make it current."""
     cuda.init()
     context = cuda.Device(0).retain_primary_context()
     context.push()
-    # Else PyCUDA aborts the process at exit, because its stack of contexts is not empty.
+    # Without this, PyCUDA would abort the process at exit: its stack of contexts would not be
+    # empty.
     atexit.register(cuda.Context.pop)
     return context
 
 
 def _describe(cuda, device, kind: str, name: str | None, why: str) -> Device:
-    """The record of PyCUDA's `device`, on a GPU and in the simulator alike."""
+    """Return the description of PyCUDA's `device`, on a GPU or in the simulator."""
 
     def attribute(key: str) -> int:
         try:
             return device.get_attribute(getattr(cuda.device_attribute, key))
-        except cuda.LogicError:  # the simulator has no clocks, and drivers may not tell them
+        except cuda.LogicError:  # The simulator has no clocks, and a driver may hide them.
             return 0
 
     capability = tuple(device.compute_capability())

@@ -1,11 +1,9 @@
-"""The text of a %%kernel cell: its name, its options, its kernel, and the source that the compiler
-gets.
+"""The text of a %%kernel cell: its name, options, kernel, and the source for the compiler.
 
     cell = kernel_cells.parse("%%kernel twice -DBLOCK=256\\n__global__ void twice(...) { ... }")
     cell.name, cell.options, cell.kernel, cell.source
 
-The magic %%kernel reads a cell of a notebook so, and an exercise reads an answer so, without a
-notebook.
+The magic %%kernel reads the cells of notebooks with it, and exercises read answers without one.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ _KERNEL = re.compile(
 
 
 class CellError(Exception):
-    """A %%kernel cell that gives no kernel. IPython shows the message alone, without a traceback."""
+    """A %%kernel cell without a kernel. IPython shows only the message, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -36,9 +34,10 @@ class CellError(Exception):
 
 @dataclass(frozen=True)
 class KernelCell:
-    """name: of the %%kernel line; kernel: the `__global__` function that it stands for; options:
-    -D... of that line; source: CUDA whose line numbers are those of the cell, line 1 being the
-    %%kernel line.
+    """The parts of a %%kernel cell.
+
+    name: of the %%kernel line. kernel: the name of its `__global__` function. options: -D... of the
+    %%kernel line. source: CUDA with the line numbers of the cell; line 1 is the %%kernel line.
     """
 
     name: str
@@ -48,30 +47,31 @@ class KernelCell:
 
 
 def parse(text: str) -> KernelCell:
-    """Read the whole text of a cell. Its first line is `%%kernel NAME ...`, or `// %%kernel NAME
-    ...` in a .cu file.
+    """Return the parts of the whole text of a cell.
 
-    Raises CellError for a text that begins otherwise, and as `parts` does.
+    Its first line is `%%kernel NAME ...`, or `// %%kernel NAME ...` in a .cu file. Raises CellError
+    for another first line, and as `parts` does.
     """
     first, _, rest = text.partition("\n")
-    found = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", first)
-    if not found:
+    magic = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", first)
+    if not magic:
         raise CellError(f"the first line is {first.strip()[:60]!r}, not %%kernel\n{USAGE}")
-    return parts(found[1].strip(), rest)
+    return parts(magic[1].strip(), rest)
 
 
 def parts(line: str, cell: str) -> KernelCell:
-    """Read what follows %%kernel in its line, and the lines below. Raises CellError; the message
-    says what to type.
+    """Return the parts of a cell from the rest of its %%kernel line and the lines below.
+
+    Raises CellError; the message says what to type.
     """
     name = name_of(line)
-    # The first line stands for the magic's own, so that every line number is one of the cell.
+    # The comment replaces the %%kernel line, so that the line numbers are those of the cell.
     source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
     return KernelCell(name, _kernel_of(cell, name), tuple(_options(line)), source)
 
 
 def name_of(line: str) -> str:
-    """The name in a %%kernel line."""
+    """Return the name in a %%kernel line. Raises CellError for a missing or wrong name."""
     name = line.split(maxsplit=1)[0] if line.strip() else ""
     if not name:
         raise CellError(f"%%kernel needs the name of the kernel\n{USAGE}")
@@ -81,7 +81,7 @@ def name_of(line: str) -> str:
 
 
 def _options(line: str) -> list[str]:
-    """The options for the compiler in a %%kernel line."""
+    """Return the compiler's options in a %%kernel line."""
     try:
         name, *rest = shlex.split(line)
     except ValueError as error:
@@ -95,41 +95,38 @@ def _options(line: str) -> list[str]:
         if re.fullmatch(r"[A-Za-z]", macro.partition("=")[0].strip()):
             raise CellError(
                 f"%%kernel {name}: -D{macro} names a macro by one letter. nvcc would replace it "
-                f"in CUDA's own "
-                "headers, too, where\nsuch names stand for types and parameters (`template "
-                "<typename T>`). "
-                f"Take a longer name, such as TILE.\n{USAGE}"
+                "in CUDA's own headers, too, where\nsuch names stand for types and parameters "
+                f"(`template <typename T>`). Take a longer name, such as TILE.\n{USAGE}"
             )
         options.append(f"-D{macro}")
     return options
 
 
 def _kernel_of(cell: str, name: str) -> str:
-    """The kernel of the cell to bind to `name`: the one of that name, or the only one."""
+    """Return the kernel of the cell to bind to `name`: the one of that name, or the only one."""
     kernels = _KERNEL.findall(without_comments(cell))
     if name in kernels:
         return name
     if len(kernels) == 1:
         return kernels[0]
-    found = f"has {' and '.join(kernels)}" if kernels else "has no `__global__` function"
+    content = f"has {' and '.join(kernels)}" if kernels else "has no `__global__` function"
     raise CellError(
-        f"%%kernel {name}: the cell {found}, and needs `__global__ void {name}(...)`\n{USAGE}"
+        f"%%kernel {name}: the cell {content}, and needs `__global__ void {name}(...)`\n{USAGE}"
     )
 
 
 def with_c_linkage(source: str) -> str:
-    """The source with extern "C" before each kernel, on the same line; as it is, where it says
-    extern "C" itself.
+    """Return the source with extern "C" before each kernel, on the same line.
 
-    SourceModule would put the whole source into extern "C", where a header with templates does not
-    compile.
+    A source with its own extern "C" stays unchanged. SourceModule would put the whole source into
+    extern "C", in which a header with templates does not compile.
     """
     code = without_comments(source)
     if _C_LINKAGE.search(code):
         return source
     pieces, end = [], 0
-    for found in re.finditer(r"__global__", code):
-        if not re.search(r"template\s*<[^;{}]*>\s*$", code[: found.start()]):
-            pieces += [source[end : found.start()], 'extern "C" ']
-            end = found.start()
+    for match in re.finditer(r"__global__", code):
+        if not re.search(r"template\s*<[^;{}]*>\s*$", code[: match.start()]):
+            pieces += [source[end : match.start()], 'extern "C" ']
+            end = match.start()
     return "".join([*pieces, source[end:]])

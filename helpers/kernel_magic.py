@@ -1,14 +1,13 @@
-"""The cell magic %%kernel NAME [-D...]: the cell is CUDA source, compiled and bound to NAME.
+"""The cell magic %%kernel NAME [-D...]: it compiles the CUDA source of a cell and binds it to NAME.
 
     %%kernel twice -DBLOCK=256
     __global__ void twice(float *out, const float *in, int n) { ... }
 
-binds `twice`, the function that SourceModule gives, with four attributes more: `twice.source`, the
-source with the line numbers of the cell (line 1 is the %%kernel line), for
-helpers.simulator.profile; `twice.name`, the kernel's name in it; `twice.options`; and
-`twice.module`, for get_global. A kernel that does not compile fails its cell with the compiler's
-message and nothing else, and leaves NAME unbound: a check in a later cell must not pass on the
-kernel before it.
+binds `twice`, the function of SourceModule, with four more attributes: `twice.source`, the source
+with the line numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile;
+`twice.name`, the kernel's name in it; `twice.options`; and `twice.module`, for get_global. If the
+kernel does not compile, the cell fails with only the compiler's message, and NAME is unbound, so
+that a check in a later cell does not pass with an older kernel.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _PLACE = re.compile(
 
 @magics_class
 class KernelMagics(Magics):
-    """The magics that `%load_ext helpers` registers; `unbound` says of a name why it has no kernel."""
+    """The magics of `%load_ext helpers`. unbound: for a name without a kernel, the reason."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -52,13 +51,13 @@ class KernelMagics(Magics):
 
     @cell_magic
     def kernel(self, line: str, cell: str) -> None:
-        """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source and bind its kernel to NAME.
+        """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source, bind it to NAME.
 
-        NAME.source, NAME.name and NAME.options are what helpers.simulator.profile takes,
+        NAME.source, NAME.name and NAME.options are arguments of helpers.simulator.profile;
         NAME.module has get_global.
         """
         name = kernel_cells.name_of(line)
-        # Until this cell has given a kernel there is none: the name may be bound to an earlier one.
+        # The name may still be bound to an earlier kernel, which must not outlive an error below.
         self._session.user_ns.pop(name, None)
         self.unbound[name] = UNBOUND
         one = kernel_cells.parts(line, cell)
@@ -71,7 +70,7 @@ class KernelMagics(Magics):
 
 
 def load_ipython_extension(shell) -> None:
-    """Register %%kernel with the IPython `shell`, which then shows errors in a few lines and describes figures."""
+    """Register %%kernel with the IPython `shell`, short errors, and descriptions of figures."""
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     tracebacks.install(shell, magics.unbound)
@@ -79,9 +78,10 @@ def load_ipython_extension(shell) -> None:
 
 
 def _describe_figures(shell) -> None:
-    """Have IPython show a figure's description as its text form; the picture's form stays.
+    """Make a figure's description its text form in IPython; the picture stays.
 
-    A screen reader reads it, and the website puts it beside the picture. Matplotlib is imported by whoever draws.
+    A screen reader reads the text, and the website puts it beside the picture. This function does
+    not import Matplotlib.
     """
 
     def write(figure, printer, cycle: bool) -> None:
@@ -94,7 +94,7 @@ def _describe_figures(shell) -> None:
 
 
 def _compile(cell: kernel_cells.KernelCell):
-    """The function and its module; KernelError with the compiler's message."""
+    """Return the function and its module. Raises KernelError with the compiler's message."""
     from pycuda.compiler import SourceModule
     from pycuda.driver import CompileError
 
@@ -109,13 +109,13 @@ def _compile(cell: kernel_cells.KernelCell):
         raise KernelError(str(error)) from None
 
 
-def explanation(kernel: str, said: str) -> str:
-    """What the compiler said, in line numbers of the cell."""
+def explanation(kernel: str, message: str) -> str:
+    """Return the compiler's message with the line numbers of the cell."""
 
     def place(match: re.Match[str]) -> str:
         line = match[1] or match[2]
         return f"line {line}: " if line else ""
 
-    said = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, said))
-    said = tracebacks.compiler_message(said)
-    return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{said}"
+    message = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, message))
+    message = tracebacks.compiler_message(message)
+    return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{message}"

@@ -1,6 +1,6 @@
-"""The CUDA sources in kernels/: their text, their headers, and the grid that a launch needs.
+"""The CUDA sources in kernels/: their text, their headers, and the grid of a launch.
 
-A source is read again at each call, so an edit counts from the next compilation on.
+Each call reads the file again, so that the next compilation uses an edited source.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ HEADER_FIELDS = (
 class UnknownKernelError(KeyError):
     """No .cu file of that name."""
 
-    def __str__(self) -> str:  # KeyError would show the message in quotes
+    def __str__(self) -> str:  # KeyError would put the message in quotes.
         return str(self.args[0])
 
 
 class HeaderError(ValueError):
-    """A .cu file without the header that kernels/ asks for."""
+    """A .cu file without the header of the files in kernels/."""
 
 
 class GridError(ValueError):
@@ -51,7 +51,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """Return the file of kernel ``name``. Raises UnknownKernelError, which suggests the nearest names."""
+    """Return the file of kernel ``name``. Raises UnknownKernelError with the nearest names."""
     known = names()
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
@@ -70,9 +70,9 @@ def source(name: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return CUDA source without its comments, each run of white space as one space.
+    """Return CUDA source without its comments, with one space for each run of white space.
 
-    Directives of the preprocessor keep lines of their own, because their ends mean something.
+    Directives of the preprocessor keep their lines, because a directive ends with its line.
     """
     from pygments.lexers import CppLexer
     from pygments.token import Comment
@@ -93,9 +93,10 @@ def code(text: str) -> str:
 
 
 def changed(name: str, *changes: tuple[str, str]) -> str:
-    """Return the source of kernel ``name`` with each (old, new) text exchanged: to break it, or to take a step back.
+    """Return the source of kernel ``name`` with each old text replaced by the new one.
 
-    Raises ValueError for a text that the source does not hold: nothing would be changed.
+    changes: pairs (old, new), to break a kernel or to undo an optimization. Raises ValueError for
+    an old text that the source does not contain.
     """
     text = source(name)
     for old, new in changes:
@@ -106,10 +107,10 @@ def changed(name: str, *changes: tuple[str, str]) -> str:
 
 
 def header(name: str) -> dict[str, str]:
-    """Return the header of kernel ``name``: "Summary" and one entry for each of HEADER_FIELDS that it has.
+    """Return the header of kernel ``name``: "Summary" and an entry for each of its HEADER_FIELDS.
 
-    Continued lines are joined by a space. Raises HeaderError if the first line is not ``//
-    <name>.cu -- summary``.
+    A space joins continued lines. Raises HeaderError if the first line is not ``// <name>.cu --
+    summary``.
     """
     lines = source(name).splitlines()
     first = re.fullmatch(rf"// {re.escape(name)}\.cu -- (\S.*)", lines[0] if lines else "")
@@ -131,7 +132,7 @@ def header(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Listing:
-    """Numbered lines of a source: highlighted in a notebook, plain as text. ``first`` is the number of line one."""
+    """Numbered lines of a source, highlighted in a notebook. first: the first line's number."""
 
     title: str
     text: str
@@ -146,9 +147,9 @@ class Listing:
         return "\n".join([self.title, *numbered])
 
     def _repr_html_(self) -> str:
-        """Colours are inline and stand on their own opaque background: the same in a light and in a dark theme.
+        """Return HTML with inline colours on an opaque background, for light and dark themes.
 
-        So is the treatment of long lines: they scroll, where JupyterLab's style sheet breaks words.
+        Long lines scroll; JupyterLab's own style would break words.
         """
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
@@ -161,13 +162,13 @@ class Listing:
             style="default",
             linenos="inline",
             linenostart=self.first,
-            cssstyles=f"{box}border:1px solid "
-            "#c8c8c8;border-radius:3px;max-width:100%;overflow-x:auto;",
+            cssstyles=f"{box}border:1px solid #c8c8c8;"
+            "border-radius:3px;max-width:100%;overflow-x:auto;",
             prestyles=f"{box}margin:0;padding:0.5em 0.8em;line-height:1.35;{whole_lines}",
         )
         title = (
-            f'<div style="{box}padding:0.3em '
-            f'0.8em;font-weight:bold;">{html.escape(self.title)}</div>'
+            f'<div style="{box}padding:0.3em 0.8em;font-weight:bold;">'
+            f"{html.escape(self.title)}</div>"
         )
         return title + highlight(self.text, CudaLexer(stripnl=False), formatter)
 
@@ -175,8 +176,8 @@ class Listing:
 def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
     """Return the source of kernel ``name`` for display, with line numbers.
 
-    ``lines=(a, b)`` shows lines a to b only, counted from 1, both included. Raises ValueError for
-    lines that are not there, UnknownKernelError for an unknown name.
+    lines: (a, b) for only the lines a to b, counted from 1, both included. Raises ValueError for
+    lines outside of the file, UnknownKernelError for an unknown name.
     """
     text = source(name)
     if lines is None:
@@ -198,13 +199,13 @@ def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
 def grid_for(
     shape: int | Sequence[int], block: int | Sequence[int], tile: int | Sequence[int] | None = None
 ) -> tuple[int, int, int]:
-    """Return the smallest grid (x, y, z) whose blocks cover an output of ``shape``: ceil(cells / tile) along each axis.
+    """Return the smallest grid (x, y, z) whose blocks cover an output of ``shape``.
 
-    ``shape`` is in NumPy's order, slowest axis first, up to three axes; ``block`` and the result
-    are in CUDA's order, x first. So ``grid_for((rows, columns), (32, 8))`` is (ceil(columns / 32),
-    ceil(rows / 8), 1). ``tile`` is what one block puts out, in CUDA's order: leave it away where
-    each thread makes one output. Raises GridError for an empty shape, more than 1,024 threads in a
-    block, or a grid that CUDA does not allow.
+    It is ceil(cells / tile) along each axis. shape: in NumPy's order, slowest axis first, up to
+    three axes. block, and the result: in CUDA's order, x first. So ``grid_for((rows, columns), (32,
+    8))`` is (ceil(columns / 32), ceil(rows / 8), 1). tile: the outputs of one block, in CUDA's
+    order; by default each thread computes one output. Raises GridError for an empty shape, more
+    than 1,024 threads in a block, or a grid that CUDA does not allow.
     """
     cells = _cells(shape)
     block = _three(block, "block")
@@ -216,7 +217,7 @@ def grid_for(
 
 
 def _cells(shape: int | Sequence[int]) -> tuple[int, int, int]:
-    """Cells along x, y, z."""
+    """Return the cells along x, y, z."""
     axes = (
         tuple(operator.index(a) for a in shape)
         if isinstance(shape, Sequence)

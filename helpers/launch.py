@@ -1,12 +1,12 @@
-"""A launch, described once, and what runs it: the selected device, or the simulator.
+"""The description of a launch, and its two runners: the selected device and the simulator.
 
     plan = conv2d.conv2d_named("im2col_gemm").plan(shape)      # a tuple of Launch, in order
     findings = launch.simulate(plan, {"y": y, "x": x, "filter": filter}, simulator.check)
     with launch.Program(plan) as program:                      # compiled for the selected device
         program.launch({"y": y_there, "x": x_there, "filter": filter_there}, stream)
 
-A plan names its arrays and holds none of them, so that both runners can bind their own: NumPy
-arrays in the simulator, addresses on a device. To run another source in a kernel's place (an
+A plan names its arrays and contains none of them, so that both runners can bind their own: NumPy
+arrays in the simulator, addresses on a device. To run another source in place of a kernel (an
 exercise, a mutant), replace it in the plan: `replaced`, or `dataclasses.replace` on a Launch.
 """
 
@@ -28,7 +28,7 @@ from helpers import checking, device, limits
 
 
 class LaunchError(ValueError):
-    """A launch that cannot be made; the message says what does not fit, and what would."""
+    """A launch that is not possible; the message says what does not fit, and what does."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -37,11 +37,11 @@ class LaunchError(ValueError):
 
 @dataclass(frozen=True)
 class Array:
-    """An array that whoever runs the plan gives by name.
+    """An array that the caller of a runner passes by name.
 
-    shape, dtype: of the whole array. entries: (first, end) along the first axis for a launch that
-    takes a part of it. zeroed: its runner fills it with zeros before each launch; its cells have 4
-    bytes or a multiple.
+    shape, dtype: of the whole array. entries: (first, end) along the first axis for a launch on a
+    part of it. zeroed: the runner fills it with zeros before each launch; the size of its cells is
+    a multiple of 4 bytes.
     """
 
     name: str
@@ -52,23 +52,23 @@ class Array:
 
     @property
     def offset(self) -> int:
-        """Bytes from the start of the array to what the launch takes."""
+        """The bytes from the start of the array to the part of the launch."""
         first = self.entries[0] if self.entries else 0
         return first * math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what the launch takes."""
+        """The bytes of the part of the launch."""
         count = self.entries[1] - self.entries[0] if self.entries else self.shape[0]
         return count * math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """An array between two launches, which their runner makes.
+    """An array between two launches, which the runner allocates.
 
-    Launches that hold the same Scratch share its values. Those that only name it alike share its
-    memory on a device: none of them may count on values of another.
+    Launches with the same Scratch object share its values. Scratch objects with the same name share
+    their memory on a device, so that none of them may rely on the values of another.
     """
 
     name: str
@@ -77,16 +77,16 @@ class Scratch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
+        """The bytes of the array."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the host makes of an array that the caller gives, such as weights in another order.
+    """An array that the host computes from one of the caller's, such as weights in another order.
 
-    It is made at the first launch, and again when another array is given. nbytes: what it takes on
-    the device where it is an argument; a constant's symbol knows its own size.
+    The host computes it at the first launch, and again for another array. nbytes: its bytes on the
+    device as an argument; the symbol of a constant has its own size.
     """
 
     of: Array
@@ -94,7 +94,7 @@ class Prepared:
     nbytes: int = 0
 
 
-# A NumPy scalar is passed by value; a NumPy array is a table that is the same in every run.
+# A NumPy scalar is passed by value. A NumPy array is a table, the same in every run.
 Argument = Array | Scratch | Prepared | np.generic | np.ndarray
 
 
@@ -102,8 +102,8 @@ Argument = Array | Scratch | Prepared | np.generic | np.ndarray
 class Launch:
     """One launch of a kernel.
 
-    source: the CUDA text; name: of its __global__ function; options: nvcc's; shared: bytes of
-    dynamic shared memory; constants: what each __constant__ symbol holds; arguments: in the order
+    source: the CUDA text. name: of its __global__ function. options: for nvcc. shared: bytes of
+    dynamic shared memory. constants: the value of each __constant__ symbol. arguments: in the order
     of the kernel's parameters.
     """
 
@@ -118,7 +118,7 @@ class Launch:
 
     @property
     def arrays(self) -> Iterator[Array]:
-        """The arrays that whoever runs it must give."""
+        """The arrays that the caller of a runner must pass."""
         for value in (*self.arguments, *self.constants.values()):
             if isinstance(value, (Array, Prepared)):
                 yield value if isinstance(value, Array) else value.of
@@ -157,7 +157,7 @@ def renamed(plan: Plan, names: Mapping[str, str]) -> Plan:
 
 
 def scratch_sizes(plan: Plan) -> dict[str, int]:
-    """Return the bytes of each scratch array of a plan, by name: the most that a launch takes."""
+    """Return the bytes of each scratch array of a plan, by name: the most that a launch needs."""
     sizes: dict[str, int] = {}
     for one in plan:
         for value in one.arguments:
@@ -167,16 +167,16 @@ def scratch_sizes(plan: Plan) -> dict[str, int]:
 
 
 def scratch_bytes(plan: Plan) -> int:
-    """Return the bytes of device memory that a plan takes beside the arrays that it is given."""
+    """Return the bytes of device memory that a plan needs beside the caller's arrays."""
     prepared = {id(v): v.nbytes for one in plan for v in one.arguments if isinstance(v, Prepared)}
     return sum(scratch_sizes(plan).values()) + sum(prepared.values())
 
 
-def _require_given(one: Launch, name: str, arrays: Collection[str]) -> None:
-    """Raise LaunchError unless the array of that name is given to the launch."""
+def _require_passed(one: Launch, name: str, arrays: Collection[str]) -> None:
+    """Raise LaunchError unless the caller passes the array of that name."""
     if name not in arrays:
-        given = ", ".join(arrays) or "none"
-        raise LaunchError(f"{one.name} needs the array {name!r}; it was given {given}")
+        names = ", ".join(arrays) or "none"
+        raise LaunchError(f"{one.name} needs the array {name!r}; it was given {names}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -186,17 +186,18 @@ def _require_given(one: Launch, name: str, arrays: Collection[str]) -> None:
 def simulate(
     plan: Plan, arrays: Mapping[str, np.ndarray], entry: Callable[..., Any], **more: Any
 ) -> tuple[Any, ...]:
-    """Run a plan in the simulator, whatever device is selected; return what each launch gave.
+    """Run a plan in the simulator; return the result of ``entry`` for each launch.
 
-    entry: simulator.check or simulator.profile; ``more`` goes to it, and takes precedence over the
-    plan. arrays: by name; what a launch writes is in them afterwards. Scratch arrays are NaN first.
-    Raises LaunchError for a missing array, TypeError and ValueError for one of another kind.
+    It does not use the selected device. entry: simulator.check or simulator.profile; ``more``:
+    further arguments of it, which override the plan's. arrays: by name; the launches write to them.
+    Scratch arrays begin as NaN. Raises LaunchError for a missing array, TypeError and ValueError
+    for an array of another type or shape.
     """
     for one in plan:
         for array in one.arrays:
-            _require_given(one, array.name, arrays)
+            _require_passed(one, array.name, arrays)
     scratch: dict[int, np.ndarray] = {}
-    found = []
+    entries = []
     for one in plan:
         arguments, constants = bound(one, arrays, scratch)
         how: dict[str, Any] = {
@@ -206,21 +207,21 @@ def simulate(
             "options": one.options,
             "constants": constants,
         }
-        found.append(entry(one.source, one.name, *arguments, **{**how, **more}))
-    return tuple(found)
+        entries.append(entry(one.source, one.name, *arguments, **{**how, **more}))
+    return tuple(entries)
 
 
 def bound(
     one: Launch, arrays: Mapping[str, np.ndarray], scratch: dict[int, np.ndarray] | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return what a launch takes in the simulator: its arguments, and its constants by symbol.
+    """Return the arguments of a launch in the simulator, and its constants by symbol.
 
-    A scratch array that is among ``arrays``, by its name, is taken from there. scratch: those that
-    launches before this one have made.
+    arrays: by name; it may also contain scratch arrays. scratch: the other scratch arrays so far,
+    by id; new ones are added.
     """
-    made = {} if scratch is None else scratch
-    arguments = [_in_simulator(value, arrays, made) for value in one.arguments]
-    return arguments, {s: _in_simulator(held, arrays, made) for s, held in one.constants.items()}
+    known = {} if scratch is None else scratch
+    arguments = [_in_simulator(value, arrays, known) for value in one.arguments]
+    return arguments, {s: _in_simulator(held, arrays, known) for s, held in one.constants.items()}
 
 
 def _in_simulator(
@@ -244,11 +245,9 @@ def _in_simulator(
     return array
 
 
-def _required(array: Any, as_said: Array) -> Any:
-    """Return ``array`` where it is what the plan says. Raises TypeError or ValueError."""
-    return checking.require_array(
-        array, dtype=as_said.dtype, shape=as_said.shape, name=as_said.name
-    )
+def _required(array: Any, spec: Array) -> Any:
+    """Return ``array`` if it has the type and shape of ``spec``. Raises TypeError or ValueError."""
+    return checking.require_array(array, dtype=spec.dtype, shape=spec.shape, name=spec.name)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -257,10 +256,10 @@ def _required(array: Any, as_said: Array) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _image(compiler: Any, source: str, options: tuple[str, ...], on: device.Device | None) -> bytes:
-    """The compiled source.
+    """Return the compiled source.
 
-    It is kept because PyCUDA runs nvcc's preprocessor for each compilation of a source with an
-    #include, whether its own cache holds the result or not, and networks are made anew often.
+    This cache exists because PyCUDA runs nvcc's preprocessor for each compilation of a source with
+    an #include, even if its own cache has the result, and the labs create many networks.
     """
     return compiler.compile(source, options=list(options), no_extern_c=True)
 
@@ -268,10 +267,11 @@ def _image(compiler: Any, source: str, options: tuple[str, ...], on: device.Devi
 def compile_ahead(
     plans: Iterable[Plan], *, ignored: tuple[type[Exception], ...] = (), workers: int = 16
 ) -> int:
-    """Compile the kernels of plans, several at a time, into the cache where PyCUDA finds them.
+    """Compile the kernels of plans into PyCUDA's cache, several at a time.
 
-    Returns how many there are; 0 in the simulator, where nothing is done. ignored: exceptions to
-    pass over, so that whoever needs that kernel meets them again. Raises what nvcc refuses.
+    Returns the number of kernels. It does nothing and returns 0 in the simulator. ignored:
+    exceptions to ignore here; they occur again when the kernel is needed. Raises PyCUDA's
+    CompileError if nvcc refuses a kernel.
     """
     gpu = device.select()
     if gpu.kind != "gpu":
@@ -288,14 +288,14 @@ def compile_ahead(
             )
 
     kernels = sorted({(one.source, one.options) for plan in plans for one in plan})
-    with ThreadPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:  # each is a process of nvcc
+    with ThreadPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:  # Each runs nvcc.
         list(pool.map(build, kernels))
     return len(kernels)
 
 
 @dataclass
 class _Loaded:
-    """A kernel on the device. held: for each constant symbol, the array whose values it holds."""
+    """A kernel on the device. held: for each constant symbol, the array of its values."""
 
     module: Any
     function: Any
@@ -305,8 +305,8 @@ class _Loaded:
 class Modules:
     """The kernels of plans, loaded on a device, each once.
 
-    cuda, compiler: a driver and its compiler; those of the selected device where they are left out.
-    Programs that share Modules share the contents of their constant symbols, too.
+    cuda, compiler: a driver and its compiler; by default those of the selected device. Programs
+    with the same Modules share the contents of their constant symbols, too.
     """
 
     def __init__(self, cuda: Any = None, compiler: Any = None):
@@ -321,8 +321,11 @@ class Modules:
         self._loaded: dict[tuple[str, str, tuple[str, ...]], _Loaded] = {}
 
     def load(self, one: Launch) -> _Loaded:
-        """Return the kernel of a launch. Raises LaunchError where its block or memory is too large,
-        and what the compiler raises."""
+        """Return the kernel of a launch.
+
+        Raises LaunchError for a block or shared memory that is too large, and the compiler's
+        errors.
+        """
         key = one.name, one.source, one.options
         if key not in self._loaded:
             image = _image(self._compiler, one.source, one.options, self._selected)
@@ -339,7 +342,7 @@ class Modules:
         return self._loaded[key]
 
     def _allow_shared(self, one: Launch, function: Any) -> None:
-        """Dynamic shared memory beyond 48 KB must be asked for, up to what the device has."""
+        """Allow more than 48 KB of dynamic shared memory, up to the device's limit."""
         if one.shared <= limits.STATIC_SHARED_BYTES:
             return
         attribute = self.cuda.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
@@ -354,9 +357,9 @@ class Modules:
 
 
 class Program:
-    """A plan compiled for a device, with its scratch arrays, to be launched on device addresses.
+    """A plan compiled for a device, with its scratch arrays. It launches on device addresses.
 
-    modules: where the kernels are loaded; of the selected device where it is left out. Raises as
+    modules: the loaded kernels; by default new ones on the selected device. Raises as
     `Modules.load`.
     """
 
@@ -365,8 +368,8 @@ class Program:
         self.modules = modules or Modules()
         self._cuda = self.modules.cuda
         self._kernels = [self.modules.load(one) for one in self.plan]
-        self._buffers: dict[Any, Any] = {}  # scratch by name, tables and what is prepared by id
-        self._held: dict[int, Any] = {}  # by id, the array that something prepared is made of
+        self._buffers: dict[Any, Any] = {}  # scratch by name, tables and Prepared by id
+        self._held: dict[int, Any] = {}  # for each Prepared, by id, the array of its values
         try:
             self._allocate()
         except Exception:
@@ -383,7 +386,7 @@ class Program:
                 self._buffers[id(value)] = self._cuda.to_device(np.ascontiguousarray(value))
 
     def kernel(self, name: str | None = None) -> _Loaded:
-        """Return the loaded kernel of a launch, by name; of the last launch where it is left out.
+        """Return the loaded kernel of a launch by name, by default of the last launch.
 
         Its `module` and `function` are PyCUDA's.
         """
@@ -396,7 +399,7 @@ class Program:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The kernels' names, each once."""
+        """The names of the kernels, each once."""
         return tuple(dict.fromkeys(one.name for one in self.plan))
 
     def scratch(self, name: str) -> Any:
@@ -406,12 +409,12 @@ class Program:
     def launch(
         self, arrays: Mapping[str, Any], stream: Any = None, only: Collection[str] | None = None
     ) -> None:
-        """Enqueue the plan, or the launches of the kernels that ``only`` names.
+        """Enqueue the plan; only: names of the kernels to launch, by default all.
 
-        arrays: addresses on the device by name; of an array that only constants or preparations
-        read, a NumPy array will do. A constant is filled, and an array prepared, when the array
-        that it is made of is another one than in the launch before: after writing new values to
-        the same place, call `upload`.
+        arrays: device addresses by name. For an array that only constants or Prepared arrays need,
+        a NumPy array is allowed. Constants and Prepared arrays are computed again when their array
+        is another one than in the launch before. After you write new values to the same address,
+        call `upload`.
         """
         for one, loaded in zip(self.plan, self._kernels, strict=True):
             if only is not None and one.name not in only:
@@ -420,13 +423,13 @@ class Program:
                 self._fill(loaded, symbol, held, arrays, stream)
             for value in one.arguments:
                 if isinstance(value, Array):
-                    _require_given(one, value.name, arrays)
+                    _require_passed(one, value.name, arrays)
             arguments = [self._argument(value, arrays, stream) for value in one.arguments]
             how = {"grid": one.grid, "block": one.block, "shared": one.shared}
             loaded.function(*arguments, **how, stream=stream)
 
     def upload(self, arrays: Mapping[str, Any], stream: Any = None) -> None:
-        """Fill the constants, and prepare the arrays, that are made of one of ``arrays``."""
+        """Compute the constants and Prepared arrays that come from one of ``arrays``."""
         for one, loaded in zip(self.plan, self._kernels, strict=True):
             for symbol, held in one.constants.items():
                 name = _source_of(held)
@@ -461,15 +464,15 @@ class Program:
         if isinstance(value, Scratch):
             return self._buffers[value.name]
         if isinstance(value, Prepared):
-            given = _given(value.of.name, arrays, id(value) in self._held)
-            if given is not None and not _same(self._held.get(id(value)), given):
-                self._prepare(value, given)
-                self._held[id(value)] = _token(given)
+            array = _passed(value.of.name, arrays, id(value) in self._held)
+            if array is not None and not _same(self._held.get(id(value)), array):
+                self._prepare(value, array)
+                self._held[id(value)] = _token(array)
         return self._buffers[id(value)]
 
-    def _prepare(self, value: Prepared, given: Any) -> None:
-        made = np.ascontiguousarray(value.make(self._on_host(given, value.of)))
-        self._cuda.memcpy_htod(self._buffers[id(value)], made)
+    def _prepare(self, value: Prepared, array: Any) -> None:
+        values = np.ascontiguousarray(value.make(self._on_host(array, value.of)))
+        self._cuda.memcpy_htod(self._buffers[id(value)], values)
 
     def _fill(
         self,
@@ -480,62 +483,62 @@ class Program:
         stream: Any,
     ) -> None:
         name = _source_of(value)
-        given = value if name is None else _given(name, arrays, symbol in loaded.held)
-        if given is None or (symbol in loaded.held and _same(loaded.held[symbol], given)):
+        array = value if name is None else _passed(name, arrays, symbol in loaded.held)
+        if array is None or (symbol in loaded.held and _same(loaded.held[symbol], array)):
             return
-        self._fill_with(loaded, symbol, value, given, stream)
-        loaded.held[symbol] = _token(given)
+        self._fill_with(loaded, symbol, value, array, stream)
+        loaded.held[symbol] = _token(array)
 
-    def _fill_with(self, loaded: _Loaded, symbol: str, value: Any, given: Any, stream: Any) -> None:
+    def _fill_with(self, loaded: _Loaded, symbol: str, value: Any, array: Any, stream: Any) -> None:
         address, size = loaded.module.get_global(symbol)
-        if isinstance(value, Array) and not isinstance(given, np.ndarray):
-            self._cuda.memcpy_dtod_async(address, int(given), size, stream)
+        if isinstance(value, Array) and not isinstance(array, np.ndarray):
+            self._cuda.memcpy_dtod_async(address, int(array), size, stream)
             return
-        made = given
+        values = array
         if isinstance(value, Array):
-            made = _required(given, value)
+            values = _required(array, value)
         elif isinstance(value, Prepared):
-            made = value.make(self._on_host(given, value.of))
-        self._cuda.memcpy_htod(address, np.ascontiguousarray(made))
+            values = value.make(self._on_host(array, value.of))
+        self._cuda.memcpy_htod(address, np.ascontiguousarray(values))
 
-    def _on_host(self, given: Any, as_said: Array) -> np.ndarray:
-        """The values of an array that is given as a NumPy array or by its address."""
-        if isinstance(given, np.ndarray):
-            return _required(given, as_said)
-        values = np.empty(as_said.shape, as_said.dtype)
-        self._cuda.memcpy_dtoh(values, int(given))
+    def _on_host(self, array: Any, spec: Array) -> np.ndarray:
+        """Return the values of an array, from a NumPy array or a device address."""
+        if isinstance(array, np.ndarray):
+            return _required(array, spec)
+        values = np.empty(spec.shape, spec.dtype)
+        self._cuda.memcpy_dtoh(values, int(array))
         return values
 
 
 def _source_of(value: Array | Prepared | np.ndarray) -> str | None:
-    """The name of the array that a constant is made of; None for a table."""
+    """Return the name of the array of a constant; None for a table."""
     if isinstance(value, Prepared):
         return value.of.name
     return value.name if isinstance(value, Array) else None
 
 
-def _given(name: str, arrays: Mapping[str, Any], is_held: bool) -> Any:
-    """The array of that name. None: nobody gives it, and what was uploaded before stays."""
+def _passed(name: str, arrays: Mapping[str, Any], is_held: bool) -> Any:
+    """Return the array of that name; None if the caller passes none, and the old values stay."""
     if name not in arrays and not is_held:
         raise LaunchError(f"give the array {name!r}: nothing was uploaded of it so far")
     return arrays.get(name)
 
 
-def _token(given: Any) -> Any:
-    """What tells one array from another: itself on the host, its address on the device."""
-    return given if isinstance(given, np.ndarray) else int(given)
+def _token(array: Any) -> Any:
+    """Return the identity of an array: the object on the host, the address on the device."""
+    return array if isinstance(array, np.ndarray) else int(array)
 
 
-def _same(held: Any, given: Any) -> bool:
-    if isinstance(given, np.ndarray) or isinstance(held, np.ndarray):
-        return held is given
-    return held is not None and held == int(given)
+def _same(held: Any, array: Any) -> bool:
+    if isinstance(array, np.ndarray) or isinstance(held, np.ndarray):
+        return held is array
+    return held is not None and held == int(array)
 
 
 def launcher(
     program: Program, arrays: Mapping[str, Any], only: Sequence[str] | None = None
 ) -> Callable[..., None]:
-    """Return ``launch(stream)`` of a program on the same arrays each time, to be timed."""
+    """Return ``launch(stream)`` of a program on the same arrays each time, for timing."""
 
     def launch(stream: Any = None) -> None:
         program.launch(arrays, stream, only)

@@ -1,4 +1,4 @@
-"""What bounds a launch: the limits of a GPU, and the least time for a problem.
+"""The limits of a GPU, and the least time for a problem.
 
 The roofline model (S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009):
 a kernel takes at least bytes / bandwidth, and at least operations / peak. The larger of the two is
@@ -12,25 +12,28 @@ import operator
 from dataclasses import dataclass
 from typing import Protocol
 
-# What CUDA allows on every GPU that these labs support (CUDA C++ Programming Guide, "Technical
-# Specifications per Compute Capability"), unless the comment says otherwise.
+# CUDA's limits on every GPU that the labs support (CUDA C++ Programming Guide, "Technical
+# Specifications per Compute Capability"), unless a comment says otherwise.
 MAX_THREADS = 1024  # of a block
 MAX_BLOCK = (1024, 1024, 64)  # threads along x, y, z
 MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y, z
 WARP = 32  # threads
 CONSTANT_BYTES = 64 * 1024  # of __constant__ memory of a module
-STATIC_SHARED_BYTES = 48 * 1024  # of a block; more must be dynamic, and asked for
+STATIC_SHARED_BYTES = 48 * 1024  # of a block; more must be dynamic, by an attribute
 MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, on compute capability 9.0
-MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all blocks of a multiprocessor, likewise
-RESERVED_SHARED_BYTES = 1024  # that the driver takes of these for each block
+MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all blocks of a multiprocessor, 9.0
+RESERVED_SHARED_BYTES = 1024  # of these, for the driver, in each block
 MULTIPROCESSOR_REGISTERS = 65_536
 THREAD_REGISTERS = 255
-INDICES = 2**31  # cells that an int can count
+INDICES = 2**31  # the cells that an int can count
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a problem asks of any kernel: ``bytes`` to and from DRAM, each array touched once, and ``flops``."""
+    """The least work of a problem for any kernel.
+
+    bytes: to and from DRAM, with each array moved once. flops: its operations.
+    """
 
     bytes: int
     flops: int
@@ -43,29 +46,32 @@ class Work:
 
 @dataclass(frozen=True)
 class Floor:
-    """The least time for some work on a device: ``memory_s`` to move its bytes, ``compute_s`` for its operations."""
+    """The least time for some work on a device, in seconds.
+
+    memory_s: to move its bytes. compute_s: for its operations.
+    """
 
     memory_s: float
     compute_s: float
 
     @property
     def seconds(self) -> float:
-        """The larger of the two, in seconds: no kernel is faster."""
+        """The larger of the two times, in seconds: no kernel is faster."""
         return max(self.memory_s, self.compute_s)
 
     @property
     def bound(self) -> str:
-        """Which of the two it is: "memory" or "compute"."""
+        """The larger of the two times by name: "memory" or "compute"."""
         return "memory" if self.memory_s >= self.compute_s else "compute"
 
 
 def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
-    """Work of a 1D convolution of ``n`` cells of ``itemsize`` bytes with a filter of ``filter_width`` (odd).
+    """Return the work of a 1D convolution of ``n`` cells with a filter of ``filter_width`` (odd).
 
-    Bytes: the input and the filter read once, the output written once. Operations: a multiplication
-    and an addition per filter cell and output, 2 n K. Ghost cells are counted like others, as is
-    usual: R (R + 1) of the n K products. Raises ValueError for n < 1, an even or non-positive
-    filter width, or an item size that is not positive.
+    itemsize: bytes of a cell. Bytes: the input and the filter are read once, the output is written
+    once. Operations: a multiplication and an addition for each weight and output, 2 n K. As usual,
+    ghost cells count like others; they take part in R (R + 1) of the n K products. Raises
+    ValueError for n < 1, an even or non-positive filter width, or an item size below 1.
     """
     n, itemsize = operator.index(n), operator.index(itemsize)
     filter_width = require_filter(filter_width)
@@ -80,11 +86,12 @@ def conv1d(n: int, filter_width: int, itemsize: int = 4) -> Work:
 
 @dataclass(frozen=True)
 class ConvShape:
-    """The sizes of one convolution layer: B images of C channels and H x W cells give M output maps of out_h x out_w.
+    """The sizes of one convolution layer.
 
-    The filter has width K, and is placed at every ``stride``-th row and column where all of it lies
-    on the image ("valid"). Arrays are NCHW. Raises TypeError for a size that is no whole number,
-    ValueError for one below 1 and for a filter larger than the image.
+    B images of C channels and H x W cells give M output maps of out_h x out_w. The filter has width
+    K; it moves by ``stride`` rows and columns, and always lies completely on the image ("valid").
+    Arrays are NCHW. Raises TypeError for a size that is no whole number, ValueError for a size
+    below 1 and for a filter larger than the image.
     """
 
     B: int
@@ -137,12 +144,12 @@ class ConvShape:
 
     @property
     def outputs(self) -> int:
-        """How many values the layer puts out, B M out_h out_w."""
+        """The number of outputs, B M out_h out_w."""
         return math.prod(self.y_shape)
 
     @property
     def terms(self) -> int:
-        """How many products an output sums, C K K."""
+        """The number of products in an output's sum, C K K."""
         return self.C * self.K * self.K
 
     def __str__(self) -> str:
@@ -165,12 +172,12 @@ _SIZES = {
 
 
 def conv2d(shape: ConvShape, itemsize: int = 4) -> Work:
-    """Work of a convolution layer whose cells and weights have ``itemsize`` bytes.
+    """Return the work of a convolution layer.
 
-    Bytes: input and filter read once, output written once. Operations: a multiplication and an
-    addition for each of the C K K products of an output, 2 B M C K K out_h out_w. (FFT and
-    Winograd's transform need fewer, and round otherwise.) Raises ValueError for an item size that
-    is not positive.
+    itemsize: bytes of a cell or weight. Bytes: input and filter are read once, the output is
+    written once. Operations: a multiplication and an addition for each of the C K K products of an
+    output, 2 B M C K K out_h out_w. (FFT and Winograd's transform need fewer, and round
+    differently.) Raises ValueError for an item size below 1.
     """
     itemsize = operator.index(itemsize)
     if itemsize < 1:
@@ -182,7 +189,10 @@ def conv2d(shape: ConvShape, itemsize: int = 4) -> Work:
 
 
 def require_filter(width: int) -> int:
-    """Return ``width`` if a filter can have it: odd and positive, so that it has a centre. Else ValueError."""
+    """Return ``width`` if it is odd and positive, so that a filter has a centre.
+
+    Raises TypeError for another type and ValueError for another number.
+    """
     if isinstance(width, bool) or not hasattr(width, "__index__"):
         raise TypeError(f"filter width is {width!r}; give a whole number, such as 3")
     width = operator.index(width)
@@ -200,7 +210,7 @@ def require_filter(width: int) -> int:
 
 
 class Chip(Protocol):
-    """What `floor` asks of a helpers.device.Device."""
+    """The part of a helpers.device.Device that `floor` reads."""
 
     @property
     def name(self) -> str: ...
@@ -213,9 +223,10 @@ class Chip(Protocol):
 
 
 def floor(work: Work, device: Chip) -> Floor:
-    """The roofline floor of ``work`` on ``device``: bytes / DRAM bandwidth and flops / FP32 peak, in seconds.
+    """Return the roofline floor of ``work`` on ``device``, in seconds.
 
-    Raises ValueError where the device has no such figures: the simulator has no time.
+    It is bytes / DRAM bandwidth and flops / FP32 peak. Raises ValueError for a device without these
+    figures, such as the simulator.
     """
     if device.dram_bandwidth is None or device.fp32_peak is None:
         raise ValueError(

@@ -1,4 +1,7 @@
-"""What is right: the oracles, in float64 NumPy, slow and obvious. They share no trick with a kernel or with a baseline."""
+"""The oracles: the right results in float64 NumPy, slow and obvious.
+
+They share no trick with a kernel or a baseline.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from helpers import limits
 
 
 def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """The oracle of 1D convolution: P[i] = sum_j N[i - R + j] * filter[j], with R = width // 2; float64, shape (n,).
+    """Return P[i] = sum_j N[i - R + j] * filter[j], with R = width // 2; float64, shape (n,).
 
-    Cells outside N count as 0; the filter is not flipped (cross-correlation, as in neural
-    networks). N: real numbers, shape (n,), n >= 1; filter: real numbers, shape (width,), width odd.
-    Raises ValueError for an empty array, an even width, or an array that is not one-dimensional.
+    This is the oracle of 1D convolution. Cells outside N count as 0; the filter is not flipped
+    (cross-correlation, as in neural networks). N: real numbers, shape (n,), n >= 1; filter: real
+    numbers, shape (width,), width odd. Raises ValueError for an empty array, an even width, or an
+    array that is not one-dimensional.
     """
     N, filter = np.asarray(N), np.asarray(filter)
     require_shapes(N, filter)
@@ -26,16 +30,18 @@ def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
 
 
 def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
-    """The oracle of the convolution layer: y[b,m,h,w] = sum_{c,p,q} x[b,c,h*stride+p,w*stride+q] * filter[m,c,p,q].
+    """Return the oracle of the convolution layer.
 
-    Float64, shape (B, M, (H - K) // stride + 1, (W - K) // stride + 1): only windows that lie
-    inside the image ("valid"), and the filter is not flipped (cross-correlation, as in neural
-    networks). x: real numbers, shape (B, C, H, W); filter: real numbers, shape (M, C, K, K), K odd
-    or even; stride >= 1, in both directions. Images do not depend on each other: conv2d(x[:3],
-    filter) is the start of conv2d(x, filter), in less time. Raises TypeError for values that are
-    not real numbers and for a stride that is no whole number; ValueError for another rank, an empty
-    array, another number of channels, a filter that is not square or larger than the image, or a
-    stride below 1.
+        y[b, m, h, w] = sum_{c, p, q} x[b, c, h * stride + p, w * stride + q] * filter[m, c, p, q]
+
+    y: float64, shape (B, M, (H - K) // stride + 1, (W - K) // stride + 1): only windows inside the
+    image count ("valid"), and the filter is not flipped (cross-correlation, as in neural networks).
+    x: real numbers, shape (B, C, H, W); filter: real numbers, shape (M, C, K, K), K odd or even;
+    stride: 1 or more, in both directions. Images do not depend on each other: conv2d(x[:3], filter)
+    is the start of conv2d(x, filter), in less time. Raises TypeError for values that are not real
+    numbers and for a stride that is no whole number; ValueError for another rank, an empty array,
+    another number of channels, a filter that is not square or larger than the image, or a stride
+    below 1.
     """
     x, filter = np.asarray(x), np.asarray(filter)
     _require_layer(x, filter)
@@ -46,10 +52,12 @@ def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
     for c in range(channels):
         for p in range(taps):
             for q in range(taps):
-                # What the tap (p, q) of channel c meets, for every output.
-                met = x[:, c, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride]
+                # The cells that the tap (p, q) of channel c multiplies, one for each output.
+                cells = x[
+                    :, c, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride
+                ]
                 for m in range(maps):
-                    y[:, m] += filter[m, c, p, q] * met
+                    y[:, m] += filter[m, c, p, q] * cells
     return y
 
 
@@ -66,13 +74,13 @@ def _require_layer(x: np.ndarray, filter: np.ndarray) -> None:
             )
     if filter.shape[2] != filter.shape[3]:
         raise ValueError(
-            f"filter is {filter.shape[2]} x {filter.shape[3]}, which is not square; expected (M, "
-            "C, K, K)"
+            f"filter is {filter.shape[2]} x {filter.shape[3]}, which is not square; "
+            "expected (M, C, K, K)"
         )
     if x.shape[1] != filter.shape[1]:
         raise ValueError(
-            f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many: (B, C, "
-            "H, W), (M, C, K, K)"
+            f"x has {x.shape[1]} channels and filter {filter.shape[1]}; expected as many: "
+            "(B, C, H, W), (M, C, K, K)"
         )
     if filter.shape[2] > min(x.shape[2:]):
         raise ValueError(
@@ -90,6 +98,7 @@ def _require_stride(stride: int) -> None:
 
 
 def require_shapes(N: np.ndarray, filter: np.ndarray) -> None:
+    """Raise ValueError unless N and filter have one dimension and values, and an odd width."""
     for name, array in (("N", N), ("filter", filter)):
         if array.ndim != 1:
             raise ValueError(

@@ -1,14 +1,15 @@
-"""The record that a lab writes: what was measured, on what, from which sources, and the same inside its figures.
+"""The records of the labs: measurements with their device and sources, also inside figures.
 
-A record is JSON, schema version 1, written with sorted keys to ``results/<name>.json`` (or the
-folder that the environment variable LAB_RESULTS names). Without a GPU, :func:`record` returns the
-repository's own record of the same name from data/measured/ instead, and its caption says so.
+A record is JSON, schema version 1, with sorted keys, in ``results/<name>.json`` (or in the folder
+of the environment variable LAB_RESULTS). Without a GPU, :func:`record` returns the repository's own
+record of the same name from data/measured/ instead, and its caption says so.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import hashlib
 import html
 import io
@@ -46,14 +47,14 @@ class RecordError(RuntimeError):
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row: ``series`` (a kernel's name where it is one), its ``parameters`` (plain scalars), and a Timing."""
+    """One row of a record. series: such as a kernel's name. parameters: plain scalars."""
 
     series: str
     parameters: dict[str, Any]
     timing: Timing | None
 
     def row(self) -> dict[str, Any]:
-        """Return one flat dict; times in ms under median_ms, low_ms, high_ms, and their count under samples."""
+        """Return one flat dict: times in ms (median_ms, low_ms, high_ms), their count (samples)."""
         row = {"series": self.series} | self.parameters
         if self.timing is not None:
             t = self.timing
@@ -65,10 +66,11 @@ class Measurement:
 
 @dataclass(frozen=True, repr=False)
 class Record:
-    """Measurements with their provenance. ``recalled``: read from data/measured/ because there is no GPU here.
+    """Measurements with their provenance.
 
-    ``created`` is UTC, ISO 8601. ``sources`` maps each kernel measured to the sha256 of its code,
-    with its headers. ``software`` maps names to versions (None where a thing was not used).
+    created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
+    headers. software: versions by name, None for software that was not used. recalled: whether it
+    was read from data/measured/ because there is no GPU here.
     """
 
     name: str
@@ -92,32 +94,32 @@ class Record:
 
     def _where(self) -> str:
         timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
-        # The simulator times nothing: what was measured beside it was the host.
+        # The simulator has no times, so that such timings are the host's.
         return (
             self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
         )
 
     def series(self, name: str) -> tuple[Measurement, ...]:
-        """Return the measurements of one series. Raises KeyError, naming those there are."""
-        found = tuple(m for m in self.measurements if m.series == name)
-        if not found:
+        """Return the measurements of one series. Raises KeyError for another series."""
+        measurements = tuple(m for m in self.measurements if m.series == name)
+        if not measurements:
             there = ", ".join(dict.fromkeys(m.series for m in self.measurements))
             raise KeyError(f"record {self.name} has no series {name!r}; it has: {there}")
-        return found
+        return measurements
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict for each measurement (see :meth:`Measurement.row`)."""
         return [m.row() for m in self.measurements]
 
     def changed_sources(self) -> tuple[str, ...]:
-        """Return the kernels whose source is no longer what was measured (or is gone)."""
+        """Return the kernels whose source has changed since the measurement, or is gone."""
         known = set(kernels.names())
         return tuple(
             k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON. ``recalled`` is left out: it says how a record was come by, not what it holds."""
+        """Return plain data for JSON, without ``recalled``, which is no part of the file."""
         return {
             "schema": self.schema,
             "name": self.name,
@@ -137,7 +139,7 @@ class Record:
         }
 
     def to_json(self) -> str:
-        """Return the record's text: keys sorted, the samples of a timing on one line, the same for the same record."""
+        """Return the record's text, with sorted keys and the samples of a timing on one line."""
         text = json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False)
         return (
             re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text)
@@ -149,7 +151,7 @@ class Record:
         return f"{self.name}. {self.caption()}\n{tables.text(columns, cells, left=())}"
 
     def _repr_html_(self) -> str:
-        """A plain table without colours of its own: the notebook's theme gives them."""
+        """Return an HTML table without colours; the notebook's theme sets them."""
         columns, cells = self._table()
 
         def row(tag: str, texts: Iterable[str]) -> str:
@@ -179,7 +181,7 @@ def _cell(value: Any) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Making and reading records
+# Creating and reading records
 
 
 def record(
@@ -190,15 +192,16 @@ def record(
     lab: str,
     needs_gpu: bool = True,
 ) -> Record:
-    """Measure, write ``results/<name>.json`` and return the record; on the simulator return the recorded one.
+    """Measure, write ``results/<name>.json`` and return the record; in the simulator, recall it.
 
-    ``measure()`` returns dicts such as {"series": "conv1d_basic", "n": 1000000, "timing": Timing or
-    None}; the other entries are plain scalars (NumPy ones too). A series, or an entry "kernel",
-    that is the name of a kernel has that kernel's source recorded. It is not called on the
-    simulator, unless ``needs_gpu=False`` (host measurements).
+    measure: a function that returns dicts such as {"series": "conv1d_basic", "n": 1000000,
+    "timing": Timing or None}; other entries are plain scalars, of NumPy, too. If a series, or an
+    entry "kernel", is the name of a kernel, the record has the hash of its source. In the
+    simulator, the function returns the repository's record and does not measure, unless
+    ``needs_gpu=False`` (host measurements).
 
-    Raises RecordError if the results folder cannot be written (found out before measuring) or there
-    is no recorded measurement; ValueError or TypeError for a malformed measurement or name.
+    Raises RecordError, before it measures, if the results folder cannot be written, and if there is
+    no recorded measurement; ValueError or TypeError for a malformed measurement or name.
     """
     _require_name(name)
     if device.kind != "gpu" and needs_gpu:
@@ -207,7 +210,7 @@ def record(
     measurements = tuple(_measurement(row) for row in measure())
     if not measurements:
         raise ValueError(f"record {name}: measure() returned no measurements")
-    made = Record(
+    new = Record(
         name=name,
         lab=lab,
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -217,23 +220,23 @@ def record(
         measurements=measurements,
     )
     with _replacing(folder / f"{name}.json") as file:
-        file.write(made.to_json().encode())
-    return made
+        file.write(new.to_json().encode())
+    return new
 
 
 def recorded(name: str, **entries: Any) -> list[dict[str, Any]]:
-    """Return the measurements of data/measured/<name>.json with these entries, as `measure()` yields them.
+    """Return the measurements of data/measured/<name>.json with these entries, for another record.
 
-    Each says in "recorded_on" which device it was measured on, for it joins a record of another.
+    They have the form of the rows of ``measure()``. "recorded_on" is the name of their device.
     """
-    found = load(MEASURED / f"{name}.json")
-    rows = ({"series": m.series, **m.parameters, "timing": m.timing} for m in found.measurements)
+    source = load(MEASURED / f"{name}.json")
+    rows = ({"series": m.series, **m.parameters, "timing": m.timing} for m in source.measurements)
     fitting = (row for row in rows if all(row.get(key) == value for key, value in entries.items()))
-    return [{**row, "recorded_on": found.device.name} for row in fitting]
+    return [{**row, "recorded_on": source.device.name} for row in fitting]
 
 
 def load(path: Path | str) -> Record:
-    """Read a record from a JSON file. Raises RecordError if it is missing, unreadable, cut off, older or newer."""
+    """Return the record of a JSON file. Raises RecordError for a missing, damaged or other file."""
     path = Path(path)
     try:
         text = path.read_bytes().decode("utf-8")
@@ -251,8 +254,7 @@ def _recall(name: str) -> Record:
             f"there is no GPU here, and no recorded measurement {path} to show instead. "
             f"Run the lab on a machine with an NVIDIA GPU and copy results/{name}.json there."
         )
-    found = load(path)
-    return Record(**{f: getattr(found, f) for f in found.__dataclass_fields__} | {"recalled": True})
+    return dataclasses.replace(load(path), recalled=True)
 
 
 def _parse(text: str, where: str) -> Record:
@@ -339,9 +341,9 @@ def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
 
 
 def _sha256(kernel: str) -> str:
-    """Of the code of the .cu file, and of the headers of kernels/ that it includes.
+    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes.
 
-    A comment or a line break changes nothing of what was measured, so neither enters.
+    Comments and line breaks do not count, because they do not change the measured code.
     """
     text = kernels.source(kernel)
     headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
@@ -368,7 +370,7 @@ def _software(device: Device) -> dict[str, str | None]:
 
 
 def folder() -> Path:
-    """Return the results folder: what LAB_RESULTS names, else results/ in the repository."""
+    """Return the results folder: the value of LAB_RESULTS, else results/ in the repository."""
     return Path(os.environ.get("LAB_RESULTS") or ROOT / "results").expanduser().resolve()
 
 
@@ -390,7 +392,7 @@ def _writable_folder() -> Path:
 
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
-    """Write to a file beside ``path`` and rename it at the end, so that a reader never sees half a file."""
+    """Write to a file beside ``path`` and rename it, so that no reader sees a part of a file."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -409,9 +411,8 @@ def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
 def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
 
-    The record goes into the PNG's metadata, so a picture that is handed in alone still holds its
-    numbers. The background is opaque white, to be read in a dark theme too. Raises RecordError if
-    the folder cannot be written.
+    The PNG's metadata contain the record, so that a single picture has its numbers. The background
+    is opaque white, for dark themes. Raises RecordError if the folder cannot be written.
     """
     _require_name(name)
     path = _writable_folder() / f"{name}.png"
@@ -429,7 +430,7 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
 
 
 def from_png(path: Path | str) -> Record:
-    """Read the record out of a figure that :func:`save_figure` wrote. Raises RecordError if there is none."""
+    """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
     from PIL import Image  # comes with Matplotlib
 
     try:
@@ -448,11 +449,11 @@ def from_png(path: Path | str) -> Record:
 
 
 def reported(name: str) -> list[dict[str, Any]]:
-    """Return the rows of data/reported/<name>.csv, numbers published by others.
+    """Return the rows of data/reported/<name>.csv, numbers that others published.
 
-    A column whose values are all whole numbers holds int, all numbers float, else str; an empty
-    value is None. Raises RecordError if there is no such file, naming those there are, or if a row
-    has too many or too few values.
+    The values of a column are int if all of them are whole numbers, float if all are numbers, else
+    str; an empty value is None. Raises RecordError for a missing file, and for a row with too many
+    or too few values.
     """
     path = REPORTED / f"{name}.csv"
     try:

@@ -24,9 +24,9 @@ def interval_of_median(samples: Sequence[float], level: float = 0.95) -> tuple[f
     """Return (median, low, high): the sample median and its order-statistic interval.
 
     The interval encloses the true median with probability >= ``level`` if the samples are
-    independent. Too few samples cannot give the level (six are needed for 95 %): then the smallest
-    and the largest sample are returned, and the true level is 1 - 2 / 2**n. Raises ValueError for
-    no samples, or for one that is not finite.
+    independent. The level of 95 % needs six samples. With too few, low and high are the smallest
+    and the largest sample, and the true level is 1 - 2 / 2**n. Raises ValueError for no samples,
+    and for one that is not finite.
     """
     ordered = sorted(float(s) for s in samples)
     if not ordered:
@@ -41,8 +41,8 @@ def interval_of_median(samples: Sequence[float], level: float = 0.95) -> tuple[f
 
 @lru_cache(maxsize=2048)
 def _binomial_rank(n: int, tail: float) -> int:
-    """The 0-based rank of the lower end: the largest r with P(Binomial(n, 1/2) <= r) <= tail."""
-    # scipy.stats.binom.cdf is this function; importing scipy.stats takes ten times as long as
+    """Return the 0-based rank of the lower end: the largest r with P(Bin(n, 1/2) <= r) <= tail."""
+    # This is scipy.stats.binom.cdf, but importing scipy.stats takes ten times as long as importing
     # scipy.special.
     below = special.bdtr(np.arange(n // 2), n, 0.5)
     return max(0, int(np.searchsorted(below, tail, side="right")) - 1)
@@ -51,11 +51,11 @@ def _binomial_rank(n: int, tail: float) -> int:
 def ratio_interval(
     a: Sequence[float], b: Sequence[float], level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Return (ratio, low, high) of a/b from pairs: ``a[i]`` and ``b[i]`` were taken side by side.
+    """Return (ratio, low, high) of a/b from pairs: ``a[i]`` and ``b[i]`` belong together.
 
-    The ratio is exp(median of all (d[i] + d[j]) / 2, i <= j) with d = log(a) - log(b): close to the
-    ratio of the medians, and it does not mind outliers and drift. Raises ValueError for different
-    lengths, fewer than ten pairs, or times that are not > 0.
+    The ratio is exp(median of all (d[i] + d[j]) / 2, i <= j) with d = log(a) - log(b). It is close
+    to the ratio of the medians, and outliers and drift hardly change it. Raises ValueError for
+    different lengths, fewer than ten pairs, and times that are not > 0.
     """
     firsts, seconds = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if firsts.shape != seconds.shape or firsts.ndim != 1:
@@ -79,19 +79,17 @@ def ratio_interval(
 
 @lru_cache(maxsize=256)
 def _signed_rank(n: int, tail: float) -> int:
-    """The 0-based rank of the lower end: the largest r with P(W <= r) <= tail, or 0.
+    """Return the 0-based rank of the lower end: the largest r with P(W <= r) <= tail, or 0.
 
-    W is Wilcoxon's signed-rank sum of n pairs.
-
-    Exact up to 100 pairs; the normal approximation beyond, where it is good to less than one rank
-    in the tails used.
+    W is Wilcoxon's signed-rank sum of n pairs. The rank is exact up to 100 pairs. Above, it is a
+    normal approximation that errs by less than one rank in these tails.
     """
     if n > 100:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         return max(0, math.floor(mean + float(special.ndtri(tail)) * deviation - 0.5))
     probability = np.zeros(n * (n + 1) // 2 + 1)
     probability[0] = 1.0
-    for rank in range(1, n + 1):  # rank counts towards W or not, with probability 1/2 each
+    for rank in range(1, n + 1):  # W includes each rank with probability 1/2.
         shifted = np.zeros_like(probability)
         shifted[rank:] = probability[:-rank]
         probability = (probability + shifted) / 2

@@ -1,14 +1,14 @@
 """Tables as text: for a terminal or a notebook's plain output, and in Markdown.
 
-Numbers line up on the right, words on the left. The caller writes its cells as text, because only
-the caller knows how many digits a number deserves.
+Numbers align on the right, words on the left. The caller formats the cells, because only the caller
+knows how many digits a number needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-FIRST = (0,)  # the usual: a column of names, then numbers
+FIRST = (0,)  # a column of names, then numbers
 
 
 def text(
@@ -17,8 +17,8 @@ def text(
     """Return lines of text, the columns two spaces apart.
 
     A name in `head` may have several lines; the names end on the same line. left: the numbers of
-    the columns that line up on the left. Raises ValueError for a row that has not one cell for each
-    name in `head`.
+    the columns that align on the left. Raises ValueError for a row with more or fewer cells than
+    `head`.
     """
     depth = max(name.count("\n") for name in head)
     names = [[*[""] * (depth - name.count("\n")), *name.split("\n")] for name in head]
@@ -44,7 +44,7 @@ def markdown(
 def _aligned(
     lines: Sequence[Sequence[str]], columns: int, left: Collection[int]
 ) -> list[list[str]]:
-    """The cells, each filled with spaces to the width of its column."""
+    """Return the cells, each filled with spaces to the width of its column."""
     for line in lines:
         if len(line) != columns:
             raise ValueError(

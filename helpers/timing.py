@@ -4,12 +4,12 @@ GPU work is timed with CUDA events on the launch stream, host work with ``time.p
 times are in milliseconds. Every sample is kept.
 
 Medians get the order-statistic interval of `statistics.interval_of_median`, ratios the paired
-interval of `statistics.ratio_interval`. :func:`compare` draws the order inside each pair at random.
-Where both run the same code, each pair then shows a/b or b/a with probability 1/2 each, *whatever*
-the noise does: drift, bursts and autocorrelation shift a whole pair, or are as likely to favour one
-side as the other. A bootstrap would need independent pairs; this interval does not.
+interval of `statistics.ratio_interval`. :func:`compare` chooses the order inside each pair at
+random. If both sides run the same code, each pair then shows a/b or b/a with probability 1/2, for
+*any* noise: drift, bursts and autocorrelation shift a whole pair, or favour both sides equally
+often. A bootstrap would need independent pairs; this interval does not.
 
-This module does not import CUDA until a GPU is timed.
+The module does not import CUDA before it times a GPU.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from helpers.checking import Verdict
 from helpers.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
 
 MAX_SAMPLES = 500
-FEWEST_SAMPLES = 6  # the fewest whose extremes enclose the median with 96 %: 1 - 2 / 2**6 = 0.969
+FEWEST_SAMPLES = 6  # their extremes enclose the median with more than 96 %: 1 - 2 / 2**6
 
-# Sampling may stop after any of these numbers of samples, when the interval is narrow. That favours
-# intervals which are narrow by luck: 95 % intervals then enclose the median in 94.4 % of simulated
-# timings. 96 % intervals keep the 95 %.
+# Sampling may stop after each of these numbers of samples, if the interval is narrow. That favours
+# intervals that are narrow by luck: 95 % intervals then enclose the median in only 94.4 % of
+# simulated timings. With 96 % intervals it is 95 %.
 LOOKS = (10, 30, 100, 250, MAX_SAMPLES)
 MEDIAN_LEVEL = 0.96
 
-# compare() must not see a difference where there is none, so its guarantee does not rest on a
-# simulation: five looks at 99 % keep 95 % over the whole comparison, whatever makes it stop
+# compare() must not report a difference between equal launches, so that its guarantee is proved and
+# not simulated: five looks at 99 % keep 95 % over the whole comparison, for any reason to stop
 # (Bonferroni's inequality).
 PAIR_LOOKS = (25, 50, 100, 200, 400)
 PAIR_LEVEL = 1 - 0.05 / len(PAIR_LOOKS)
 
 EVENT_STEP_MS = 0.0005  # CUDA documents a resolution of about 0.5 us for event times
-SHORTEST_SAMPLE_MS = 0.05  # 1 % of this is one step of the event clock; perf_counter is finer still
-# Stays well under the number of launches that a stream queues before it blocks the host.
+SHORTEST_SAMPLE_MS = 0.05  # 1 % of it is one step of the event clock; perf_counter is finer
+# Far below the number of launches after which a stream blocks the host.
 MAX_LAUNCHES = 200
 MAX_HOLD_S = 0.02
 
-# Faults after which every later call on the context fails as well (from CUDA's error table).
+# Faults that destroy the context, so that every later call fails, too (from CUDA's error table).
 _LOST = (
     "illegal memory access",
     "illegal instruction",
@@ -84,11 +84,11 @@ extern "C" __global__ void hold_back(unsigned long long nanoseconds)
 
 
 class NotCheckedError(RuntimeError):
-    """A timing was asked for of something that has not passed its check."""
+    """A timing of a result that has not passed its check."""
 
 
 class NoClockError(RuntimeError):
-    """A GPU timing was asked for on the simulator, which does not model time."""
+    """A GPU timing in the simulator, which does not model time."""
 
 
 class DeviceLostError(RuntimeError):
@@ -101,13 +101,13 @@ class DeviceLostError(RuntimeError):
 
 @dataclass(frozen=True)
 class Timing:
-    """One timed thing. Times are in milliseconds and are rounded to seven significant digits.
+    """The samples of one timing, in milliseconds, rounded to seven significant digits.
 
-    ``samples`` holds every sample; a sample is the mean over ``launches`` launches made between two
-    readings of the clock (more than 1 only where one launch is too short for the clock). ``low`` to
-    ``high`` is the 95 % interval of the median, with the repeated looks that sampling takes allowed
-    for (see LOOKS). ``what`` is "kernel", "end to end" or "cpu"; ``cache`` is "cold", "hot" or None
-    (host timings). ``clocks`` is what nvidia-smi said before and after, or None.
+    samples: all of them; a sample is the mean over ``launches`` launches between two readings of
+    the clock (more than 1 only if one launch is too short for the clock). low, high: the 95 %
+    interval of the median, which allows for the repeated looks of the sampling (see LOOKS). n:
+    number of samples. what: "kernel", "end to end" or "cpu". cache: "cold", "hot" or None (host
+    timings). clocks: nvidia-smi's clocks before and after, or None.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Timing:
         launches: int = 1,
         step: float = 0.0,
     ) -> Timing:
-        """Make a Timing from samples (ms). The interval is never narrower than one ``step`` (ms) of the clock."""
+        """Return a Timing of samples (ms). Its interval has at least the width ``step`` (ms)."""
         samples = tuple(_rounded(s) for s in samples)
         median, low, high = interval_of_median(samples, MEDIAN_LEVEL)
         if high - low < step:
@@ -162,7 +162,10 @@ class Timing:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Timing:
-        """Read what :meth:`to_dict` made. Raises KeyError for a missing and TypeError for an unknown field."""
+        """Return the Timing of :meth:`to_dict`'s data.
+
+        Raises KeyError for a missing field and TypeError for an unknown one.
+        """
         return cls(**(data | {"samples": tuple(data["samples"])}))
 
     def __str__(self) -> str:
@@ -175,7 +178,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``ratio`` = time of a / time of b, with its 95 % interval, and the two timings (samples interleaved)."""
+    """A comparison of two timings, whose samples are interleaved.
+
+    ratio: time of a / time of b. low, high: its 95 % interval.
+    """
 
     ratio: float
     low: float
@@ -185,7 +191,7 @@ class Comparison:
 
     @property
     def different(self) -> bool:
-        """Whether the interval leaves 1 out."""
+        """Whether 1 lies outside of the interval."""
         return not self.low <= 1 <= self.high
 
     def __str__(self) -> str:
@@ -206,17 +212,17 @@ def _rounded(value: float) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
-# Sampling: knows nothing of clocks; `sample()` returns one time in ms
+# Sampling, for any clock: `sample()` returns one time in ms
 
 
 def _sample(
     sample: Callable[[], float], budget_s: float, precision: float, step: float = 0.0
 ) -> list[float]:
-    """Take samples until the interval is narrow enough, the budget is spent, or there are MAX_SAMPLES.
+    """Take samples until the interval is narrow, the budget is spent, or there are MAX_SAMPLES.
 
-    Narrow enough: the half-width of the median's interval is under ``precision`` times the median
-    (or under the clock's ``step``), looked at after 10, 30, 100 and 250 samples only. A spent
-    budget still takes six samples.
+    The interval is narrow if its half-width is below ``precision`` times the median, or below the
+    clock's ``step``. The function looks only after 10, 30, 100 and 250 samples. It takes at least
+    six samples, even if the budget is spent.
     """
     end = time.perf_counter() + budget_s
     samples: list[float] = []
@@ -238,7 +244,7 @@ def _sample_pairs(
     precision: float,
     rng: np.random.Generator,
 ) -> tuple[list[float], list[float]]:
-    """Interleave a and b, the order inside each pair drawn by ``rng``; stop as :func:`compare` says."""
+    """Sample a and b in pairs, in an order from ``rng``; stop as :func:`compare` says."""
     end = time.perf_counter() + budget_s
     samples: tuple[list[float], list[float]] = ([], [])
     while len(samples[0]) < PAIR_LOOKS[-1]:
@@ -255,7 +261,7 @@ def _sample_pairs(
 
 
 def _warm_up(call: Callable[[], Any], budget_s: float) -> None:
-    """Call until a tenth of the budget is spent, at least once: caches, page faults, lazy loading, clocks."""
+    """Call for a tenth of the budget, at least once, to warm up caches, pages, modules, clocks."""
     end = time.perf_counter() + budget_s / 10
     call()
     while time.perf_counter() < end:
@@ -264,7 +270,7 @@ def _warm_up(call: Callable[[], Any], budget_s: float) -> None:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep Python's garbage collector out of the samples; leave it as it was found."""
+    """Switch Python's garbage collector off during the samples, and restore it afterwards."""
     was_on = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -305,13 +311,13 @@ def time_cpu(
     budget_s: float = 2.0,
     precision: float = 0.01,
 ) -> Timing:
-    """Time ``call()`` on the host with ``time.perf_counter``, garbage collection off, after a warm-up.
+    """Time ``call()`` on the host with ``time.perf_counter``, after a warm-up.
 
-    Sampling stops when the half-width of the 95 % interval is under ``precision`` of the median,
-    after ``budget_s`` seconds, or at 500 samples; at least 10 are taken (6 if the budget is spent
-    before). Calls under 0.05 ms are batched: ``launches`` of them make one sample. ``verdict`` is
-    optional, because a baseline may be what others are checked against; where one is given it must
-    be a passed one (else NotCheckedError).
+    Garbage collection is off. Sampling stops when the half-width of the 95 % interval is below
+    ``precision`` times the median, after ``budget_s`` seconds, or at 500 samples; it takes at least
+    10 samples (6 if the budget is spent before). A sample of a call below 0.05 ms is the mean of
+    several calls. verdict: optional, because a baseline may itself be the reference of a check.
+    Raises NotCheckedError for a verdict that is no Verdict.
     """
     _require_settings(budget_s, precision)
     if verdict is not None:
@@ -369,7 +375,7 @@ def _launches(one_ms: float) -> int:
 
 @lru_cache(maxsize=1)
 def cpu_name() -> str:
-    """Return the processor's name as the system gives it, or its architecture."""
+    """Return the system's name of the processor, or its architecture."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith("model name"):
@@ -396,22 +402,21 @@ def time_gpu(
     budget_s: float = 2.0,
     precision: float = 0.01,
 ) -> Timing:
-    """Time what ``launch(stream)`` enqueues on that stream, copies to and from the host left out.
+    """Time the work that ``launch(stream)`` enqueues on that stream, without copies to the host.
 
-    CUDA events stand on the stream right before and after the launch. Before the first event the
-    stream is held back by a waiting kernel until the host has enqueued launch and events, so that
-    the host's launch cost (several us through Python) is not taken for GPU time. ``launch`` must
-    not wait for the stream itself.
+    CUDA events stand on the stream directly before and after the launch. Before the first event, a
+    waiting kernel holds the stream back until the host has enqueued launch and events, so that the
+    host's launch cost (several us through Python) is no part of the time. ``launch`` must not wait
+    for the stream itself.
 
-    ``cache="cold"``: before each sample a buffer of twice the L2 cache is written on the same
-    stream, so no input is left in L2; one launch per sample. ``cache="hot"``: no flush; the same
-    data are used again and again. A launch shorter than 0.05 ms is then repeated ``launches`` times
-    between the two events and the time divided, because events count in steps of about 0.5 us;
-    neighbouring launches of one stream do not overlap. The interval is never narrower than one such
-    step.
+    cache: with "cold", each sample has one launch, and before it a buffer of twice the L2 cache is
+    written on the same stream, so that no input stays in L2. With "hot", there is no flush, and the
+    launches use the same data. A hot launch shorter than 0.05 ms is repeated ``launches`` times
+    between the two events, and the time is divided, because events count in steps of about 0.5 us;
+    the launches of one stream do not overlap. The interval is never narrower than one such step.
 
-    Stops as :func:`time_cpu` does. Raises NotCheckedError without a passed ``verdict``,
-    NoClockError on the simulator, DeviceLostError if a launch faults.
+    Sampling stops as in :func:`time_cpu`. Raises NotCheckedError without a Verdict, NoClockError in
+    the simulator, DeviceLostError if a launch faults.
     """
     _require_settings(budget_s, precision)
     _require_verdict(verdict, name)
@@ -431,10 +436,10 @@ def time_end_to_end(
     budget_s: float = 2.0,
     precision: float = 0.01,
 ) -> Timing:
-    """Time ``call()`` by the host's clock, the GPU synchronized before and after: copies and launch cost included.
+    """Time ``call()`` by the host's clock, with its copies and launch costs.
 
-    Stops and raises as :func:`time_gpu`. Nothing is flushed: host data come through memory in any
-    case.
+    The GPU is synchronized before and after. Caches are not flushed, because host data come through
+    memory in any case. Stops and raises as :func:`time_gpu` does.
     """
     _require_settings(budget_s, precision)
     _require_verdict(verdict, name)
@@ -465,16 +470,16 @@ def compare(
     precision: float = 0.01,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two launches, each timed as by :func:`time_gpu`, their samples interleaved in pairs.
+    """Compare two launches: time each as :func:`time_gpu` does, with samples interleaved in pairs.
 
-    Which of a pair goes first is drawn from ``seed``. After 25, 50, 100, 200 and 400 pairs the
-    interval of the ratio is looked at, and sampling stops if its half-width is under ``precision``
-    of the ratio, or when ``budget_s`` seconds are spent (never before ten pairs). Each look uses 99
-    %, so the whole comparison keeps 95 %: on two equal launches the interval contains 1 in at least
-    95 of 100 comparisons. With hot caches each sample is preceded by one launch of its own that is
-    not timed, because the other one's data are in the cache.
+    Random numbers of ``seed`` choose the first one of a pair. Sampling stops after 25, 50, 100, 200
+    or 400 pairs if the half-width of the ratio's interval is below ``precision`` times the ratio,
+    or when ``budget_s`` seconds are spent (never before ten pairs). Each look uses 99 %, so that
+    the whole comparison keeps 95 %: for two equal launches, the interval contains 1 in at least 95
+    of 100 comparisons. With hot caches, an untimed launch precedes each sample, because the other
+    launch's data are in the cache.
 
-    Raises as :func:`time_gpu`.
+    Raises as :func:`time_gpu` does.
     """
     _require_settings(budget_s, precision)
     for verdict, name in zip(verdicts, names, strict=True):
@@ -496,11 +501,11 @@ def compare(
 
 @contextlib.contextmanager
 def device_faults(name: str) -> Iterator[None]:
-    """Turn a GPU fault inside the block into DeviceLostError, which says what to do; other errors pass unchanged.
+    """Turn a GPU fault inside the block into DeviceLostError, which says what to do.
 
-    A launch is asynchronous, so put the call that waits for it (a copy back,
-    ``Context.synchronize()``) inside too. On the simulator nothing is lost by a fault, and its
-    errors pass unchanged.
+    A launch is asynchronous: put the call that waits for it (a copy back,
+    ``Context.synchronize()``) inside the block, too. Other errors pass unchanged, and so do those
+    of the simulator, in which a fault destroys nothing.
     """
     try:
         yield
@@ -517,13 +522,13 @@ def device_faults(name: str) -> Iterator[None]:
 
 
 def _simulated() -> bool:
-    """Whether `import pycuda` means the simulator in this process."""
+    """Return whether `import pycuda` imports the simulator in this process."""
     return getattr(sys.modules.get("pycuda"), "_halo_simulator", False)
 
 
 @dataclass(frozen=True)
 class _Gpu:
-    """The PyCUDA driver module, and what a timing needs of the selected device."""
+    """The PyCUDA driver module, and the properties of the selected device for timings."""
 
     cuda: Any
     name: str
@@ -547,7 +552,7 @@ def _gpu(name: str) -> _Gpu:
 
 
 class _GpuSampler:
-    """Times one launch between two events on a stream of its own; `sample()` returns ms per launch."""
+    """Times a launch between two events on a stream; `sample()` returns ms per launch."""
 
     def __init__(
         self,
@@ -591,7 +596,7 @@ class _GpuSampler:
         )  # fmt: skip
 
     def _enqueue(self) -> float:
-        """Run one sample to its end; return the seconds that the host took to enqueue the timed part."""
+        """Run one sample to its end; return the host's seconds to enqueue its timed part."""
         if self._flush is not None:
             self._gpu.cuda.memset_d32_async(
                 self._flush, 0, 2 * self._gpu.l2_bytes // 4, self.stream
@@ -612,10 +617,10 @@ class _GpuSampler:
 
 
 def _time_alike(a: _GpuSampler, b: _GpuSampler) -> None:
-    """Time two launches on one stream, between the same events, and in equal batches if they are about equally long.
+    """Let two samplers share their stream and events, and equal batches for similar times.
 
-    Intervals of hot samples can be as narrow as 0.01 %, and then all of these show: on an H200 a
-    launch differed from itself in 18 of 40 comparisons while each side had its own.
+    Intervals of hot samples can be as narrow as 0.01 %, so that all of these matter: on an H200 a
+    launch differed from itself in 18 of 40 comparisons in which each side had its own.
     """
     b.stream, b.start, b.end = a.stream, a.start, a.end
     if max(a.launches, b.launches) <= 2 * min(a.launches, b.launches):
@@ -624,7 +629,10 @@ def _time_alike(a: _GpuSampler, b: _GpuSampler) -> None:
 
 
 def _hold_for(enqueue_s: float) -> float:
-    """Seconds to hold the stream back: twice what the host needs, or 0 where `launch` waits for the stream itself."""
+    """Return how many seconds to hold the stream back: twice the host's time to enqueue.
+
+    It is 0 if the host takes so long that `launch` must be waiting for the stream itself.
+    """
     hold = 2 * enqueue_s + 20e-6
     return hold if hold < MAX_HOLD_S else 0.0
 
@@ -638,7 +646,7 @@ def _hold_kernel(bus_id: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _flush_buffer(bus_id: str, l2_bytes: int) -> Any:
-    """Allocate the one flush buffer of this process. It is freed before PyCUDA's own exit handlers end the context."""
+    """Allocate the flush buffer of this process, and free it before PyCUDA ends the context."""
     import pycuda.driver as cuda
 
     buffer = cuda.mem_alloc(2 * l2_bytes)
@@ -647,7 +655,7 @@ def _flush_buffer(bus_id: str, l2_bytes: int) -> Any:
 
 
 def _read_clocks(bus_id: str) -> dict[str, float] | None:
-    """Ask nvidia-smi for the clocks (MHz), temperature (C) and power (W) of one GPU; None where it does not answer."""
+    """Return nvidia-smi's clocks (MHz), temperature (C) and power (W) of a GPU, or None."""
     query = (
         "clocks.sm",
         "clocks.mem",
@@ -673,7 +681,7 @@ def _read_clocks(bus_id: str) -> dict[str, float] | None:
         return None
     values = {}
     for key, text in zip(query, answer.strip().split(","), strict=False):
-        with contextlib.suppress(ValueError):  # "[N/A]" where a card does not tell
+        with contextlib.suppress(ValueError):  # "[N/A]" for a value that the card does not have
             values[key] = float(text)
     return values or None
 

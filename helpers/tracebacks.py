@@ -1,8 +1,8 @@
-"""Errors in a notebook in a few lines: what went wrong, and which lines of the notebook led there.
+"""Short errors in a notebook: the message, and the lines of the notebook that led to it.
 
 IPython shows every frame of a traceback with the code around it. For an error of a check or of
-PyCUDA that is half a screen which repeats the cell, and the lines of this package in it are none of
-the student's business. `install(shell)` shortens these errors:
+PyCUDA, that is half a screen with the cell again and with lines of this package, which do not help
+a student. `install(shell)` shortens these errors:
 
 - an AssertionError with a message, or one that an assert of the notebook raised;
 - every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for
@@ -11,8 +11,8 @@ the student's business. `install(shell)` shortens these errors:
   after a restart;
 - KeyboardInterrupt, which is one line.
 
-All others look as IPython shows them. `%tb` shows the whole traceback of a shortened error, and
-`%debug` works as ever.
+All other errors look as IPython shows them. `%tb` shows the whole traceback of a shortened error,
+and `%debug` works as usual.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PYCUDA = ("pycuda", "helpers.simulator.pycuda_api")
 def install(shell, unbound: Mapping[str, str]) -> None:
     """Shorten errors in the IPython `shell`.
 
-    `unbound` says of a name why a kernel is missing; it may change later.
+    unbound: for a name without a kernel, the reason; it may change later.
     """
 
     def show(shell, etype, value, tb, tb_offset=None) -> None:
@@ -44,8 +44,8 @@ def install(shell, unbound: Mapping[str, str]) -> None:
         if lines is None:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
             return
-        # IPython asks the exception itself how it wants to be shown. The answer is for this once,
-        # so that %tb shows all of it.
+        # IPython calls this method of the exception. It is removed afterwards, so that %tb shows
+        # the whole traceback.
         value._render_traceback_ = lambda: lines
         try:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
@@ -58,7 +58,7 @@ def install(shell, unbound: Mapping[str, str]) -> None:
 def short(
     shell, error: BaseException, tb: TracebackType | None, unbound: Mapping[str, str]
 ) -> list[str] | None:
-    """The few lines that stand for `error`; None where IPython's own traceback is the right one."""
+    """Return the short lines of `error`; None if IPython should show its own traceback."""
     if hasattr(error, "_render_traceback_"):
         return None
     name, places = type(error).__name__, _places(shell, tb)
@@ -67,8 +67,8 @@ def short(
     if isinstance(error, NameError) and error.name is not None and error.name in unbound:
         return _folded(f"{name}: {error.name} is not defined: {unbound[error.name]}")
     if type(error) is NameError and error.name and _module_of_last_frame(tb) == "__main__":
-        said = traceback.TracebackException(type(error), error, tb).format_exception_only()
-        return [*_folded("".join(said).strip()), NOT_RUN, *(_cut(f"  {p}") for p in places[-1:])]
+        lines = traceback.TracebackException(type(error), error, tb).format_exception_only()
+        return [*_folded("".join(lines).strip()), NOT_RUN, *(_cut(f"  {p}") for p in places[-1:])]
     if not _is_plain(error, tb, bool(places)):
         return None
     text = _compile_error(error) if name == "CompileError" else str(error)
@@ -76,16 +76,16 @@ def short(
     return [*_titled(name, text), *(_cut(f"  {place}") for place in reversed(shown))]
 
 
-def compiler_message(said: str) -> str:
-    """The first lines of what a compiler said, without the temporary folder of the file."""
-    lines = _FOLDER.sub("", said).strip().splitlines()
+def compiler_message(output: str) -> str:
+    """Return the first lines of a compiler's output, without the temporary folder of the file."""
+    lines = _FOLDER.sub("", output).strip().splitlines()
     if len(lines) > COMPILER_LINES + 1:
         lines[COMPILER_LINES:] = [f"... and {len(lines) - COMPILER_LINES} more lines"]
     return "\n".join(lines)
 
 
 def _is_plain(error: BaseException, tb: TracebackType | None, in_notebook: bool) -> bool:
-    """Whether the message says all that a student needs: no line of a library would help."""
+    """Return whether the message is enough, so that no line of a library would help."""
     raised_in = _module_of_last_frame(tb)
     if isinstance(error, AssertionError):
         return bool(str(error)) or (in_notebook and raised_in == "__main__")
@@ -106,27 +106,32 @@ def _module_of_last_frame(tb: TracebackType | None) -> str:
 
 
 def _compile_error(error) -> str:
-    said = getattr(error, "stderr", None) or getattr(error, "stdout", None)
-    return f"the CUDA source does not compile\n{compiler_message(said)}" if said else str(error)
+    output = getattr(error, "stderr", None) or getattr(error, "stdout", None)
+    if not output:
+        return str(error)
+    return f"the CUDA source does not compile\n{compiler_message(output)}"
 
 
 def _places(shell, tb: TracebackType | None) -> list[str]:
-    """The notebook's lines in the traceback, outermost first: "In[5], line 3, in run: kernel(P)"."""
-    found = []
+    """Return the notebook's lines in a traceback, outermost first.
+
+    An example: "In[5], line 3, in run: kernel(P)".
+    """
+    places = []
     for frame in traceback.extract_tb(tb):
         cell = shell.compile.format_code_name(frame.filename)
         if cell is None:
             continue
         function = "" if frame.name == "<module>" else f", in {frame.name}"
-        # The line of a magic is IPython's call of it, which nobody wrote.
+        # The line of a magic is IPython's own call, which is not in the notebook.
         is_magic = not frame.line or frame.line.startswith("get_ipython()")
         code = "" if is_magic else f": {frame.line}"
-        found.append(f"{cell[1]}, line {frame.lineno}{function}{code}")
-    return found
+        places.append(f"{cell[1]}, line {frame.lineno}{function}{code}")
+    return places
 
 
 def _titled(name: str, text: str) -> list[str]:
-    """The class and the message; on a line of its own where the message begins with a full line."""
+    """Return class and message; the class has its own line if the first line is full."""
     first, *others = text.splitlines() or [""]
     if others and len(f"{name}: {first}") > LINE:
         return [f"{name}:", *_folded(text)]
@@ -134,7 +139,7 @@ def _titled(name: str, text: str) -> list[str]:
 
 
 def _folded(text: str) -> list[str]:
-    """The lines of a text, the long ones broken between words."""
+    """Return the lines of a text, the long ones broken between words."""
     folded = []
     for line in text.splitlines():
         parts = textwrap.wrap(line, LINE, subsequent_indent="    ", break_long_words=False)

@@ -12,7 +12,7 @@
 //            may be partial.
 // Memory     no shared, no constant.
 // Constants  none.
-// Reference  helpers.reference.conv2d of the rounded arrays; tolerance: helpers.precision.HALF
+// Reference  helpers.reference.conv2d of the rounded arrays; tolerance: problems.precision.HALF
 
 #include <cuda_fp16.h>
 

@@ -37,12 +37,17 @@ def pytest_collection_modifyitems(config, items):
 
 
 def why_not_gpu(marks: str) -> str | None:
-    """The reason to skip the tests marked `gpu`; None when they can run. `marks` is the -m expression of this run."""
+    """The reason to skip the tests marked `gpu`; None when they can run. `marks` is the -m
+    expression of this run.
+    """
     if os.environ.get("LAB_DEVICE") == "simulator":
         return "LAB_DEVICE=simulator"
     if marks.strip() != "gpu":
         # The other tests put the simulator in PyCUDA's place, once for the whole process.
-        return "real PyCUDA and the simulator cannot share a process: run these alone, by `make gpu` or `pytest -m gpu`"
+        return (
+            "real PyCUDA and the simulator cannot share a process: run these alone, "
+            "by `make gpu` or `pytest -m gpu`"
+        )
     if os.environ.get("LAB_DEVICE") == "gpu":
         return None  # asked for by name: without one they fail
     return device.problem_of(device.probe()) or None

@@ -52,13 +52,19 @@ class Mutant:
 
 def mutants(*prefixes: str) -> list[Mutant]:
     """The mutants whose names start with one of the prefixes, in the order of their names."""
-    return [Mutant.read(file) for file in sorted(MUTANTS.glob("*.patch")) if file.stem.startswith(prefixes)]
+    return [
+        Mutant.read(file)
+        for file in sorted(MUTANTS.glob("*.patch"))
+        if file.stem.startswith(prefixes)
+    ]
 
 
 def require_named(mutant: Mutant, findings: tuple[simulator.Finding, ...]) -> None:
     """One of the findings has the mutant's kind and array, and its message tells where."""
     arrays = mutant.detail.split("|")
-    fitting = [f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in arrays)]
+    fitting = [
+        f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in arrays)
+    ]
     said = "\n".join(map(str, findings))
     assert fitting, f"{mutant.name} must give {mutant.kind} {mutant.detail}, not:\n{said}"
     first = fitting[0]

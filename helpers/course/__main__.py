@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from helpers.course import box, grades, submissions
+from helpers.course import box, grades
+from helpers.course.errors import CourseError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -19,20 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     for add in (_release, _check, _grade, _report, _export, _gradescope, _update):
         add(commands)
     given = parser.parse_args(arguments)
-    from helpers.course.figures import ClaimError
-    from helpers.course.grading import NoCluster
-    from helpers.course.release import ReleaseError
-
     try:
         return given.run(given)
-    except (
-        box.NoBox,
-        grades.GradesError,
-        submissions.SubmissionError,
-        NoCluster,
-        ReleaseError,
-        ClaimError,
-    ) as error:
+    except CourseError as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -69,7 +59,7 @@ def _check(commands) -> None:
 
 
 def _run_check(given) -> int:
-    from helpers.course import grading
+    from helpers.course import grading, submissions
     from helpers.exercises.exercise import NOTEBOOK_SEED
 
     mine = submissions.of_notebook(given.notebook)
@@ -151,7 +141,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    from helpers.course import grading
+    from helpers.course import grading, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     answers = list(submissions.answers(given.submitted, where))

@@ -14,6 +14,7 @@ environment and a socket as its only link, and each job is a process of its own.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import json
 import mmap
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import confine
+from helpers.course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
@@ -68,7 +70,7 @@ _FILES = {
 }
 
 
-class NoBox(RuntimeError):
+class NoBox(CourseError, RuntimeError):
     """No box of the level can be had; the message says why, and what to do."""
 
 
@@ -268,7 +270,8 @@ class Bench:
             self.close()
             why = answer["problem"]
             if "No module named" in why:
-                why += f"; the box runs as another user, who must be able to read {sys.base_prefix}, {ROOT} and the packages"
+                read = ", ".join([sys.base_prefix, str(ROOT), *_module_folders()])
+                why += f"; the box may run as another user, who must be able to read {read}"
             raise NoBox(f"the box ({self.level}) does not start: {why}")
 
     def _command(self) -> tuple[list[str], list[int], dict[str, Any]]:
@@ -447,11 +450,15 @@ def machine_folder(to: Path) -> Path:
 
 
 def _module_folders() -> list[str]:
-    """The folders of installed packages that this Python imports from."""
-    found = [os.path.realpath(path) for path in sys.path if path and os.path.isdir(path)]
-    return [
-        path for path in dict.fromkeys(found) if path.endswith(("site-packages", "dist-packages"))
-    ]
+    """The folders of installed packages that this Python imports from: those by the usual names,
+    and those where the packages that a job needs lie. Never this repository.
+    """
+    found = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    for name in ("numpy", "platformdirs", "nvidia"):
+        spec = importlib.util.find_spec(name)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            found.append(os.path.dirname(place))
+    return [path for path in dict.fromkeys(map(os.path.realpath, found)) if os.path.isdir(path)]
 
 
 @contextlib.contextmanager

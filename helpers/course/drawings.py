@@ -7,8 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 WIDTH = 760
-_GREYS = {"pass": "#2e7d32", "budget": "#c79a1b", "not_graded": "#9e9e9e"}
-_BAD = "#b3412f"
+# Dark, middle and light, so that the three can be told apart in grey, too.
+_GREYS = {"pass": "#1b5e20", "budget": "#c79a1b", "not_graded": "#ffffff"}
+_BAD, _WRONG = "#b3412f", "#efb8ae"
 
 
 def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
@@ -23,16 +24,19 @@ def _text(x: float, y: float, words: str, anchor: str = "start", colour: str = "
 
 
 def shares(counts: Mapping[str, int], width: int = 180) -> str:
-    """A bar of shares: right, over budget, other, not graded."""
+    """A bar of shares: right, over budget, all others, not graded."""
     total = sum(counts.values()) or 1
+    others = sum(count for status, count in counts.items() if status not in _GREYS)
+    order = [(one, counts.get(one, 0)) for one in ("pass", "budget")]
+    order += [("wrong", others), ("not_graded", counts.get("not_graded", 0))]
     parts, x = [], 0.0
-    for status, count in counts.items():
+    for status, count in order:
         w = width * count / total
         if count:
-            colour = _GREYS.get(status, _BAD)
             parts.append(
-                f'<rect x="{x:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" '
-                f'fill="{colour}"><title>{count} {status}</title></rect>'
+                f'<rect x="{x + 0.5:.1f}" y="1" width="{max(w - 1, 0.5):.1f}" height="14" '
+                f'stroke="#555" stroke-width="0.5" fill="{_GREYS.get(status, _WRONG)}">'
+                f"<title>{count} {status}</title></rect>"
             )
         x += w
     return _svg(
@@ -130,9 +134,10 @@ def distribution(
         level = stacks.get(slot, 0)
         stacks[slot] = level + 1
         own = student == mine
-        colour = _GREYS.get(status, _BAD)
         r = 6 if own else 3
-        edge = ' stroke="#000" stroke-width="2"' if own else ""
+        # Full: within its budget; a ring: over it.
+        colour = _GREYS["pass"] if status == "pass" else "#fff"
+        edge = f' stroke="{"#000" if own else _GREYS["pass"]}" stroke-width="{2 if own else 1.4}"'
         tip = html.escape(f"{student}: {value:.3g}")
         y = bottom - 6 - 7 * min(level, 12)
         parts.append(
@@ -170,8 +175,14 @@ def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
     if high == low:
         return [low]
     if logarithmic:
-        return [low * (high / low) ** (k / 4) for k in range(5)]
-    return [low + (high - low) * k / 4 for k in range(5)]
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        steps = [m * 10.0**k for k in decades for m in (1, 2, 5)]
+        return [value for value in steps if low <= value <= high]
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
+    first = math.ceil(low / step)
+    return [k * step for k in range(first, math.floor(high / step) + 1)]
 
 
 def pairs(
@@ -180,7 +191,7 @@ def pairs(
     """Two values of each row, as an open and a filled dot on one logarithmic line of its own."""
     values = [v for _, a, b in rows for v in (a, b) if v]
     low, high = min(values) / 1.2, max(values) * 1.2
-    left, right = 330, WIDTH - 20
+    left, right = 400, WIDTH - 30
 
     def place(value: float) -> float:
         return left + (right - left) * math.log(value / low) / math.log(high / low)
@@ -188,7 +199,7 @@ def pairs(
     parts = []
     for k, (label, claimed, again) in enumerate(rows):
         y = 34 + 18 * k
-        parts.append(_text(left - 10, y + 4, label[:46], "end"))
+        parts.append(_text(left - 10, y + 4, label, "end"))
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#eee"/>')
         if again:
             parts.append(
@@ -199,9 +210,8 @@ def pairs(
             f'stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
         )
     bottom = 34 + 18 * len(rows)
-    for k in range(5):
-        value = low * (high / low) ** (k / 4)
-        parts.append(_text(place(value), bottom + 10, f"{value:.3g}", "middle"))
+    for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1):
+        parts.append(_text(place(10.0**k), bottom + 10, f"{10.0**k:,.{max(-k, 0)}f}", "middle"))
     parts.append(_text(right, bottom + 24, f"{unit}, a logarithmic axis", "end", "#555"))
     parts.append(
         f'<circle cx="{left + 6}" cy="12" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"/>'

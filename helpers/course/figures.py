@@ -15,13 +15,14 @@ from statistics import median
 from typing import Any
 
 from helpers import results
+from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20
 MOST_TEXT = 4 << 20
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-class ClaimError(ValueError):
+class ClaimError(CourseError, ValueError):
     """A picture that holds no record; the message says why."""
 
 
@@ -195,8 +196,8 @@ def _beside_ours(
         row["measured_ms"] = found
         if row["claimed_ms"] < found / MOST_FASTER:
             problems.append(
-                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than a {MOST_FASTER}th "
-                f"of what the course recorded, {found:.3g} ms"
+                f"{row['series']}: {row['claimed_ms']:.3g} ms is less than 1/{MOST_FASTER} of "
+                f"what the course recorded, {found:.3g} ms"
             )
 
 

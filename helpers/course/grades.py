@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.course.errors import CourseError
+
 SCHEMA = 1
 STATUSES = (
     "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash", "not_graded",
@@ -28,7 +30,7 @@ FIELDS = (
 _HELPERS = Path(__file__).resolve().parents[1]
 
 
-class GradesError(ValueError):
+class GradesError(CourseError, ValueError):
     """A folder of grades that cannot be read or written; the message says which file and why."""
 
 

@@ -13,20 +13,21 @@ import platform
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import box, figures, grades, judge, python_answers
+from helpers.course import box, figures, gpu, grades, judge, python_answers
+from helpers.course.errors import CourseError
 from helpers.course.submissions import Answer
 
 Progress = Callable[[int, int, str], None]
 
 
-class NoCluster(RuntimeError):
+class NoCluster(CourseError, RuntimeError):
     """No workers can be had; the message says what to install or to type."""
 
 
@@ -90,7 +91,7 @@ def grade(
     for task, found in _graded(waiting, plan):
         known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
         done += 1
-        if result["status"] != "not_graded":  # the next run tries again
+        if _is_final(result):  # what is not, the next run tries again
             grades.save(store / f"{task.key}.json", result)
         say(done, len(waiting), f"{task.exercise}: {result['status']}")
     counts: dict[str, int] = {}
@@ -107,6 +108,11 @@ def grade(
         to / "run.json", _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
     )
     return counts
+
+
+def _is_final(result: Mapping[str, Any]) -> bool:
+    """Whether a result is the student's alone: the grader had a box, and a GPU if it asked for one."""
+    return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith("not timed")
 
 
 def _about(
@@ -189,20 +195,24 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
             ]
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
     store = to / ".results"
-    missing = [task for task in tasks.values() if grades.load(store / f"{task.key}.json") is None]
-    for task, found in (
-        _graded(missing, replace(plan, shard=(1, 1))) if missing and plan.shard[0] == 1 else ()
-    ):
-        if found["status"] != "not_graded":
-            grades.save(
-                store / f"{task.key}.json",
-                {"schema": grades.SCHEMA, "exercise": task.exercise, **found},
-            )
+    known = {key: grades.load(store / f"{key}.json") for key in {t.key for t in tasks.values()}}
+    missing = [task for task in tasks.values() if known[task.key] is None]
+    if missing and plan.shard[0] == 1:
+        for task, found in _graded(missing, replace(plan, shard=(1, 1))):
+            result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
+            known[task.key] = result
+            if _is_final(found):
+                grades.save(store / f"{task.key}.json", result)
     for (name, what), task in tasks.items():
-        own = grades.load(store / f"{task.key}.json")
+        own = known[task.key]
         if own is not None and own.get("cost") is not None:
             ladders.setdefault(name, []).append(
-                {"what": what, "cost": own["cost"], "status": own["status"]}
+                {
+                    "what": what,
+                    "cost": own["cost"],
+                    "time_ms": own.get("time_ms"),
+                    "status": own["status"],
+                }
             )
     return ladders
 
@@ -234,9 +244,7 @@ def grade_one(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
         return _not_graded(exercise, str(error), plan)
     except Exception as error:  # a fault of the grader's own: no verdict on a student
         return _not_graded(exercise, f"the grader failed: {type(error).__name__}: {error}", plan)
-    if plan.gpu and found["status"] == "pass":
-        found["time_ms"] = python_answers.gpu_time(exercise, text, plan.seed)
-    return found
+    return gpu.timed(found, exercise, text, plan.seed) if plan.gpu else found
 
 
 def _benches(plan: Plan) -> judge.Benches:

@@ -22,7 +22,7 @@ from helpers import exercises, kernel_cells
 from helpers.course import gate, python_answers, wire
 from helpers.course.box import Bench, Ended, Limits
 from helpers.exercises.cases import Case
-from helpers.exercises.outcome import Counts, Outcome, Traffic
+from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
 from helpers.experiments.cost import cycles
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.simulator import Finding, toolkit
@@ -109,7 +109,7 @@ def _judged(
     ]
     how = {
         "turns": exercise.turns,
-        "spread": exercise.most_of_a_block is not None,
+        "spread": True,
         "limit_s": exercise.limit_s,
     }
     with_counts = benches.of("kernel").run(job(text, cases, how), wire.size(expected))
@@ -284,12 +284,15 @@ def _outcomes(
         stopped = (
             note["stopped"] if note["stopped"] in ("", "finding", "time", "refused") else "refused"
         )
-        first = None if note["first_block"] is None else int(note["first_block"])
+        spread = None
+        if note["spread"] is not None:
+            even, odd, first_warp = map(int, note["spread"])
+            spread = Spread(_count(even), _count(odd), max(first_warp, -1))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
-        made.append(Outcome(arrays, counts, findings, stopped, str(note["said"])[:5_000], first))
+        made.append(Outcome(arrays, counts, findings, stopped, str(note["said"])[:5_000], spread))
     return tuple(made)
 
 

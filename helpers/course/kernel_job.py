@@ -57,7 +57,7 @@ def _note(one: outcome.Outcome) -> dict[str, Any]:
         "findings": [f.to_dict() for f in one.findings],
         "stopped": one.stopped,
         "said": one.said,
-        "first_block": one.first_block,
+        "spread": outcome.spread_note(one.spread),
     }
 
 

@@ -1,5 +1,5 @@
-"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs) and 17 (an
-order of streams).
+"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs), 17 (an order
+of streams) and 25 (a count of warps).
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
 what was enqueued. What they are worth is found out here, by the exercise, with what the box never
@@ -227,9 +227,23 @@ def _issue(pipe: Any, log: list[list[Any]]) -> None:
             raise ValueError(f"{what!r} is no call of a pipeline")
 
 
+# ---- lab 25: how many warps a multiprocessor holds ----
+
+
+def _resident_warps() -> Task:
+    from helpers.exercises import resident_warps as module
+
+    def made(back: Any, seed: int) -> Any:
+        return [v if isinstance(v, int) else str(v)[:200] for v in back]
+
+    return Task(
+        module.EXERCISE, "values", lambda seed: [list(row) for row in module.cases(seed)], made
+    )
+
+
 @cache
 def _tasks() -> MappingProxyType:
-    made = [_loops_swapped(), _tile_width_cost(), _stream_order()]
+    made = [_loops_swapped(), _tile_width_cost(), _stream_order(), _resident_warps()]
     missing = [
         n
         for n in exercises.names()
@@ -242,29 +256,4 @@ def _tasks() -> MappingProxyType:
 TASKS = _tasks()
 
 
-def gpu_time(exercise: str, text: str, seed: int) -> float | None:
-    """Time of a kernel that has passed, on this machine's GPU, in ms; None where it cannot be
-    timed.
-    """
-    found = exercises.find(exercise)
-    if isinstance(found, PythonExercise):
-        return None
-    from helpers import device, kernel_cells, timing
-    from helpers.exercises import on_gpu
-
-    device.select()
-    from pycuda.compiler import SourceModule
-
-    cell = kernel_cells.parse(text)
-    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
-    largest = max(found.fitted(cell, seed), key=lambda case: case.count)
-    prepared = on_gpu.Prepared(module.get_function(cell.kernel), module, largest)
-    try:
-        return timing.time_gpu(
-            prepared.launch, verdict=on_gpu._checked(found, prepared), name=found.name, budget_s=0.5
-        ).median
-    finally:
-        prepared.free()
-
-
-__all__ = ["TASKS", "Found", "Task", "gpu_time", "judged"]
+__all__ = ["TASKS", "Found", "Task", "judged"]

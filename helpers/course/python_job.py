@@ -221,4 +221,14 @@ def _orders(function: Any, calls: list[Any]) -> list[Any]:
     return made
 
 
-DRIVERS = {"costs": _costs, "orders": _orders}
+def _values(function: Any, calls: list[list[Any]]) -> list[Any]:
+    """What a function returns for each row of arguments: whole numbers, and text for all else."""
+    found = [function(*row) for row in calls]
+    return [int(v) if _is_whole(v) else repr(v)[:200] for v in found]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or type(value).__name__.startswith(("int", "uint"))
+
+
+DRIVERS = {"costs": _costs, "orders": _orders, "values": _values}

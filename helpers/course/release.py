@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import grades, submissions
+from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
 
 _SOLUTION = re.compile(
@@ -36,7 +37,7 @@ c.Execute.enabled = False
 """
 
 
-class ReleaseError(ValueError):
+class ReleaseError(CourseError, ValueError):
     """A lab that cannot be released; the message says which and why."""
 
 

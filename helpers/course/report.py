@@ -23,6 +23,7 @@ WORDS = {
     "crash": "crashed", "not_graded": "not graded",
 }  # fmt: skip
 MARKS = {"pass": "✓", "budget": "≈", "not_graded": "?"}
+OTHER = "✗"
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1.5em; color: #1c1c1c; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; border-top: 1px solid #ccc; padding-top: .8em; }
@@ -73,7 +74,8 @@ def _page(title: str, body: Sequence[str]) -> str:
 
 
 def _badge(status: str, text: str = "") -> str:
-    return f'<span class="s {status}">{html.escape(text or WORDS[status])}</span>'
+    mark = MARKS.get(status, OTHER)
+    return f'<span class="s {status}">{mark} {html.escape(text or WORDS[status])}</span>'
 
 
 def _number(value: float) -> str:
@@ -139,7 +141,7 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
         mine = [r for r in results if r["exercise"] == name and r["lab"] == lab]
         counts = {status: sum(r["status"] == status for r in mine) for status in grades.STATUSES}
         shown = " ".join(
-            _badge(status, f"{count} {WORDS[status]}") for status, count in counts.items() if count
+            _badge(status, f"{count} × {WORDS[status]}") for status, count in counts.items() if count
         )
         rows.append(
             f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td><td>{drawings.shares(counts)}</td><td>{shown}</td></tr>"
@@ -153,8 +155,9 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
 
 def _costs_words(run: Mapping[str, Any]) -> str:
     return (
-        "<p class=\"note\">One dot is a student's kernel that gives the right result. Lines with a "
-        "label are the course's own. Without a GPU the cost is an estimate: cycles of a "
+        "<p class=\"note\">One dot is a student's kernel that gives the right result: full where it "
+        "is within its budget, a ring where it is over. Lines with a label are the course's own. "
+        "Without a GPU the cost is an estimate: cycles of a "
         "multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
     )
 
@@ -169,13 +172,12 @@ def _costs(
         else ("cost", "estimated cycles for each value")
     )
     dots = [
-        (r[key], r["status"], r["student"]) for r in results if r["exercise"] == name and r.get(key)
+        (r[key], r["status"], r["student"])
+        for r in results
+        if r["exercise"] == name and r.get(key) and r["status"] in ("pass", "budget")
     ]
-    ladder = (
-        [(one["cost"], one["what"]) for one in run.get("ladders", {}).get(name, [])]
-        if key == "cost"
-        else []
-    )
+    rungs = run.get("ladders", {}).get(name, [])
+    ladder = [(one[key], one["what"]) for one in rungs if one.get(key)]
     return drawings.distribution(dots, ladder, unit, mine) if dots else ""
 
 
@@ -189,7 +191,7 @@ def _grid(
         cells = []
         for key in exercises:
             r = by.get(key)
-            mark = MARKS.get(r["status"], "✗") if r else ""
+            mark = MARKS.get(r["status"], OTHER) if r else ""
             cells.append(
                 f'<td title="{WORDS[r["status"]]}"><span class="s {r["status"]}">{mark}</span></td>'
                 if r
@@ -252,15 +254,10 @@ def _result(
     if result.get("hint"):
         parts.append(f"<p><b>Hint:</b> {html.escape(result['hint'])}</p>")
     if result["counters"]:
-        rows = "".join(
-            f"<tr><td>{html.escape(what)}</td><td class=n>{_number(amount)}</td><td class=n>{_number(limit)}</td>"
-            f"<td>{drawings.gauge(amount, limit)}</td></tr>"
-            for what, (amount, limit) in result["counters"].items()
-        )
-        parts.append(
-            f"<table><tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>{rows}</table>"
-        )
-    if result.get("cost") is not None:
+        parts.append(_counters(result["counters"]))
+    if result.get("gpu"):
+        parts.append(f'<p class="note">{html.escape(str(result["gpu"]))}</p>')
+    if result.get("cost") is not None and result["status"] in ("pass", "budget"):
         parts.append(_costs(result["exercise"], results, run, result["student"]))
     if result.get("text"):
         lines = {f["line"]: f for f in result.get("findings", [])}
@@ -269,6 +266,21 @@ def _result(
             f"<details{opened}><summary>The text</summary><pre>{_listing(result['text'], lines)}</pre></details>"
         )
     return parts
+
+
+def _counters(counters: Mapping[str, Sequence[float]]) -> str:
+    """A row for each budget; those of which nothing is allowed and nothing was used share a line."""
+    none = [what for what, (amount, limit) in counters.items() if amount == limit == 0]
+    rows = "".join(
+        f"<tr><td>{html.escape(what)}</td><td class=n>{_number(amount)}</td>"
+        f"<td class=n>{_number(limit)}</td><td>{drawings.gauge(amount, limit)}</td></tr>"
+        for what, (amount, limit) in counters.items()
+        if what not in none
+    )
+    head = "<tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>"
+    table = f"<table>{head}{rows}</table>" if rows else ""
+    more = f'<p class="note">None, as it must be: {html.escape(", ".join(none))}.</p>' if none else ""
+    return table + more
 
 
 def _title(name: str) -> str:
@@ -341,4 +353,5 @@ def _label(series: str, parameters: Mapping[str, Any]) -> str:
         for k, v in parameters.items()
         if isinstance(v, int | str)
     )
-    return f"{series} ({more})"[:60] if more else series
+    label = f"{series} ({more})" if more else series
+    return label if len(label) <= 58 else f"{label[:57]}…"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
+from helpers.course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "labs"
@@ -23,7 +24,7 @@ MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
 _NAME = re.compile(r"[\w.@+-]{1,100}")
 
 
-class SubmissionError(ValueError):
+class SubmissionError(CourseError, ValueError):
     """A notebook or a folder that cannot be read as a submission; the message says why."""
 
 

@@ -34,18 +34,23 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: _module(name).lab))
 
 
-@cache
 def find(name: str) -> Exercise:
     """The exercise of a name ("conv1d_edge") or of a lab's number ("02"). In a notebook, errors
     then are a few lines long.
 
     Raises UnknownExerciseError, which lists the names.
     """
-    by_lab = {_module(one).lab[:2]: one for one in names()}
+    # At every call: the shell of this one may be younger than the first call was.
+    _shorten_errors()
+    by_lab = _by_lab()
     if name not in names() and name not in by_lab:
         raise UnknownExerciseError(f"no exercise {name!r}; there are: {', '.join(names())}")
-    _shorten_errors()
     return _module(by_lab.get(name, name))
+
+
+@cache
+def _by_lab() -> dict[str, str]:
+    return {_module(name).lab[:2]: name for name in names()}
 
 
 def _module(name: str) -> Exercise:

@@ -79,6 +79,20 @@ def whole_numbers(
     return drawn.astype(np.float32)
 
 
+def cells(
+    rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
+) -> np.ndarray:
+    """As `whole_numbers`, but every eighth cell or so is a large quarter number, 512.25 to 1023.75.
+
+    Sums of products with small whole numbers are exact in float32 all the same, and neither half
+    precision nor an integer can hold such a cell.
+    """
+    drawn = whole_numbers(rng, shape, most)
+    odd = 2 * rng.integers(1_024, 2_048, shape) + 1
+    large = rng.random(shape) < 1 / 8
+    return np.where(large, np.sign(drawn) * odd / 4, drawn).astype(np.float32)
+
+
 def ceil_div(n: int, by: int) -> int:
     """n / by, rounded up."""
     return -(-n // by)

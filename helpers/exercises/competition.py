@@ -39,13 +39,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     cell's options: see `fitted`.
     """
     for shape in drawn_shapes(rng):
-        yield layers.layer_case(rng, shape, _step, budgeted=False)
+        yield layers.layer_case(rng, shape, (1,), (1,), budgeted=False)
     for name, shape in LENET.items():
-        yield layers.layer_case(rng, shape, _step, facts={"name": name})
+        yield layers.layer_case(rng, shape, (1,), (1,), facts={"name": name})
 
 
-def _step(filter: np.ndarray) -> Step:
-    return Step((1,), (1,), ())
+def large(rng: np.random.Generator) -> Case:
+    """What a GPU times."""
+    return layers.layer_case(rng, layers.LARGE, (1,), (1,))
 
 
 def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:

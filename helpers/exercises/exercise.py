@@ -21,6 +21,7 @@ import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.exercises import outcome as outcomes_of
+from helpers.exercises import work
 from helpers.exercises.answers import Answer, Edit
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
@@ -73,8 +74,9 @@ class Exercise:
     output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
     classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
-    (raises CellError); most_of_a_block: values that block 0 of a case may write alone; turns:
-    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others.
+    (raises CellError); most_of_a_block: values that one block of a case may write; turns:
+    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
+    reads_outputs: whether an answer may read what the launch before it left in an output.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Exercise:
     limit_s: float = outcomes_of.LIMIT_S
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
+    reads_outputs: bool = False
 
     # ---- the texts ----
 
@@ -169,8 +172,8 @@ class Exercise:
             )
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
-        spread, cases = self.most_of_a_block is not None, self.fitted(cell, seed)
-        return outcomes_of.run(cell, cases, turns=self.turns, spread=spread, limit_s=self.limit_s)
+        cases = self.fitted(cell, seed)
+        return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """The cases of a seed, launched as the options of a cell ask for."""
@@ -180,7 +183,8 @@ class Exercise:
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """The case that a GPU times."""
         if self.timed is not None:
-            return self.timed(np.random.default_rng(seed))
+            case = self.timed(np.random.default_rng(seed))
+            return case if self.fit is None else self.fit(case, cell)
         return max(self.fitted(cell, seed), key=lambda case: case.count)
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
@@ -370,17 +374,32 @@ class Exercise:
         )
 
     def _all_budgets(self) -> Iterator[Budget]:
+        yield from work.of_blocks(self.most_of_a_block)
+        yield from self.budgets
         if self.most_of_a_block is not None:
+            yield from work.of_warps(self.most_of_a_block)
+        yield Budget(
+            "accesses to global memory beside the arguments",
+            lambda case, one: sum(
+                one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
+            ),
+            0,
+            "A __device__ variable is global memory, too: keep sums in registers, and what threads "
+            "share in __shared__ memory.",
+            quiet=True,
+        )
+        if not self.reads_outputs:
             yield Budget(
-                "values that block 0 writes by itself",
-                lambda case, one: one.first_block if one.first_block is not None else 0,
-                lambda case: self.most_of_a_block(case),  # type: ignore[misc]
-                "Each block must do its own part: blockIdx says which. A GPU runs blocks beside "
-                "each other, so one that does all "
-                "the work leaves the others idle.",
+                "reads of an output",
+                lambda case, one: sum(
+                    one.total("requests", "global", access, name)
+                    for name in case.outputs
+                    for access in ("load", "atomic")
+                ),
+                0,
+                "Sum up in a variable, and store it once: an output need not be read.",
                 quiet=True,
             )
-        yield from self.budgets
 
     def _checked(self, cases: Sequence[Case]) -> str:
         """Such as "4 sizes, 2 filters, 1,259 values"."""
@@ -451,6 +470,7 @@ def _fits(case: Case, one: Outcome) -> bool:
     return same and len(one.counts) == len(case.steps)
 
 
+_ACCESSES = ("load", "store", "atomic")
 _ENOUGH = 64  # values in which a pattern shows
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
 _SEARCH = (

@@ -12,7 +12,7 @@ from helpers.exercises.budgets import (
     shuffles,
     warps,
 )  # fmt: skip
-from helpers.exercises.cases import Case, Step, ceil_div, unwritten, whole_numbers
+from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.exercise import Exercise, FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
@@ -26,6 +26,7 @@ __all__ = [
     "Step",
     "all_of",
     "ceil_div",
+    "cells",
     "executed",
     "none_of",
     "per_block",

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case, Step, unwritten, whole_numbers
+from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
-MOST = 3  # of the cells and weights: 10,000 products of them stay far below 2^24
+LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of LeNet's second layer
+MOST = 3  # of the weights and most cells: sums of 1,000 products stay below 2^22 quarters
 
 
 def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
     """Cells and weights of a layer."""
-    return whole_numbers(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
+    return cells(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
 
 
 def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
@@ -38,23 +39,23 @@ def words(shape: ConvShape) -> str:
 def layer_case(
     rng: np.random.Generator,
     shape: ConvShape,
-    step: Callable[[np.ndarray], Step],
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
     *,
     budgeted: bool = True,
     y_shape: tuple[int, ...] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Case:
-    """A case of one launch, step(filter). y_shape: of the output, where it is not that of a valid
-    convolution.
-    """
+    """A case of one launch. y_shape: of the output, where it is not that of a valid convolution."""
     x, filter = draw(rng, shape)
     arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
     kinds = {"layer": shape, "filter width": shape.K}
+    step = Step(grid, block, ("y", "x", "filter", *sizes(shape)))
     return Case(
         words(shape),
         arrays,
         ("y",),
-        (step(filter),),
+        (step,),
         kinds,
         {"shape": shape, **(facts or {})},
         budgeted,

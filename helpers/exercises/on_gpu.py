@@ -60,49 +60,72 @@ def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdi
 
     Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
     """
-    from pycuda.compiler import SourceModule
-
-    cell = kernel_cells.parse(exercise.solution)
-    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
-    ours = module.get_function(cell.kernel)
     mine = kernel_cells.KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
-    for case in exercise.fitted(mine, seed):
-        require_right(exercise, kernel, kernel.module, case, verdict)
-    if any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
-        return verdict  # launches with copies between them are not a kernel's time
-    pairs = (kernel, kernel.module, mine), (ours, module, cell)
-    prepared, verdicts = [], []
-    for function, of, text in pairs:
-        prepared.append(Prepared(function, of, exercise.to_time(text, seed)))
-        verdicts.append(_checked(exercise, prepared[-1]))
-    calls: list[Callable[[Any], None]] = [one.launch for one in prepared]
-    names = (f"your {exercise.name}", "the lab's")
-    compared = timing.compare(
-        calls[0], calls[1], verdicts=(verdicts[0], verdicts[1]), names=names, budget_s=BUDGET_S
-    )
-    for one in prepared:
-        one.free()
-    return replace(verdict, message=f"{verdict.message}\n{prepared[0].case.title}: {compared}")
-
-
-def require_right(
-    exercise: Exercise, kernel: Any, module: Any, case: Case, verdict: Verdict
-) -> None:
-    """Raise ExerciseError where a case is wrong on the device."""
-    prepared = Prepared(kernel, module, case)
-    try:
-        got = prepared.outputs()
-    finally:
-        prepared.free()
-    if not exercise.is_right(case, got):
-        text = f"FAIL {exercise.name}: {case.title}: right in the simulator, and wrong on this GPU"
+    wrong = first_wrong(exercise, kernel, kernel.module, mine, seed)
+    if wrong is not None:
+        text = f"FAIL {exercise.name}: {wrong.title}: right in the simulator, and wrong on this GPU"
         hint = "Does the result depend on the order in which threads or blocks come?"
         raise ExerciseError(replace(verdict, status="wrong", message=text, hint=hint, points=0.0))
+    found = beside_solution(exercise, kernel, kernel.module, mine, seed)
+    if found is None:
+        return verdict
+    case, compared = found
+    names = f"yours {compared.a.median:.4g} ms, the lab's {compared.b.median:.4g} ms"
+    return replace(verdict, message=f"{verdict.message}\n{case.title}: {names}; {compared}")
 
 
-def _checked(exercise: Exercise, prepared: Prepared) -> checking.Verdict:
+def beside_solution(
+    exercise: Exercise, function: Any, module: Any, cell: kernel_cells.KernelCell, seed: int
+) -> tuple[Case, timing.Comparison] | None:
+    """A kernel timed beside the lab's solution, on one large case.
+
+    None for launches with copies between them, which are not a kernel's time.
+    """
+    from pycuda.compiler import SourceModule
+
+    if any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
+        return None
+    own = kernel_cells.parse(exercise.solution)
+    solution = SourceModule(own.source, options=list(own.options), no_extern_c=True)
+    prepared, verdicts, want = [], [], None
+    for one, of, text in (
+        (function, module, cell),
+        (solution.get_function(own.kernel), solution, own),
+    ):
+        prepared.append(Prepared(one, of, exercise.to_time(text, seed)))
+        if want is None:  # of both: their cases differ by the grid at most
+            want = exercise.wanted(prepared[-1].case)[prepared[-1].case.outputs[0]]
+        verdicts.append(_checked(exercise, prepared[-1], want))
+    calls: list[Callable[[Any], None]] = [one.launch for one in prepared]
+    names = (f"your {exercise.name}", "the lab's")
+    try:
+        compared = timing.compare(
+            calls[0], calls[1], verdicts=(verdicts[0], verdicts[1]), names=names, budget_s=BUDGET_S
+        )
+    finally:
+        for one in prepared:
+            one.free()
+    return prepared[0].case, compared
+
+
+def first_wrong(
+    exercise: Exercise, function: Any, module: Any, cell: kernel_cells.KernelCell, seed: int
+) -> Case | None:
+    """The first case of a seed that is wrong on the device."""
+    for case in exercise.fitted(cell, seed):
+        prepared = Prepared(function, module, case)
+        try:
+            got = prepared.outputs()
+        finally:
+            prepared.free()
+        if not exercise.is_right(case, got):
+            return case
+    return None
+
+
+def _checked(exercise: Exercise, prepared: Prepared, want: np.ndarray) -> checking.Verdict:
     case = prepared.case
-    got, want = prepared.outputs()[case.outputs[0]], exercise.wanted(case)[case.outputs[0]]
+    got = prepared.outputs()[case.outputs[0]]
     real = (np.ascontiguousarray(a).view(a.real.dtype) for a in (got, want))
     return checking.check(
         *real, rtol=exercise.rtol, atol=exercise.atol_of(case), name=exercise.name

@@ -19,13 +19,16 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.cases import Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
+from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused
+from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
 LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
+OWN = "(its own)"
 _SUMS = (
     "requests",
     "lanes",
@@ -41,7 +44,8 @@ _SUMS = (
 @dataclass(frozen=True)
 class Traffic:
     """What a launch did to one array by one kind of access; counters as helpers.simulator.profile
-    names them.
+    names them. array: of global memory, the case's name for it, whatever the kernel calls its
+    parameter; OWN for a variable of the kernel's own.
     """
 
     space: str
@@ -70,11 +74,14 @@ class Counts:
     turns: int = 0
 
     @classmethod
-    def of(cls, profile: Profile, turns: int = 0) -> Counts:
-        """The counters of a profile, without its lines."""
+    def of(cls, profile: Profile, turns: int = 0, names: Mapping[str, str] | None = None) -> Counts:
+        """The counters of a profile, without its lines. names: the case's, by the kernel's."""
         rows: dict[tuple[str, str, str], list[int]] = {}
         for line in profile.lines:
-            key = (line.space, line.access, line.array)
+            array = line.array
+            if names is not None and line.space == "global":
+                array = names.get(array, OWN)
+            key = (line.space, line.access, array)
             own = [getattr(line, name) for name in _SUMS]
             rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
         traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
@@ -96,10 +103,21 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How the work of a launch lies: values of the outputs that blocks 0, 2, 4 ... change, those
+    that the others change, and those that warp 0 of block 0 stores, -1 where that is not known.
+    """
+
+    even: int
+    odd: int
+    first_warp: int
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
-    ran, by status ("finding", "time", "refused"), else ""; first_block: values that block 0 alone
-    wrote, None where nobody asked.
+    ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the
+    first launch lies, None where nobody asked.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -107,7 +125,7 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
     stopped: str = ""
     said: str = ""
-    first_block: int | None = None
+    spread: Spread | None = None
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """The sum over all launches; see Counts.total."""
@@ -142,7 +160,8 @@ def run(
 ) -> tuple[Outcome, ...]:
     """Run a kernel on the cases in the simulator, up to the first that it does not come through.
 
-    turns: count the turns of its loops, too; spread: run block 0 of each budgeted case alone, too.
+    turns: count the turns of its loops, too; spread: run every second block of each budgeted case
+    alone, too.
     Raises DoesNotCompile.
     """
     outcomes: list[Outcome] = []
@@ -160,6 +179,7 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     outputs = {name: arrays[name] for name in case.outputs}
     counts: list[Counts] = []
+    all_blocks = first_warp = 0
     for step in case.steps:
         # An output of one launch must be written whole; one that several launches fill is
         # looked at afterwards.
@@ -183,20 +203,37 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
             seen_turns = simulator.turns(
                 cell.source, cell.kernel, *given, **where, time_limit=limit_s
             )
-        counts.append(Counts.of(seen, seen_turns))
+        names = _names(cell, step)
+        if not counts:
+            all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
+        counts.append(Counts.of(seen, seen_turns, names))
         if seen.findings:
             late = any(finding.kind == "runaway" for finding in seen.findings)
             return Outcome(outputs, tuple(counts), seen.findings, "time" if late else "finding")
-    first = _first_block(cell, case, limit_s) if spread and case.budgeted else None
-    return Outcome(outputs, tuple(counts), first_block=first)
+    if not spread or not case.budgeted or counts[0].blocks == 1:
+        return Outcome(outputs, tuple(counts))
+    even = _even_blocks(cell, case, limit_s)
+    lies = Spread(even, max(all_blocks - even, 0), first_warp)
+    return Outcome(outputs, tuple(counts), spread=lies)
 
 
-def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:
-    """How many values of the outputs change when only block 0 of the first launch runs."""
+def _names(cell: KernelCell, step: Step) -> dict[str, str]:
+    """The case's name of each array, by the kernel's name for that parameter.
+
+    Budgets speak of the case's names, and a kernel may give its parameters any others.
+    """
+    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
+    parameters = next(k.parameters for k in compiled.kernels if k.name == cell.kernel)
+    return {
+        parameter.name: given
+        for parameter, given in zip(parameters, step.arguments, strict=True)
+        if isinstance(given, str)
+    }
+
+
+def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
+    """How many values of the outputs change when blocks 0, 2, 4 ... of the first launch run."""
     step = case.steps[0]
-    blocks = int(np.prod(step.grid))
-    if blocks == 1:
-        return None
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
     where: dict[str, Any] = {
@@ -212,8 +249,24 @@ def _first_block(cell: KernelCell, case: Case, limit_s: float) -> int | None:
         **where,
         outputs=(),
         time_limit=limit_s,
-        sample_every=blocks,
+        sample_every=2,
     )
+    return _changed(case, arrays)
+
+
+def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
+    """How many values of the outputs the watched warp stores, the first one of block 0."""
+    if len(seen.requests) >= WATCHED_REQUESTS:
+        return -1
+    return sum(
+        len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
+        for one in seen.requests
+        if one.kind == "store" and one.space == "global" and names.get(one.array) in case.outputs
+    )
+
+
+def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
+    """How many values of the outputs are others than before the launch."""
     return sum(
         int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
         for name in case.outputs
@@ -237,7 +290,8 @@ def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
         counts = [dataclasses.asdict(c) for c in one.counts]
         findings = [f.to_dict() for f in one.findings]
         notes.append(
-            {"counts": counts, "findings": findings} | {n: getattr(one, n) for n in _PLAIN}
+            {"counts": counts, "findings": findings, "spread": spread_note(one.spread)}
+            | {n: getattr(one, n) for n in _PLAIN}
         )
     text = np.frombuffer(json.dumps(notes).encode(), np.uint8)
     buffer = io.BytesIO()
@@ -245,7 +299,7 @@ def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
     Path(path).write_bytes(buffer.getvalue())
 
 
-_PLAIN = ("stopped", "said", "first_block")
+_PLAIN = ("stopped", "said")
 
 
 def load(path: Path | str) -> tuple[Outcome, ...]:
@@ -268,7 +322,14 @@ def _outcome(note: Mapping[str, Any], k: int, stored: Mapping[str, np.ndarray]) 
         for c in note["counts"]
     ]
     findings = [_finding(one) for one in note["findings"]]
-    return Outcome(arrays, tuple(counts), tuple(findings), **{name: note[name] for name in _PLAIN})
+    spread = None if note["spread"] is None else Spread(*note["spread"])
+    plain = {name: note[name] for name in _PLAIN}
+    return Outcome(arrays, tuple(counts), tuple(findings), spread=spread, **plain)
+
+
+def spread_note(spread: Spread | None) -> list[int] | None:
+    """A Spread as plain values."""
+    return None if spread is None else list(dataclasses.astuple(spread))
 
 
 def _finding(stored: Mapping[str, Any]) -> Finding:

@@ -127,8 +127,9 @@ class PythonExercise:
         try:
             with _stopped_after(self.limit_s):
                 made = self.made(answer, seed)
-        except StoppedError:
-            late = f"it was still running after {self.limit_s:g} s, and was stopped"
+        except StoppedError as stopped:
+            after = str(stopped) or f"{self.limit_s:g} s"
+            late = f"it was still running after {after}, and was stopped"
             return self._verdict(Found("time", late, "Does each loop end?"))
         except Exception as error:
             where = _place(error)

@@ -1,1 +1,1 @@
-"""Measurements that a lab shows, one module each: what is timed or counted, the record it makes, and its figure."""
+"""Measurements that a lab shows, one module each: the measurement, its record, its figure."""

@@ -1,12 +1,11 @@
-"""An estimate of what a kernel costs where no clock can be read: the cycles of a multiprocessor
-that its requests take.
+"""An estimate of a kernel's cost from the simulator's counters: cycles of a multiprocessor.
 
-It is made of what the simulator counts, and every kind of traffic enters: instructions (a
+It replaces a time where no clock can measure one. Every kind of traffic counts: instructions (a
 multiprocessor issues four a cycle), passes of global and local memory through L1 (twice: tags and
-data), wavefronts and turns in shared memory, requests and replays of constant memory, shuffles. It
-knows no waiting, no caches and no overlap. Of the five kernels of lab 22's board it gives the order
-of their times on an H200; it is an estimate all the same, and a time decides wherever one can be
-measured.
+data), wavefronts and serialised accesses of shared memory, requests and replays of constant memory,
+and shuffles. The estimate contains no waiting, no caches and no overlap. It orders the five kernels
+of lab 22's board as their times on an H200 do. It is still an estimate: wherever a time can be
+measured, the time decides.
 """
 
 from __future__ import annotations
@@ -21,8 +20,10 @@ EXCHANGES = ("shfl", "redux", "match", "vote")
 
 
 def cycles(rows: Iterable[Any], instructions: Mapping[str, int]) -> float:
-    """Estimate the cycles of one multiprocessor for a launch: rows of its traffic (LineTraffic), and the warps that
-    executed each operation.
+    """Return the estimated cycles of one multiprocessor for a launch.
+
+    rows: the launch's traffic, a LineTraffic for each line. instructions: for each operation, the
+    number of warps that executed it.
     """
     total = sum(instructions.values()) / ISSUES_A_CYCLE
     total += sum(count for name, count in instructions.items() if name.startswith(EXCHANGES))

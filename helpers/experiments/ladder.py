@@ -1,21 +1,18 @@
-"""The ladder: every kernel of the convolution layer on the floor that `limits` gives, and why each step gains or loses.
+"""The ladder: every kernel of the convolution layer above the floor of `limits`, with causes.
 
     python -m helpers.experiments.ladder [--record FILE] [--batch N]
 
-The times are those of a record, ``data/measured/benchmark_conv2d.json`` unless told otherwise
-(`python -m helpers.tools.benchmarks conv2d` makes one). The counters beside them are made now, by
-the simulator, for one image of each layer: requests and sectors do not depend on the device, and
-are given per output. What a step is told to change is made of the counters that changed most
-against the kernel that it builds on. `results/ladder.png` and `results/ladder.md` are written, and
-the table is printed.
+The times come from a record, by default ``data/measured/benchmark_conv2d.json`` (`python -m
+helpers.tools.benchmarks conv2d` writes a new one). The simulator counts requests and sectors for
+one image of each layer; they do not depend on the device, and the tables give them per output. The
+sentence of a step names the counters that changed most against the kernel that it builds on. The
+program writes `results/ladder.png` and `results/ladder.md` and prints the table.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, limits, plotting, results, tables
-from helpers.experiments import cost, layer_benchmark
+from helpers.experiments import layer_benchmark, traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn
 from helpers.results import Record
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.device import Device
-    from helpers.simulator import Profile
 
 NAME = "ladder"
 LENET = ("layer 1", "layer 2")
@@ -43,22 +39,12 @@ BATCH = 10_000
 YARDSTICK = "cuDNN, best FP32"
 AGAIN = "make a whole one on a machine with a GPU: python -m helpers.tools.benchmarks conv2d"
 SAME = "no measurable difference"
-NO_COUNTER = "no counter differs"
-MOST_TOLD = 3  # counters that a step is explained by
-WORTH_TELLING = 0.01  # of all that the two kernels ask for: a smaller change is none
-IDLE_POINTS = 5.0  # percent points that idle lanes must change by to be told
-NOTABLE = 1.05  # the ratio from which on passes and threads are told
-# Times of a record are taken one after the other, minutes apart: a smaller ratio of two is none.
+# The times of a record are measured minutes apart, so that a smaller ratio of two means nothing.
 DRIFT = 1.01
 
-# An L1 cache or shared memory passes 128 bytes a clock cycle: 32 banks of 4 bytes (CUDA C++
-# Programming Guide, "Shared Memory").
-PASS_BYTES = 128
 FP32_LANES = 128  # multiply-adds a clock cycle of a multiprocessor, compute capability 9.0
-WARP = 32
-SECTORS_A_PASS = PASS_BYTES // 32
 
-# What each kernel builds on, and its lab.
+# The kernel that each kernel builds on, and its lab.
 BUILDS_ON = {
     "conv2d_uncoalesced": ("", "07"),
     "conv2d_basic": ("conv2d_uncoalesced", "06"),
@@ -79,152 +65,7 @@ BUILDS_ON = {
 
 
 class LadderError(ValueError):
-    """A record from which no ladder can be built; the message says what is missing, and how to make a whole one."""
-
-
-# --------------------------------------------------------------------------------------------------
-# Counters
-
-
-@dataclass(frozen=True)
-class Counters:
-    """What a kernel asks for, per output: events of warps, except idle_lanes, the percentage of lanes masked off in requests.
-
-    passes: of L1 and shared memory, at least, per 32 multiply-adds: a request of global memory
-    takes one for each 128 bytes of its sectors, one of shared memory its wavefronts. Constant
-    memory has a cache of its own, and is left out there. threads: those launched, whole warps, per
-    output. cost: cycles of a multiprocessor per 32 multiply-adds, estimated as `cost` does it.
-    """
-
-    load_sectors: float
-    load_requests: float
-    store_sectors: float
-    shared_wavefronts: float
-    constant_requests: float
-    atomic_sectors: float
-    barriers: float
-    idle_lanes: float
-    passes: float
-    threads: float = 1.0
-    cost: float = 0.0
-
-    @property
-    def events(self) -> dict[str, float]:
-        """The counts by name, in words: what `told` compares."""
-        return {name.replace("_", " "): getattr(self, name) for name in _EVENTS}
-
-
-_EVENTS = tuple(
-    f.name
-    for f in dataclasses.fields(Counters)
-    if f.name not in ("idle_lanes", "passes", "threads", "cost")
-)
-
-
-def counters_of(launches: Sequence[Profile], shape: ConvShape) -> Counters:
-    """Sum the profiles of all launches of a kernel on ``shape``."""
-
-    def total(name: str) -> float:
-        return sum(getattr(launch, name) for launch in launches) / shape.outputs
-
-    requests = sum(row.requests for launch in launches for row in launch.lines)
-    lanes = sum(row.lanes for launch in launches for row in launch.lines)
-    return Counters(
-        load_sectors=total("global_load_sectors"),
-        load_requests=total("global_load_requests"),
-        store_sectors=total("global_store_sectors"),
-        shared_wavefronts=total("shared_load_wavefronts") + total("shared_store_wavefronts"),
-        constant_requests=total("constant_load_requests"),
-        atomic_sectors=total("global_atomic_sectors"),
-        barriers=total("barriers"),
-        idle_lanes=100 * (1 - lanes / (WARP * requests)) if requests else 0.0,
-        passes=WARP * sum(map(_passes, launches)) / (shape.outputs * shape.terms),
-        threads=WARP
-        * sum(launch.blocks * -(-math.prod(launch.block) // WARP) for launch in launches)
-        / shape.outputs,
-        cost=WARP
-        * sum(cost.cycles(launch.lines, launch.instructions) for launch in launches)
-        / (shape.outputs * shape.terms),
-    )
-
-
-def _passes(launch: Profile) -> float:
-    global_rows = (row for row in launch.lines if row.space == "global")
-    shared = sum(row.wavefronts for row in launch.lines if row.space == "shared")
-    return shared + sum(max(row.requests, row.sectors / SECTORS_A_PASS) for row in global_rows)
-
-
-@functools.cache
-def counted(name: str, which: str) -> Counters:
-    """Return the counters of a kernel of `conv2d.CONV2D` for one image of a layer of `conv2d.LAYERS`, by the simulator.
-
-    The cells are random: which ones are read does not depend on what they hold. Raises LadderError
-    where the simulator finds something wrong, checking.CheckError where the outputs are,
-    conv2d.LayerError where the kernel does not take the layer.
-    """
-    shape = conv2d.shape_of(which, 1)
-    rng = np.random.default_rng(conv2d.SEED)
-    x, filter = (
-        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
-    y, launches = conv2d.simulate(name, x, filter)
-    for launch in launches:
-        if launch.findings:
-            raise LadderError(
-                f"{name} on {which}, which its counters would be made of: {launch.findings[0]}"
-            )
-    conv2d.check(y, x, filter, name=f"{name} on {which}")
-    return counters_of(launches, shape)
-
-
-def told(before: Counters, after: Counters) -> str:
-    """Return in words what changed most from ``before`` to ``after``, per output, the largest change first; then the sums of it."""
-    old, new = before.events, after.events
-    least = WORTH_TELLING * max(sum(old.values()), sum(new.values()))
-    apart = {name: abs(new[name] - old[name]) for name in old if new[name] != old[name]}
-    changed = sorted(
-        (name for name, d in apart.items() if d > least or not old[name] * new[name]),
-        key=lambda name: -apart[name],
-    )
-    said = [_change(name, old[name], new[name]) for name in changed[:MOST_TOLD]]
-    if abs(after.idle_lanes - before.idle_lanes) >= IDLE_POINTS:
-        said.append(
-            f"{after.idle_lanes:.0f} % of the lanes idle in place of {before.idle_lanes:.0f} %"
-        )
-    if max(after.threads / before.threads, before.threads / after.threads) >= NOTABLE:
-        said.append(_change("threads", before.threads, after.threads))
-    if passes_changed(before, after):
-        said.append(f"in all {_change('L1 passes', before.passes, after.passes)}")
-    return "; ".join(said) or NO_COUNTER
-
-
-def passes_changed(before: Counters, after: Counters) -> int:
-    """Return 1 where passes through L1 and shared memory became more, -1 where fewer, 0 where they hardly differ."""
-    if max(before.passes, after.passes) < NOTABLE * min(before.passes, after.passes):
-        return 0
-    return 1 if after.passes > before.passes else -1
-
-
-def _change(name: str, before: float, after: float) -> str:
-    if not before:
-        return f"{_short(after)} {name} per output, none before"
-    if not after:
-        return f"no {name} any more ({_short(before)} per output before)"
-    ratio, word = (before / after, "fewer") if after < before else (after / before, "more")
-    return (
-        f"{_times(ratio)} {word} {name}"
-        if ratio >= 1.095
-        else f"{100 * (ratio - 1):.0f} % {word} {name}"
-    )
-
-
-def _short(value: float) -> str:
-    """Three digits, without an exponent."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 9.95 else f"{ratio:.1f}x"
+    """A record without the rows of a ladder. The message says what is missing, and what to run."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -233,7 +74,11 @@ def _times(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel on one layer. row: of the record (median_ms, low_ms, high_ms, relative_error); before: what it builds on."""
+    """One kernel on one layer.
+
+    row: its row of the record (median_ms, low_ms, high_ms, relative_error). before: the step that
+    it builds on.
+    """
 
     name: str
     which: str
@@ -242,9 +87,9 @@ class Step:
     before: Step | None = None
 
     @property
-    def counters(self) -> Counters:
-        """Its counters, made when they are first asked for. Raises as `counted`."""
-        return counted(self.name, self.which)
+    def counters(self) -> traffic.Counters:
+        """Its counters, computed at the first access. Raises as `traffic.counted`."""
+        return traffic.counted(self.name, self.which)
 
     @property
     def ms(self) -> float:
@@ -252,7 +97,10 @@ class Step:
 
     @property
     def gain(self) -> tuple[float, float, float] | None:
-        """How many times faster than ``before``, with an interval from both medians' 95 % intervals; None without ``before``."""
+        """How many times faster than ``before`` the step is, and the ends of an interval.
+
+        The interval comes from the 95 % intervals of both medians. None without ``before``.
+        """
         if self.before is None:
             return None
         old, new = self.before.row, self.row
@@ -264,28 +112,31 @@ class Step:
 
     @property
     def verdict(self) -> str:
-        """ "2.1x faster", "1.3x slower", "no measurable difference" (see DRIFT), or "" for the kernel that builds on none."""
+        """The gain in words: "2.1x faster", "1.3x slower", "no measurable difference" (see DRIFT).
+
+        It is "" for the kernel that builds on no other.
+        """
         if self.gain is None:
             return ""
         ratio, low, high = self.gain
         faster = ratio if ratio > 1 else 1 / ratio
         if low <= 1 <= high or faster < DRIFT:
             return SAME
-        shown = f"{faster:.2f}x" if faster < 1.095 else _times(faster)
+        shown = f"{faster:.2f}x" if faster < 1.095 else traffic.times(faster)
         return f"{shown} {'faster' if ratio > 1 else 'slower'}"
 
     @property
     def why(self) -> str:
-        """What changed most among the counters, in words; "" for the kernel that builds on none."""
-        return told(self.before.counters, self.counters) if self.before else ""
+        """The largest changes of the counters in words; "" for a kernel that builds on no other."""
+        return traffic.changes(self.before.counters, self.counters) if self.before else ""
 
     @property
     def sentence(self) -> str:
-        """One line on the step: what it builds on, its verdict, and the counters."""
+        """One line on the step: the step before it, its verdict, and the counters."""
         if self.before is None:
             return f"{self.name}: it builds on no other kernel that was timed."
         why = f"{self.why[0].upper()}{self.why[1:]}"
-        if why.lower() == NO_COUNTER:
+        if why.lower() == traffic.NO_COUNTER:
             why += (
                 ", either"
                 if self.verdict == SAME
@@ -296,7 +147,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """All steps of one layer and batch, slowest first. yardstick: cuDNN's best row, or None; left_out: kernel -> why."""
+    """All steps of one layer and batch, the slowest first.
+
+    yardstick: cuDNN's best row, or None. left_out: the reason for each kernel without a time.
+    """
 
     which: str
     shape: ConvShape
@@ -323,7 +177,7 @@ class Ladder:
         return self.steps[-1]
 
     def step(self, name: str) -> Step:
-        """Return the step of a kernel. Raises KeyError, naming those there are."""
+        """Return the step of a kernel. Raises KeyError for a kernel without one."""
         named = {step.name: step for step in self.steps}
         if name not in named:
             raise KeyError(f"the ladder of {self.which} has no {name!r}; it has {', '.join(named)}")
@@ -335,12 +189,12 @@ class Ladder:
 
     @property
     def against_yardstick(self) -> str:
-        """The best kernel beside cuDNN, in words; "" where it was not measured."""
+        """The speed of the best kernel against cuDNN's in words; "" if cuDNN was not measured."""
         if not self.yardstick:
             return ""
         ratio = self.yardstick["median_ms"] / self.best.ms
         return (
-            f"{_times(ratio)} the speed of cuDNN"
+            f"{traffic.times(ratio)} the speed of cuDNN"
             if ratio >= 1
             else f"{100 * ratio:.0f} % of cuDNN's speed"
         )
@@ -356,10 +210,10 @@ class Ladder:
 
 
 def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
-    """Build the ladder of one layer of `conv2d.LAYERS` for ``batch`` images from a record of `layer_benchmark`.
+    """Return the ladder of a layer of `conv2d.LAYERS` for ``batch`` images.
 
-    Raises LadderError for another record, and where it lacks a kernel, a time, or the layer and
-    batch.
+    record: of `layer_benchmark`. Raises LadderError for another record, and for a record without a
+    kernel, a time, or the layer and batch.
     """
     if record.name != layer_benchmark.NAME:
         raise LadderError(
@@ -401,25 +255,27 @@ def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
 def _kernels(
     rows: Sequence[Mapping[str, Any]], place: str
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
-    """The timed rows by kernel, in the order of conv2d.CONV2D, and why the others were left out."""
+    """The timed rows by kernel, in the order of conv2d.CONV2D, and the reasons of the others."""
     others = {layer_benchmark.COPY, cudnn.NAME}
-    found: dict[str, Mapping[str, Any]] = {}
+    of_kernel: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        if row["series"] in found:
+        if row["series"] in of_kernel:
             raise LadderError(f"the record has {row['series']} twice for {place}: {AGAIN}")
         if row["series"] not in others:
-            found[row["series"]] = row
+            of_kernel[row["series"]] = row
     known = [spec.name for spec in conv2d.CONV2D]
-    if strange := [name for name in found if name not in known]:
+    if strange := [name for name in of_kernel if name not in known]:
         raise LadderError(
-            f"the record has {', '.join(strange)}, which conv2d.CONV2D has not: {AGAIN}"
+            f"the record has {', '.join(strange)}, which conv2d.CONV2D does not have: {AGAIN}"
         )
-    if missing := [name for name in known if name not in found]:
+    if missing := [name for name in known if name not in of_kernel]:
         raise LadderError(
             f"the record is partial, it lacks {', '.join(missing)} for {place}: {AGAIN}"
         )
-    timed = {name: found[name] for name in known if "median_ms" in found[name]}
-    left_out = {name: str(found[name].get("left_out") or "") for name in known if name not in timed}
+    timed = {name: of_kernel[name] for name in known if "median_ms" in of_kernel[name]}
+    left_out = {
+        name: str(of_kernel[name].get("left_out") or "") for name in known if name not in timed
+    }
     if silent := [name for name, reason in left_out.items() if not reason]:
         raise LadderError(
             f"the record has no time of {silent[0]} for {place}, and does not say why: {AGAIN}"
@@ -430,18 +286,19 @@ def _kernels(
 
 
 def _steps(timed: Mapping[str, Mapping[str, Any]], which: str) -> list[Step]:
-    """A step for each row, linked to the step that it builds on: made before it, as all are made from the first ones up."""
-    made: dict[str, Step] = {}
+    """A step for each row, with a link to the step that it builds on."""
+    steps: dict[str, Step] = {}
 
-    def make(name: str) -> Step:
-        if name not in made:
+    def step(name: str) -> Step:
+        if name not in steps:
+            # The link needs the step before, so that step is built first.
             before, lab = BUILDS_ON.get(name, (conv2d.PLAINEST, "-"))
-            made[name] = Step(
-                name, which, lab, timed[name], make(before) if before in timed else None
+            steps[name] = Step(
+                name, which, lab, timed[name], step(before) if before in timed else None
             )
-        return made[name]
+        return steps[name]
 
-    return [make(name) for name in timed]
+    return [step(name) for name in timed]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -449,7 +306,10 @@ def _steps(timed: Mapping[str, Mapping[str, Any]], which: str) -> list[Step]:
 
 
 def draw(ax: Axes, ladder: Ladder) -> Axes:
-    """Draw the bars of a ladder, cuDNN hatched below them, on the floor. Each step says its gain over what it builds on."""
+    """Draw the bars of a ladder, cuDNN's below them with a hatch, and the line of the floor.
+
+    The text of a bar has the step's gain over the step that it builds on.
+    """
     rows = [{**step.row, "series": step.name} for step in ladder.steps]
     if ladder.yardstick:
         rows.append({**ladder.yardstick, "series": YARDSTICK})
@@ -458,13 +318,13 @@ def draw(ax: Axes, ladder: Ladder) -> Axes:
     beside = [f"{_ms(step.ms)}{_against(step)}" for step in ladder.steps]
     if ladder.yardstick:
         beside.append(_ms(ladder.yardstick["median_ms"]))
-    for text, told_beside in zip(ax.texts, beside, strict=True):
-        text.set_text(told_beside)
+    for text, words in zip(ax.texts, beside, strict=True):
+        text.set_text(words)
     return ax
 
 
 def _against(step: Step) -> str:
-    """A step's gain over what it builds on, short: "   1.2x faster than constant"."""
+    """A step's gain over the step before it, in short: "   1.2x faster than constant"."""
     if step.before is None:
         return ""
     other = step.before.name.removeprefix("conv2d_")
@@ -476,7 +336,7 @@ def _ms(value: float) -> str:
 
 
 def figure(ladders: Sequence[Ladder], record: Record) -> Figure:
-    """Draw the ladders, one below the other, with the record's caption."""
+    """Return a figure of the ladders, one below the other, with the record's caption."""
     from matplotlib.figure import Figure
 
     rows = max(len(ladder.steps) for ladder in ladders) + 1
@@ -488,26 +348,30 @@ def figure(ladders: Sequence[Ladder], record: Record) -> Figure:
 
 
 def l1_bandwidth(device: Device) -> float:
-    """Bytes/s that all L1 caches and shared memories pass at most: PASS_BYTES a cycle, where FP32_LANES multiply-adds are done."""
+    """Return the most bytes/s of all L1 caches and shared memories.
+
+    They move PASS_BYTES in a cycle, the time of FP32_LANES multiply-adds. Raises ValueError for a
+    device without an FP32 peak.
+    """
     if device.fp32_peak is None:
         raise ValueError(
             f"{device.name} has no FP32 peak: pass the device of a record "
             "that was measured on a GPU"
         )
-    return device.fp32_peak / (2 * FP32_LANES) * PASS_BYTES
+    return device.fp32_peak / (2 * FP32_LANES) * traffic.PASS_BYTES
 
 
 def l1_points(ladder: Ladder) -> list[tuple[str, float, float]]:
-    """(kernel, flop per byte through L1 or shared memory, flop/s) of each step."""
-    flops = 2 * WARP
+    """Return (kernel, flop per byte through L1 or shared memory, flop/s) of each step."""
+    flops = 2 * traffic.WARP
     return [
-        (step.name, flops / (step.counters.passes * PASS_BYTES), ladder.speed(step))
+        (step.name, flops / (step.counters.passes * traffic.PASS_BYTES), ladder.speed(step))
         for step in reversed(ladder.steps)
     ]
 
 
 def draw_l1(ax: Axes, ladder: Ladder, title: str = "") -> Axes:
-    """The roofline of a ladder with the passes through L1 and shared memory as its slope, and every kernel below it."""
+    """Draw a roofline whose slope is the bandwidth of L1 and shared memory, with every kernel."""
     roofs = dataclasses.replace(ladder.device, dram_bandwidth=l1_bandwidth(ladder.device))
     plotting.roofline(
         ax,
@@ -518,8 +382,8 @@ def draw_l1(ax: Axes, ladder: Ladder, title: str = "") -> Axes:
     for text in ax.texts:
         text.set_text(text.get_text().replace("DRAM", "L1 and shared memory"))
     ax.set_xlabel(
-        "flop per byte through L1 and shared memory (128 bytes a pass)\npercent: "
-        "of the roof above a point",
+        "flop per byte through L1 and shared memory (128 bytes a pass)\n"
+        "percent: of the roof above a point",
         fontsize="small",
     )
     return ax
@@ -538,7 +402,6 @@ _HEADS = (
     "load sectors",
     "load requests",
     "store sectors",
-    # Fmt: skip.
     "shared wavefronts",
     "constant requests",
     "atomic sectors",
@@ -550,7 +413,7 @@ _HEADS = (
 
 
 def table(ladder: Ladder) -> str:
-    """A Markdown table of the steps: times, share of the floor's speed, relative error, and the counters per output."""
+    """Return a Markdown table: times, share of the floor's speed, errors, counters per output."""
     basic = next((step.ms for step in ladder.steps if step.name == conv2d.PLAINEST), None)
     lines = [_cells(step, basic, ladder.floor_ms) for step in ladder.steps]
     spare = ("",) * (len(_HEADS) - 5)
@@ -578,17 +441,26 @@ def _cells(step: Step, basic: float | None, floor_ms: float) -> tuple[str, ...]:
         c.atomic_sectors,
         c.barriers,
     ]
-    told = [
+    cells = [
         "-" if error is None else f"{error:.1e}",
-        *(_short(count) if count else "" for count in counts),
+        *(traffic.short(count) if count else "" for count in counts),
     ]
     share, faster = f"{100 * floor_ms / step.ms:.0f}", f"{basic / step.ms:.2f}" if basic else "-"
-    lanes = _short(c.threads), f"{c.idle_lanes:.0f} %"
-    return (step.name, step.lab, f"{step.ms:.4g}", faster, share, *told, *lanes, _short(c.passes))
+    lanes = traffic.short(c.threads), f"{c.idle_lanes:.0f} %"
+    return (
+        step.name,
+        step.lab,
+        f"{step.ms:.4g}",
+        faster,
+        share,
+        *cells,
+        *lanes,
+        traffic.short(c.passes),
+    )
 
 
 def sentences(ladder: Ladder) -> tuple[str, ...]:
-    """A line for each step, in the order in which kernels are built on each other."""
+    """Return a line for each step, in the order in which the kernels build on each other."""
     order = {name: number for number, name in enumerate(BUILDS_ON)}
     return tuple(
         step.sentence
@@ -597,7 +469,10 @@ def sentences(ladder: Ladder) -> tuple[str, ...]:
 
 
 def accuracy_table(record: Record) -> str:
-    """A Markdown table of the images that each network classifies right with each kernel; "" where none was measured."""
+    """Return a Markdown table of the images that each network classifies right with each kernel.
+
+    It is "" for a record without such rows.
+    """
     rows = [row for row in record.rows() if row["series"] == layer_benchmark.ACCURACY]
     if not rows:
         return ""
@@ -620,15 +495,14 @@ def accuracy_table(record: Record) -> str:
 
 
 def markdown(record: Record, ladders: Sequence[Ladder]) -> str:
-    """The whole page: a table and the sentences for each ladder, all times of the record, the accuracies."""
+    """Return the whole page: tables and sentences of the ladders, all times, the accuracies."""
     parts = [
         f"# The ladder\n\n{record.caption()}; op times, cold caches. Counters: the simulator's, "
-        "per output; passes through L1 and"
+        "per output; passes through L1 and shared memory: at least, per 32 multiply-adds."
     ]
-    parts[0] += " shared memory: at least, per 32 multiply-adds."
     if changed := record.changed_sources():
         parts.append(
-            "Measured from other sources than those that are here now, which the counters are of: "
+            "The counters are those of the present sources, but the times are older than these: "
             f"{', '.join(changed)}."
         )
     for ladder in ladders:
@@ -636,8 +510,8 @@ def markdown(record: Record, ladders: Sequence[Ladder]) -> str:
         parts += ["\n".join(f"- {sentence}" for sentence in sentences(ladder))]
         parts += [f"Not timed: {name}: {reason}." for name, reason in ladder.left_out.items()]
     parts += ["## All layers and batches, ms", _all_times(record)]
-    if counted_right := accuracy_table(record):
-        parts += ["## Images classified right, the kernel in both convolutions", counted_right]
+    if accuracies := accuracy_table(record):
+        parts += ["## Images classified right, the kernel in both convolutions", accuracies]
     return "\n\n".join(parts) + "\n"
 
 
@@ -667,7 +541,7 @@ def _all_times(record: Record) -> str:
 
 
 def load(path: Path | str | None = None) -> Record:
-    """Read the record: the committed one where ``path`` is left out. Raises results.RecordError where there is none."""
+    """Return the record of a file, by default the committed one. Raises results.RecordError."""
     return results.load(path or results.MEASURED / f"{layer_benchmark.NAME}.json")
 
 
@@ -677,7 +551,7 @@ def _ladders(record: Record, batch: int) -> Iterator[Ladder]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Build the ladder, write its figure and page, print the page. Returns the exit status."""
+    """Build the ladders, write their figure and page, print the page; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.experiments.ladder", description=__doc__.splitlines()[0]
     )
@@ -689,16 +563,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=int,
         default=BATCH,
         metavar="N",
-        help="of the batches in the record (default 10,000)",
+        help="a batch of the record (default 10,000)",
     )
-    asked = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     try:
-        record = load(asked.record)
-        ladders = tuple(_ladders(record, asked.batch))
+        record = load(options.record)
+        ladders = tuple(_ladders(record, options.batch))
         picture = results.save_figure(figure(ladders, record), NAME, record)
         page = markdown(record, ladders)
         picture.with_suffix(".md").write_text(page, encoding="utf-8")
-    except (LadderError, checking.CheckError, results.RecordError, OSError) as error:
+    except (
+        LadderError,
+        checking.CheckError,
+        results.RecordError,
+        traffic.TrafficError,
+        OSError,
+    ) as error:
         print(f"no ladder: {error}")
         return 1
     print(f"{page}\n{picture} and {picture.with_suffix('.md').name} are written.")

@@ -1,16 +1,16 @@
-"""The recorded benchmark of the convolution layer: every kernel on every layer, and the accuracy of a network with each.
+"""The recorded benchmark of the convolution layer: the times and the accuracy of every kernel.
 
     python -m helpers.tools.benchmarks conv2d [--budget-s S]
 
-For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images: the time of every kernel of
-`conv2d.CONV2D` with cold caches, after its outputs have been checked, and its relative error
-against float64. Beside them, in the same run: cuDNN's best FP32 through PyTorch, where that is
-installed, and the driver's device-to-device copy of as many bytes as the layer must move.
+For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images, it checks the outputs of every
+kernel of `conv2d.CONV2D`, then measures its time with cold caches and its relative error against
+float64. The same run times cuDNN's best FP32 through PyTorch, if that is installed, and the
+driver's device-to-device copy of as many bytes as the layer must move.
 
-Then the whole network, both of its convolutions by one kernel, with the labs' weights and with the
-course's where COURSE_WEIGHTS names them: how many of the first 100, 1,000 and 10,000 test images
-are classified right. Each kernel must get exactly as many right as is known of these weights
-(`KNOWN_RIGHT` and the record of the training): else nothing is recorded.
+Then it runs the whole network with each kernel in both convolutions, and counts how many of the
+first 100, 1,000 and 10,000 test images it classifies right: with the labs' weights, and with the
+course's if COURSE_WEIGHTS names them. The number must be the known one (`KNOWN_RIGHT` and the
+record of the training). Otherwise, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ ACCURACY = "accuracy"
 COPY = "device-to-device copy"
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.2
-SLOWEST_MS = 100.0  # a launch that takes longer is not timed, which the record says
+SLOWEST_MS = 100.0  # a slower launch is not timed, and the record says so
 COURSE = "the course's LeNet"
-KNOWN_RIGHT = {100: 86, 1_000: 886, 10_000: 8_714}  # by the course's weights, as five reports say
+KNOWN_RIGHT = {100: 86, 1_000: 886, 10_000: 8_714}  # course's weights; five reports agree
 ONE = 0x3F800000  # the bits of 1.0f
 
 
 class AccuracyError(RuntimeError):
-    """A network with a kernel in its convolutions classified another number of images right than is known."""
+    """A network with a kernel in its convolutions does not classify the known number right."""
 
 
 def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
-    """Return the record, with as many images per launch as half of ``free`` bytes hold scratch for."""
+    """Return the record with so many images a launch that scratch takes half of ``free`` bytes."""
     if not isinstance(spec, conv2d.Im2colGemm):
         return spec
     fitting = max(1, free // 2 // spec.scratch(dataclasses.replace(shape, B=1)))
@@ -59,7 +59,7 @@ def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
 
 
 class LayerBenchmark:
-    """The measurements of ``conv2d``: `measure()` is what ``results.record`` wants.
+    """The measurements of ``conv2d``: ``results.record`` takes `measure`.
 
     layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
     """
@@ -81,7 +81,10 @@ class LayerBenchmark:
         self._yardstick = cudnn.why_not()
 
     def measure(self) -> Iterator[dict[str, Any]]:
-        """Check and time everything. Raises checking.CheckError where a kernel is wrong, AccuracyError as `accuracies`."""
+        """Check and time everything.
+
+        Raises checking.CheckError for a wrong kernel, and AccuracyError as `accuracies` does.
+        """
         if self._yardstick:
             print(f"{cudnn.NAME} is left out: {self._yardstick}")
         compile_ahead(
@@ -95,10 +98,10 @@ class LayerBenchmark:
                     yield from self._problem(problem, {"layer": name, "batch": batch})
         yield from accuracies(self._batches)
 
-    def _problem(self, problem: Problem, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        yield self._copy(problem.shape, told)
+    def _problem(self, problem: Problem, place: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        yield self._copy(problem.shape, place)
         for spec in conv2d.CONV2D:
-            row = {"series": spec.name, **told, "kernel": spec.sources[-1]}
+            row = {"series": spec.name, **place, "kernel": spec.sources[-1]}
             try:
                 yield row | self._kernel(spec, problem)
             except LayerError as error:
@@ -107,11 +110,11 @@ class LayerBenchmark:
         if not self._yardstick:
             of_problem = problem.shape, problem.x, problem.filter, problem.want, problem.atol
             yield from (
-                {**row, **told} for row in cudnn.measure(*of_problem, budget_s=self._budget_s)
+                {**row, **place} for row in cudnn.measure(*of_problem, budget_s=self._budget_s)
             )
 
     def _kernel(self, spec: Conv2d, problem: Problem) -> dict[str, Any]:
-        """Poison, launch, check, then time. Raises LayerError for a shape that the kernel does not take."""
+        """Check a kernel, then time it. Raises LayerError for a shape that the kernel refuses."""
         run = conv2d.compile(
             sized(spec, problem.shape, self._cuda.mem_get_info()[0]), problem.shape
         )
@@ -122,33 +125,31 @@ class LayerBenchmark:
         try:
             problem.poison()
             launch(None)
-            verdict, told = (
-                problem.check(spec.name),
-                {"relative_error": problem.relative_error(spec.name)},
+            verdict = problem.check(spec.name)
+            entries = {"relative_error": problem.relative_error(spec.name)}
+            ms = self._milliseconds(launch)
+            if ms > SLOWEST_MS:
+                reason = f"a launch takes {ms:.0f} ms, more than {SLOWEST_MS:.0f}"
+                return entries | {"left_out": reason, "timing": None}
+            timed = timing.time_gpu(
+                launch, verdict=verdict, name=spec.name, budget_s=self._budget_s
             )
-            took = self._milliseconds(launch)
-            if took > SLOWEST_MS:
-                return told | {
-                    "left_out": f"a launch takes {took:.0f} ms, more than {SLOWEST_MS:.0f}",
-                    "timing": None,
-                }
-            return told | {
-                "timing": timing.time_gpu(
-                    launch, verdict=verdict, name=spec.name, budget_s=self._budget_s
-                )
-            }
+            return entries | {"timing": timed}
         finally:
             run.free()
 
     def _milliseconds(self, launch: Any) -> float:
-        """Roughly, by the host's clock."""
+        """Return a rough time of a launch in ms, by the host's clock."""
         begin = time.perf_counter()
         launch(None)
         self._cuda.Context.synchronize()
         return 1e3 * (time.perf_counter() - begin)
 
-    def _copy(self, shape: ConvShape, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Time a copy of half the layer's bytes: reading and writing them moves as many as the layer does at least."""
+    def _copy(self, shape: ConvShape, place: Mapping[str, Any]) -> dict[str, Any]:
+        """Time a copy of half the layer's bytes.
+
+        A copy reads and writes each byte, so that it moves as many bytes as the layer must.
+        """
         moved = limits.conv2d(shape).bytes
         words = moved // 8
         source, target = (self._cuda.mem_alloc(4 * words) for _ in range(2))
@@ -164,22 +165,23 @@ class LayerBenchmark:
             self._cuda.Context.synchronize()
             if counter.wrong(int(target), int(source), 0.0, words):
                 raise RuntimeError(
-                    "the device-to-device copy did not copy: the GPU or its driver is at fault"
+                    "the device-to-device copy is wrong: the GPU or its driver is at fault; "
+                    "run nvidia-smi, and restart the machine"
                 )
             got = np.empty(min(words, 4096), np.float32)
             self._cuda.memcpy_dtoh(got, int(target))
             verdict = checking.check(got, np.ones(got.size), rtol=0.0, name=COPY)
             timed = timing.time_gpu(launch, verdict=verdict, name=COPY, budget_s=self._budget_s)
-            return {"series": COPY, **told, "bytes": moved, "timing": timed}
+            return {"series": COPY, **place, "bytes": moved, "timing": timed}
         finally:
             source.free()
             target.free()
 
 
 def compile_ahead(shapes: Iterable[ConvShape]) -> None:
-    """Fill PyCUDA's cache with all kernels for ``shapes``; nothing in the simulator.
+    """Compile all kernels for ``shapes`` into PyCUDA's cache. It does nothing in the simulator.
 
-    What does not compile is left for the one who needs it to say.
+    A kernel that does not compile raises its error later, when it is needed.
     """
     plans = [plan for shape in shapes for spec in conv2d.CONV2D if (plan := _plan(spec, shape))]
     if count := launch.compile_ahead(plans, ignored=(Exception,), workers=8):
@@ -187,7 +189,7 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
 
 
 def _plan(spec: Conv2d, shape: ConvShape) -> Plan:
-    """The launches that `conv2d.compile` will ask for; none for a shape that the kernel does not take."""
+    """The launches that `conv2d.compile` compiles; none for a shape that the kernel refuses."""
     try:
         spec.require(shape)
     except LayerError:
@@ -200,17 +202,17 @@ def _plan(spec: Conv2d, shape: ConvShape) -> Plan:
 
 
 def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
-    """Rows of the accuracy with every kernel: {"series": "accuracy", "with": kernel, "network", "images", "right"}.
+    """Yield rows of the accuracy with every kernel.
 
-    Raises AccuracyError where a kernel gets another number of images right than is known of the
-    weights, and what `lenet_times.right_answers`, `datasets.fashion_mnist` and the weights' readers
-    raise.
+    A row: {"series": "accuracy", "with": kernel, "network", "images", "right"}. Raises
+    AccuracyError if a network does not classify the known number of images right, and what
+    `lenet_times.right_answers`, `datasets.fashion_mnist` and the readers of the weights raise.
     """
     images = datasets.fashion_mnist("test", max(batches))
     for weights, known in _networks():
         print(f"accuracy of {weights.name} on {images.source}", flush=True)
         for spec in conv2d.CONV2D:
-            told = {
+            entries = {
                 "series": ACCURACY,
                 "with": spec.name,
                 "kernel": spec.sources[0],
@@ -219,19 +221,19 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
             for row in lenet_times.right_answers(
                 weights, images, spec.name, _both_layers(spec, max(batches)), batches
             ):
-                found = network.Accuracy(row["right"], row["images"])
-                _require_known(spec.name, weights.name, found, known.get(found.count))
+                accuracy = network.Accuracy(row["right"], row["images"])
+                _require_known(spec.name, weights.name, accuracy, known.get(accuracy.count))
                 yield {
-                    **told,
-                    "images": found.count,
-                    "right": found.right,
+                    **entries,
+                    "images": accuracy.count,
+                    "right": accuracy.right,
                     "data": images.source,
                     "timing": None,
                 }
 
 
 def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
-    """The record for either convolution of a network: the scratch of both takes half of the free memory at most."""
+    """The records of both convolutions: their scratch fits half of the free memory."""
     device.select()
     import pycuda.driver as cuda
 
@@ -240,24 +242,25 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
 
 
 def _networks() -> list[tuple[datasets.Weights, dict[int, int]]]:
-    """The networks that are here, and how many images each is known to classify right."""
+    """The available networks, each with the known numbers of right images."""
     trained = {
         int(count): right for count, right in datasets.lenet_record()["test"]["right"].items()
     }
-    found = [(datasets.lenet_weights(), trained)]
+    networks = [(datasets.lenet_weights(), trained)]
     if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-        found.append((datasets.course_weights(), KNOWN_RIGHT))
+        networks.append((datasets.course_weights(), KNOWN_RIGHT))
     else:
         print(f"{COURSE} is left out: {datasets.WEIGHTS_VARIABLE} does not name its file")
-    return found
+    return networks
 
 
-def _require_known(kernel: str, name: str, found: network.Accuracy, known: int | None) -> None:
-    if known is not None and found.right != known:
+def _require_known(kernel: str, name: str, accuracy: network.Accuracy, known: int | None) -> None:
+    if known is not None and accuracy.right != known:
         raise AccuracyError(
-            f"with {kernel} in both convolutions, {name} classifies {found.right:,} of the first "
-            f"{found.count:,} images right; with exact sums it is {known:,}. "
-            "Its outputs passed their check: look at images whose two best classes are close."
+            f"with {kernel} in both convolutions, {name} classifies "
+            f"{accuracy.right:,} of the first {accuracy.count:,} images right; "
+            f"with exact sums it is {known:,}. Its outputs passed their check: "
+            "look at images whose two best classes are close."
         )
 
 
@@ -266,7 +269,7 @@ def _require_known(kernel: str, name: str, found: network.Accuracy, known: int |
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A text table of the record's rows: ms by kernel, layer and batch."""
+    """Return the record's rows as a text table: ms by kernel, layer and batch."""
     places = list(
         dict.fromkeys((row["layer"], row["batch"]) for row in rows if row["series"] == COPY)
     )
@@ -278,7 +281,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: int) -> float | None:
-    """The shortest time of a series for a layer and batch: cuDNN has one for each layout."""
+    """Return the shortest time of a series for a layer and batch: cuDNN has one for each layout."""
     of_series = [
         row
         for row in rows
@@ -290,11 +293,11 @@ def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: i
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was left out, the largest relative error, and the accuracies: a line each."""
-    left = [row for row in rows if row.get("left_out")]
+    """Return a line for each kernel left out, for the largest relative error and each accuracy."""
+    left_out = [row for row in rows if row.get("left_out")]
     lines = [
         f"left out: {row['series']}, {row['layer']}, {row['batch']:,} images: {row['left_out']}"
-        for row in left
+        for row in left_out
     ]
     errors = [row for row in rows if row.get("relative_error") is not None]
     if errors:
@@ -310,6 +313,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
             for row in counted
             if (row["network"], row["images"]) == (name, count)
         }
-        told = " or ".join(f"{number:,}" for number in sorted(set(right.values())))
-        lines.append(f"{name}: {told} of {count:,} images right with each of {len(right)} kernels")
+        numbers = " or ".join(f"{number:,}" for number in sorted(set(right.values())))
+        lines.append(
+            f"{name}: {numbers} of {count:,} images right with each of {len(right)} kernels"
+        )
     return "\n".join(lines)

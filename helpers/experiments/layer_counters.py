@@ -1,14 +1,13 @@
-"""Nsight Compute on kernels of the convolution layer, whole batches: how busy the chip is, and what its warps wait for.
+"""Nsight Compute on whole batches of the convolution layer: the chip's load, the warps' stalls.
 
     # On a GPU with ncu. It writes results/13_counters.json; copy that to data/measured/.
     python -m helpers.experiments.layer_counters
 
-One launch of each of `LAUNCHES` under one call of ``ncu``, on random numbers (no counter here
-depends on the values). Times under ncu are of replayed launches at whatever clock it found: they
-are not recorded. The simulator's counters of single launches, and how they agree with those of ncu,
-are the business of `helpers.tools.counters`.
+One call of ``ncu`` runs one launch of each of `LAUNCHES` on random numbers (no counter here depends
+on the values). It records no times: ncu replays launches, and does not fix the clock here.
+`helpers.tools.counters` compares the simulator's counters of single launches with ncu's.
 
-Exit status: 0, or 2 where ``ncu`` cannot be used.
+The exit status is 0, or 2 if ``ncu`` cannot be used.
 """
 
 from __future__ import annotations
@@ -36,11 +35,10 @@ LAUNCHES = tuple(
     for name in ("layer 1", "layer 2")
     for kernel in ("conv2d_basic", "conv2d_tiled_maps", "conv2d_register", "conv2d_register_tiled")
 )
-# Column of the record -> metric of Nsight Compute. Percentages are of what the hardware can
-# sustain.
+# Column of the record -> metric of Nsight Compute. Percentages are shares of the hardware's peak.
 METRICS = {
     "instructions": "smsp__inst_executed.sum",
-    # Of lanes; the other counts are of warps.
+    # This count is of lanes; the other counts are of warps.
     "multiply_adds": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "fma_pipe_instructions": "sm__inst_executed_pipe_fma.sum",
     "issue_slots_busy": "sm__inst_issued.avg.pct_of_peak_sustained_active",
@@ -60,7 +58,7 @@ STALLS = (
     "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard",
     "long_scoreboard", "mio_throttle", "lg_throttle", "barrier", "imc_miss", "no_instruction",
 )  # fmt: skip
-# Warps that, on average, wait for this reason whenever an instruction is issued.
+# The average number of warps that wait for this reason whenever an instruction is issued.
 METRICS |= {
     f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"
     for stall in STALLS
@@ -68,7 +66,7 @@ METRICS |= {
 
 
 def launch_all() -> None:
-    """Launch everything once on the GPU; ncu runs this in a process of its own."""
+    """Launch all of LAUNCHES once on the GPU; ncu runs this in a process of its own."""
     device.select()
     import pycuda.driver as cuda
 
@@ -88,12 +86,12 @@ def launch_all() -> None:
 
 
 def measure() -> list[dict[str, Any]]:
-    """Return one row for each launch, for `results.record`: METRICS by name, None where this chip or ncu does not know one.
+    """Return a row for each launch, for `results.record`: METRICS by name.
 
-    Raises NcuError.
+    A metric that this chip or ncu does not know is None. Raises NcuError.
     """
     program = ncu.program()
-    for kernel, name in LAUNCHES:  # here, because ncu would follow the compiler's processes as well
+    for kernel, name in LAUNCHES:  # Compile first: ncu would also follow the compiler's processes.
         conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
@@ -121,26 +119,28 @@ def measure() -> list[dict[str, Any]]:
 
 
 def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
-    """Return the rows that ncu's CSV text holds, one for each of LAUNCHES. Raises NcuError where it has other launches."""
+    """Return a row for each of LAUNCHES from ncu's CSV text. Raises NcuError for other launches."""
     table = csv.DictReader(
         io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
     )
     launches: dict[int, dict[str, str]] = {}
     for row in table:
-        seen = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
-        seen[row["Metric Name"]] = row["Metric Value"]
-    found = [launches[number] for number in sorted(launches)]
-    if [seen["kernel"] for seen in found] != [kernel for kernel, _ in LAUNCHES]:
-        said = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(found)} launches of {len(LAUNCHES)}. It said:\n{said}")
+        entry = launches.setdefault(
+            int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
+        )
+        entry[row["Metric Name"]] = row["Metric Value"]
+    entries = [launches[number] for number in sorted(launches)]
+    if [entry["kernel"] for entry in entries] != [kernel for kernel, _ in LAUNCHES]:
+        words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(entries)} launches of {len(LAUNCHES)}. It said:\n{words}")
     return [
         {
             "series": kernel,
             "layer": name,
             "batch": BATCH,
-            **{key: _number(seen.get(metric)) for key, metric in METRICS.items()},
+            **{key: _number(entry.get(metric)) for key, metric in METRICS.items()},
         }
-        for (kernel, name), seen in zip(LAUNCHES, found, strict=True)
+        for (kernel, name), entry in zip(LAUNCHES, entries, strict=True)
     ]
 
 
@@ -153,12 +153,12 @@ def _number(text: str | None) -> float | int | None:
 
 
 def recorded() -> results.Record:
-    """Return the repository's record. Raises results.RecordError where it is missing or damaged."""
+    """Return the repository's record. Raises results.RecordError."""
     return results.load(results.MEASURED / f"{RECORD}.json")
 
 
 def stalls(row: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
-    """Return the largest reasons to wait of a row of the record: (reason, warps per issued instruction)."""
+    """Return the most frequent stalls of a row: (reason, warps per issued instruction)."""
     known = [
         (stall.replace("_", " "), row[f"stalled_{stall}"])
         for stall in STALLS
@@ -168,7 +168,7 @@ def stalls(row: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ncu and write the record. Returns the exit status."""
+    """Run ncu and write the record; return the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv == ["--launch"]:
         launch_all()
@@ -182,7 +182,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     gpu = device.select()
     if gpu.kind != "gpu":
-        print("Nsight Compute reads the counters of a GPU, and there is none here", file=sys.stderr)
+        print(
+            "Nsight Compute reads the counters of a GPU, and there is none here: "
+            "run it on a machine with an NVIDIA GPU",
+            file=sys.stderr,
+        )
         return 2
     try:
         print(results.record(RECORD, measure, device=gpu, lab="13_conv2d_register_tiling"))

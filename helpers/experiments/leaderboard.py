@@ -1,20 +1,20 @@
-"""A leaderboard of kernels for the convolution layer: checked on drawn shapes, counted, timed, ranked.
+"""A leaderboard of kernels for the convolution layer: it checks, counts, times and ranks them.
 
-    board = leaderboard.Board(record)          # with the kernels that the record has times of
+    board = leaderboard.Board(record)          # the kernels of the record's times
     print(board.enter(my_kernel))              # a %%kernel function; EntryError says what is wrong
     print(board.table())
 
 An entry has the layer's signature, SIGNATURE, and is launched with blocks of TILE_WIDTH x
-TILE_WIDTH threads that make TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS output maps;
-grid = (tiles of a map, groups of maps, images). -D options of these names say so; without them 16,
-1 and 1. There is no dynamic shared memory.
+TILE_WIDTH threads. A block computes TILE_WIDTH rows of TILE_WIDTH * COLUMNS outputs, of MAPS output
+maps; grid = (tiles of a map, groups of maps, images). -D options of the kernel set these constants;
+their defaults are 16, 1 and 1. The launch gives no dynamic shared memory.
 
-On a GPU the rank is by time. Elsewhere it is by a bound: what no H200 does faster, from everything
-that a kernel asks for (helpers.simulator.bounds). A bound is not a time: a kernel may take much
-longer than its bound, and of two kernels the one of the lower bound may be the slower.
+On a GPU, the time decides the rank. Elsewhere, a bound decides: what no H200 does faster, from
+everything that a kernel asks for (helpers.simulator.bounds). A bound is not a time: a kernel may
+take much longer, and of two kernels the one with the lower bound may be the slower.
 
-Two kernels whose totals are within TIE of each other share a place: two timings of one kernel
-differ by as much.
+Two kernels share a place if their totals differ by at most the factor TIE: two timings of one
+kernel differ by as much.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, plotting, tables, timing
-from helpers.experiments import ladder, layer_bounds
+from helpers.experiments import layer_bounds, traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
-WIDTHS = (1, 2, 4, 7, 9, 15)  # of the filters of the hidden shapes
+WIDTHS = (1, 2, 4, 7, 9, 15)  # filter widths of the hidden shapes
 LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}
 BUDGET_S = 0.15  # of one timing
 LIMIT_S = 30.0  # of one launch in the simulator
@@ -52,23 +52,25 @@ SIGNATURE = (
     "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
 )
 ELSEWHERE = (
-    "It is right on both layers, and must be on every shape: take all sizes from the "
+    "It is right on both layers, but it must be right on every shape: take all sizes from the "
     "arguments, and guard the last tile."
 )
 
 
 class EntryError(AssertionError):
-    """An entry that is refused; the message says what is wrong, and on which shape."""
+    """A refused entry. The message says what is wrong, and on which shape."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """The lines that IPython shows in place of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One kernel on the board. bound: in ms, by layer of BATCH images: no H200 is faster; ms: op
-    times, likewise, empty where it was not timed; mine: whether it was entered.
+    """One kernel on the board.
+
+    bound: in ms, of BATCH images, by layer: no H200 is faster. ms: op times of BATCH images, by
+    layer; empty without a timing. mine: whether it is an entry of the user.
     """
 
     name: str
@@ -78,7 +80,7 @@ class Entry:
 
     @property
     def total_ms(self) -> float | None:
-        """Both layers' op time, None where it was not timed."""
+        """The op time of both layers in ms, None without a timing."""
         return sum(self.ms.values()) if len(self.ms) == len(LAYERS) else None
 
     @property
@@ -87,8 +89,10 @@ class Entry:
         return sum(self.bound.values())
 
     def total(self, by: str) -> float:
-        """`total_ms` by "ms", `total_bound` by "bound". Raises ValueError for the former where it
-        was not timed."""
+        """Return `total_ms` by "ms" and `total_bound` by "bound".
+
+        Raises ValueError for "ms" without a timing.
+        """
         if by != "ms":
             return self.total_bound
         if self.total_ms is None:
@@ -98,27 +102,27 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntrySpec(conv2d.Conv2d):
-    """How an entry is launched: as conv2d_basic, with the text and options that it came with."""
+    """The launch of an entry: that of conv2d_basic, with the entry's own text and options."""
 
     text: str = ""
-    given: tuple[str, ...] = ()
+    own_options: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
         return self.text
 
     def options(self, shape: ConvShape) -> list[str]:
-        return list(self.given)
+        return list(self.own_options)
 
 
 def spec_of(kernel: Any) -> conv2d.Conv2d:
-    """Return how an entry is launched. Raises EntryError for another signature than the layer's, and a size below 1."""
+    """Return the launch of an entry. Raises EntryError for another signature and a size below 1."""
     _require_signature(kernel)
     sizes = dict(LAUNCH)
     for option in kernel.options:
-        found = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
-        if found:
-            sizes[found[1]] = int(found[2])
+        constant = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
+        if constant:
+            sizes[constant[1]] = int(constant[2])
     if min(sizes.values()) < 1:
         raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
     width = sizes["TILE_WIDTH"]
@@ -127,47 +131,48 @@ def spec_of(kernel: Any) -> conv2d.Conv2d:
         block=(width, width),
         tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
         text=kernel.source,
-        given=tuple(kernel.options),
+        own_options=tuple(kernel.options),
     )
 
 
 def _require_signature(kernel: Any) -> None:
     code = without_comments(kernel.source)
-    found = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
-    if found and [*map(_type_of, found[1].split(","))] != [
-        *map(_type_of, SIGNATURE[1:-1].split(","))
-    ]:
+    signature = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", code)
+    right_types = [_type_of(parameter) for parameter in SIGNATURE[1:-1].split(",")]
+    if signature and [_type_of(one) for one in signature[1].split(",")] != right_types:
         raise EntryError(
-            f"{kernel.name} takes ({' '.join(found[1].split())}).\nAn entry takes {SIGNATURE}, "
-            "in this order."
+            f"{kernel.name} takes ({' '.join(signature[1].split())}).\n"
+            f"An entry takes {SIGNATURE}, in this order."
         )
     if re.search(r"\bextern\s+__shared__", code):
         raise EntryError(
-            f"{kernel.name} leaves the size of its shared memory to the launch, which gives none: "
+            f"{kernel.name} declares shared memory without a size, and the launch gives none: "
             "declare the array with a size (K is at most 15)."
         )
 
 
 def _type_of(parameter: str) -> tuple[bool, list[str]]:
-    """Whether a parameter, or what it points to, is const; and its type."""
+    """Return whether a pointer parameter points to const, and the words of a parameter's type."""
     words = re.findall(r"\w+|\*", parameter)
     return "const" in words and "*" in words, [
         word for word in words[:-1] if word not in ("const", "__restrict__", "__restrict")
     ]
 
 
-def run(kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = "") -> ladder.Counters:
+def run(
+    kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
+) -> traffic.Counters:
     """Check one launch of an entry on random cells in the simulator; return its counters.
 
-    Raises EntryError for a finding, or where an output is wrong; hint: what its message ends with.
+    hint: the last line of the message. Raises EntryError for a finding and for a wrong output.
     """
-    return ladder.counters_of(_profiles(kernel, shape, rng, hint), shape)
+    return traffic.counters_of(_profiles(kernel, shape, rng, hint), shape)
 
 
 def _profiles(
     kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
 ) -> tuple[Profile, ...]:
-    """As `run`; returns the launches' profiles."""
+    """Return the profiles of an entry's launches; else as `run`."""
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
@@ -182,7 +187,10 @@ def _profiles(
 
 
 def hidden_shapes(seed: int | None) -> list[ConvShape]:
-    """Shapes for an entry to be right on, drawn: one for each of WIDTHS, images down to the size of the filter."""
+    """Return random shapes for an entry, one for each of WIDTHS.
+
+    The images may be as small as the filter. seed: of the random numbers; None for a new one.
+    """
     rng = np.random.default_rng(seed)
     shapes = []
     for K in WIDTHS:
@@ -192,7 +200,7 @@ def hidden_shapes(seed: int | None) -> list[ConvShape]:
 
 
 def require_right(kernel: Any, seed: int | None = None) -> int:
-    """Return how many hidden shapes there are, if an entry that is right on both layers is right on these. Raises as `run`."""
+    """Check an entry on the hidden shapes and return their number. Raises as `run`."""
     rng, shapes = np.random.default_rng(seed), hidden_shapes(seed)
     for shape in shapes:
         run(kernel, shape, rng, hint=ELSEWHERE)
@@ -200,17 +208,20 @@ def require_right(kernel: Any, seed: int | None = None) -> int:
 
 
 def counted(kernel: Any, seed: int | None = None) -> dict[str, float]:
-    """Return the bound of an entry (ms) by layer of BATCH images, from two small batches, on which
-    it must be right. seed: draws their sizes, so that no entry can do less work on just these."""
+    """Return the bound of an entry (ms) by layer of BATCH images, from two small batches.
+
+    seed: of the batches' sizes; None for new ones each time. Raises as `run`, and EntryError for an
+    entry that does less for each image in larger batches.
+    """
     rng = np.random.default_rng(seed)
     few = [1, *rng.choice(SMALL_BATCHES, 1).tolist()]
-    found = {}
+    bounds = {}
     for which in LAYERS:
         seen = {n: _profiles(kernel, conv2d.shape_of(which, n), rng) for n in few}
         _require_proportion(kernel.name, which, seen)
         of_batch = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
-        found[which] = 1e-3 * of_batch.microseconds
-    return found
+        bounds[which] = 1e-3 * of_batch.microseconds
+    return bounds
 
 
 def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
@@ -221,7 +232,7 @@ def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
         raise EntryError(
             f"{name} executes {at_few:,.0f} instructions for an image of {which} in a batch of "
             f"{few}, and {at_many:,.0f} in a batch of {many}. A bound of {BATCH:,} images is made "
-            "of small batches, and needs a kernel that does as much for each image."
+            "of small batches: write a kernel that does as much for each image."
         )
 
 
@@ -241,7 +252,7 @@ def bound_of(name: str, which: str) -> float:
 
 @functools.cache
 def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
-    """Return (x, filter) of a layer as `conv2d.inputs` does; layer 2's x is made on the selected device."""
+    """Return (x, filter) of a layer like `conv2d.inputs`; the device computes the x of layer 2."""
     weights = datasets.lenet_weights()
     if which == LAYERS[0]:
         pixels = datasets.images_at_hand(batch).repeated(batch)
@@ -253,28 +264,29 @@ def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
 
 
 def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
-    """Return the op times (ms) of an entry by layer, on the GPU, every output checked before. Raises as conv2d.Problem.check, and
-    EntryError where the compiled kernel takes too many registers for its block."""
-    spec, found = spec_of(kernel), {}
+    """Check every output of an entry on the GPU, then return its op times (ms) by layer.
+
+    Raises as conv2d.Problem.check, and EntryError if the compiled kernel takes too many registers
+    for its block.
+    """
+    spec, times = spec_of(kernel), {}
     if (most := kernel.max_threads_per_block) < math.prod(spec.block):
         raise EntryError(
-            f"{kernel.name}, as compiled, takes so many registers that a block "
-            f"can have {most} threads, not {math.prod(spec.block)}: take a smaller TILE_WIDTH, "
-            "or fewer sums a thread"
+            f"{kernel.name} takes so many registers that a block can have only {most} threads, "
+            f"not {math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
         )
     for name in LAYERS:
         shape = conv2d.shape_of(name, batch)
         with conv2d.Problem(shape, *inputs(name, batch)) as problem:
             compiled = conv2d.compile(spec, shape)
             launch = functools.partial(compiled.launch, problem.y, problem.x, problem.filter)
-
-            found[name] = _time(launch, problem, kernel.name).median
+            times[name] = _time(launch, problem, kernel.name).median
             compiled.free()
-    return found
+    return times
 
 
 def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]:
-    """Return the rows of a record: op times of kernels of conv2d.CONV2D on both layers, every output checked before."""
+    """Check every output of kernels of conv2d.CONV2D, then return the rows of their op times."""
     rows = []
     for which in LAYERS:
         with conv2d.Problem(conv2d.shape_of(which, batch), *inputs(which, batch)) as problem:
@@ -303,11 +315,12 @@ def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
 
 
 class Board:
-    """The kernels of a record (as `times_of` makes its rows), bounded by the simulator, and what is entered beside them.
+    """The kernels of a record, with bounds by the simulator, and the user's entries.
 
-    Times rank where all have one: those of an entry are measured on a GPU, and only stand beside
-    the record's where the record is of the same device and has not been recalled. Elsewhere the
-    bounds rank. seed: of the drawn shapes; a new one each time where it is None.
+    record: with rows of `times_of`. seed: of the random shapes; None for a new one each time.
+
+    The time decides the rank if all kernels have one. An entry gets a time only on the GPU on which
+    the record was measured just now. If the record was recalled from a file, the bound decides.
     """
 
     def __init__(self, record: Record, seed: int | None = None):
@@ -321,16 +334,16 @@ class Board:
         ]
 
     def enter(self, kernel: Any) -> str:
-        """Check an entry, count it, time it where there is a GPU, and put it on the board; return its line.
+        """Check an entry, count it, time it on a GPU, and put it on the board; return its line.
 
-        An earlier entry of the same name is replaced. Raises EntryError, as `run` does, and for a
-        name that one of the record's kernels has; on a GPU as `timed`. The board then stays as it
-        was.
+        It replaces an earlier entry of the same name. Raises EntryError as `run` does, as `timed`
+        does on a GPU, and for the name of one of the record's kernels. An error leaves the board
+        unchanged.
         """
         if any(one.name == kernel.name and not one.mine for one in self.entries):
             raise EntryError(
-                f"{kernel.name} is the name of a kernel that the board came with: "
-                "give yours another"
+                f"the board already has a kernel of its own named {kernel.name}: "
+                "give yours another name"
             )
         bound, right = counted(kernel, self.seed), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
@@ -343,34 +356,37 @@ class Board:
         )
 
     def ranked(self, by: str = "bound") -> list[Entry]:
-        """Return the entries, the best first, by "bound" or by "ms"; those without a time are left out of the latter."""
+        """Return the entries by "bound" or "ms", the best first; by "ms" only those with a time."""
         ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
         return sorted(ranked, key=lambda one: one.total(by))
 
     def places(self, by: str = "bound") -> dict[str, int]:
-        """Return the place of each ranked kernel, 1 for the best. Those within TIE of the first of a place share it."""
-        found: dict[str, int] = {}
+        """Return the place of each ranked kernel, 1 for the best.
+
+        Kernels share a place if their totals are within TIE of the first one's.
+        """
+        places: dict[str, int] = {}
         place, first = 0, -math.inf
         for number, one in enumerate(self.ranked(by), 1):
             if one.total(by) > TIE * first:
                 place, first = number, one.total(by)
-            found[one.name] = place
-        return found
+            places[one.name] = place
+        return places
 
     def place(self, name: str) -> str:
-        """Return in words where a kernel stands, by each ranking that it is in. Raises KeyError for one that is not there."""
-        told = []
+        """Return the places of a kernel in words. Raises KeyError for a kernel without a place."""
+        texts = []
         for by, words in (("ms", "time"), ("bound", "bound")):
             places = self.places(by)
             if name in places:
-                told.append(f"place {_place(places, name)} of {len(places)} by {words}")
-        if not told:
+                texts.append(f"place {_place(places, name)} of {len(places)} by {words}")
+        if not texts:
             raise KeyError(f"{name} is not on the board")
-        return ", ".join(told)
+        return ", ".join(texts)
 
     @property
     def rank(self) -> str:
-        """What decides: "ms" where all kernels have a time, else "bound"."""
+        """The ranking of the board: "ms" if all kernels have a time, else "bound"."""
         return "ms" if all(one.total_ms is not None for one in self.entries) else "bound"
 
     def table(self) -> str:
@@ -394,7 +410,7 @@ class Board:
         return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "bound", title: str = "") -> Axes:
-        """Draw a ranking as horizontal bars with the places in front, what was entered solid, the others hatched."""
+        """Draw a ranking as horizontal bars: entries solid, other kernels hatched."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
@@ -425,6 +441,6 @@ class Board:
 
 
 def _place(places: Mapping[str, int], name: str) -> str:
-    """A place in words: "2", "2=" where it is shared, "-" where there is none."""
+    """Return a place in words: "2", "2=" for a shared place, "-" for none."""
     place = places.get(name)
     return "-" if place is None else f"{place}{'=' * (list(places.values()).count(place) > 1)}"

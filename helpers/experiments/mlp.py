@@ -3,7 +3,7 @@
 4 inputs -> 4 (softmax) -> 5 (ReLU) -> 5 (tanh) -> 1 (sigmoid), cross-entropy loss, trained by
 stochastic gradient descent with one sample per step. Its 81 parameters are one float32 vector: for
 each layer the weights, row-major with shape (outputs, inputs), then the biases. `loss` is the
-float64 oracle in NumPy that the C++ code is tested against.
+float64 oracle in NumPy; the tests compare the C++ code with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from helpers import baselines, tables
 from helpers.simulator import toolchain
 
-# Inputs, outputs, activation.
+# (inputs, outputs, activation) of each layer.
 LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))
 PARAMETERS = sum(inputs * outputs + outputs for inputs, outputs, _ in LAYERS)
 PHASES = ("forward", "activation functions", "backward", "update")
@@ -27,10 +27,10 @@ RATE = 0.01
 
 
 def initial_parameters(seed: int = 0) -> np.ndarray:
-    """Random float32 parameters, shape (81,): weights uniform within sqrt(6 / (inputs + outputs)), biases 0.
+    """Return random float32 parameters, shape (81,).
 
-    That is the rule of Glorot and Bengio, "Understanding the difficulty of training deep
-    feedforward neural networks" (2010).
+    The weights are uniform within +-sqrt(6 / (inputs + outputs)), the biases 0: the rule of Glorot
+    and Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010).
     """
     random = np.random.default_rng(seed)
     parts = []
@@ -44,7 +44,10 @@ def initial_parameters(seed: int = 0) -> np.ndarray:
 
 
 def probability(parameters: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Probability of class 1 in float64, shape (samples,), of x with shape (samples, 4): the oracle of `predict`."""
+    """Return the probability of class 1 in float64, shape (samples,): the oracle of `predict`.
+
+    x: shape (samples, 4).
+    """
     parameters, a = np.asarray(parameters, np.float64), np.asarray(x, np.float64)
     begin = 0
     for inputs, outputs, activation in LAYERS:
@@ -70,7 +73,7 @@ _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def loss(parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
-    """The mean cross-entropy in float64 of x, shape (samples, 4), and y, shape (samples,), 0 or 1."""
+    """Return the mean cross-entropy in float64; x: (samples, 4); y: (samples,), 0 or 1."""
     p = probability(parameters, x)
     y = np.asarray(y, np.float64)
     return float(-np.mean(y * np.log(p) + (1 - y) * np.log1p(-p)))
@@ -79,7 +82,10 @@ def loss(parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
 def numeric_gradient(
     parameters: np.ndarray, x: np.ndarray, y: np.ndarray, step: float = 1e-5
 ) -> np.ndarray:
-    """d loss / d parameters by central differences of the float64 `loss`, shape (81,): the oracle of `gradient`."""
+    """Return d loss / d parameters, float64, shape (81,): the oracle of `gradient`.
+
+    It takes central differences of `loss`.
+    """
     parameters = np.asarray(parameters, np.float64)
     moves = step * np.eye(parameters.size)
     return np.array(
@@ -91,7 +97,7 @@ def numeric_gradient(
 
 
 def predict(parameters: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The probability of class 1 by the C++ program: float32, shape (samples,)."""
+    """Return the probability of class 1 by the C++ program: float32, shape (samples,)."""
     _require_float32("parameters", parameters, (PARAMETERS,))
     _require_float32("x", x, (len(x), 4))
     p = np.empty(len(x), np.float32)
@@ -100,23 +106,26 @@ def predict(parameters: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def gradient(parameters: np.ndarray, x: np.ndarray, y: float, *, unroll: int = 1) -> np.ndarray:
-    """d loss / d parameters of one sample by the C++ program: float32, shape (81,); x: float32, shape (4,)."""
+    """Return d loss / d parameters of one sample by the C++ program: float32, shape (81,).
+
+    x: float32, shape (4,).
+    """
     _require_float32("parameters", parameters, (PARAMETERS,))
     _require_float32("x", x, (4,))
     _require_unroll(unroll)
-    found = np.empty(PARAMETERS, np.float32)
-    _library().mlp_gradient(_at(parameters), _at(x), ctypes.c_float(y), unroll, _at(found))
-    return found
+    slopes = np.empty(PARAMETERS, np.float32)
+    _library().mlp_gradient(_at(parameters), _at(x), ctypes.c_float(y), unroll, _at(slopes))
+    return slopes
 
 
 def train(
     x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, unroll: int = 1, rate: float = RATE
 ) -> np.ndarray:
-    """Parameters after `epochs` passes over all samples on one thread, the same for the same arguments on one machine.
+    """Return the parameters after `epochs` passes over all samples on one thread.
 
     x: float32, shape (samples, 4); y: float32, shape (samples,), 0 or 1. unroll: 1, 2, 4 or 8
-    elements at a time in the inner loops. Raises TypeError or ValueError, which say what was
-    expected.
+    elements at a time in the inner loops. The same arguments give the same result on one machine.
+    Raises TypeError for another dtype and ValueError for another shape or value.
     """
     _require_samples(x, y, epochs=epochs)
     _require_unroll(unroll)
@@ -144,10 +153,11 @@ def train_threads(
     seed: int = 0,
     rate: float = RATE,
 ) -> np.ndarray:
-    """Parameters after data-parallel training: in each of `rounds` rounds, `threads` new threads start from the same
-    parameters, make `epochs` passes over their own share of the samples, and are averaged.
+    """Return the parameters after data-parallel training on several threads.
 
-    `rounds * epochs` passes over all samples in all, as one thread would make; the result does not
+    In each of `rounds` rounds, `threads` new threads start from the same parameters and make
+    `epochs` passes over their own share of the samples; then their parameters are averaged. In all
+    they make `rounds * epochs` passes over all samples, as one thread would. The result does not
     depend on timing.
     """
     _require_samples(x, y, epochs=epochs, rounds=rounds, threads=threads)
@@ -171,17 +181,20 @@ def train_threads(
 
 
 def launch_threads(*, threads: int, rounds: int) -> None:
-    """Starts and joins `threads` threads that do nothing, `rounds` times: what `train_threads` pays for launches."""
+    """Start and join `threads` threads that do nothing, `rounds` times.
+
+    It takes the time that `train_threads` spends on launches.
+    """
     _require_positive(threads=threads, rounds=rounds)
     _library().launch_threads(rounds, threads)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Nanoseconds per training step (one sample) by phase, with the cost of reading the clock taken out.
+    """Nanoseconds per training step (one sample) by phase, without the cost of reading the clock.
 
-    `clock` is that cost: `reads` readings per step. Without them a step takes `total`; with them,
-    `total + clock`.
+    `clock` is the cost of the `reads` clock readings of a step. A step takes `total` without the
+    readings and `total + clock` with them.
     """
 
     nanoseconds: dict[str, float]
@@ -197,7 +210,7 @@ class Profile:
 def profile(
     x: np.ndarray, y: np.ndarray, *, epochs: int, seed: int = 0, rate: float = RATE
 ) -> Profile:
-    """Trains as `train` does, reading the clock at the end of every phase of every step."""
+    """Train as `train` does, and read the clock at the end of every phase of every step."""
     _require_samples(x, y, epochs=epochs)
     parameters = initial_parameters(seed)
     spent, reads = np.zeros(len(PHASES)), np.zeros(len(PHASES))
@@ -224,7 +237,7 @@ def profile(
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many samples of each class were called what. Rows of `counts` (2, 2): the true class; columns: the answer."""
+    """The confusion matrix. Rows of `counts` (2, 2) are the true classes, columns the answers."""
 
     counts: np.ndarray
 
@@ -245,7 +258,10 @@ class Confusion:
 
 
 def confusion(p: np.ndarray, y: np.ndarray) -> Confusion:
-    """Counts of answers (p > 0.5 means class 1) against classes y. NaN in p is an error: it would count as class 0."""
+    """Return the counts of answers (p > 0.5 means class 1) against classes y.
+
+    Raises ValueError for NaN in p, which would count as class 0.
+    """
     p, y = np.asarray(p), np.asarray(y)
     if p.shape != y.shape or p.ndim != 1 or p.size == 0:
         raise ValueError(
@@ -281,9 +297,9 @@ def _at(array: np.ndarray) -> ctypes.c_void_p:
 
 def _require_float32(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != np.float32:
-        given = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise TypeError(
-            f"{name} is {given}; expected a NumPy array of float32: pass "
+            f"{name} is {kind}; expected a NumPy array of float32: pass "
             f"{name}.astype(numpy.float32)"
         )
     if array.shape != shape or array.size == 0:

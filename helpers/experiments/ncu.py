@@ -1,4 +1,4 @@
-"""Nsight Compute's command line: where it is, and how a program of this repository runs under it."""
+"""Nsight Compute's command line: its path, and the environment of a program that it runs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from helpers import results
 
 
 class NcuError(RuntimeError):
-    """Nsight Compute is missing, may not read the counters, or answered something else."""
+    """Nsight Compute is missing, may not read the counters, or gave an unexpected answer."""
 
 
 def program() -> str:
-    """Return the path of ncu. Raises NcuError where there is none."""
+    """Return the path of ncu. Raises NcuError if it is not on the PATH."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise NcuError(
-            "ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit, often in "
-            "/usr/local/cuda/bin."
+            "ncu (Nsight Compute) is not on the PATH. It is part of the CUDA toolkit; type "
+            "export PATH=$PATH:/usr/local/cuda/bin if it lies there."
         )
     return ncu
 

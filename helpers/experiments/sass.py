@@ -1,12 +1,12 @@
-"""What nvcc made of a kernel: its machine instructions (SASS), counted by kind, and its registers and spills.
+"""The machine code (SASS) of a kernel: instructions by kind, registers and spills.
 
-`of("conv2d_basic")` compiles a kernel to a cubin by nvcc, disassembles it by cuobjdump and counts.
-No GPU is needed, but both tools of the CUDA toolkit are: `missing()` says which of them is not
-there, and `of` raises NotAvailableError then.
+`of("conv2d_basic")` compiles a kernel to a cubin with nvcc, disassembles it with cuobjdump and
+counts. It needs both tools of the CUDA toolkit but no GPU. `missing()` says which tool is missing;
+`of` then raises NotAvailableError.
 
-The counts are of instructions in the code, not of those executed: an instruction in a loop is one,
-however often it runs. What compares between kernels is the ratio of two kinds that stand in the
-same loops, such as loads per multiply-add.
+The numbers count instructions in the code, not executions: an instruction in a loop counts once,
+however often it runs. To compare kernels, take the ratio of two kinds in the same loops, such as
+loads per multiply-add.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KINDS = {
     "barriers": ("BAR",),
     "branches": ("BRA", "BRX", "BRXU", "JMP", "CALL"),
 }
-READ_ONLY = "CONSTANT"  # of LDG.E.CONSTANT: a global load by the read-only path
+READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the read-only path
 
 _LINE = re.compile(
     r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE
@@ -61,12 +61,16 @@ class NotAvailableError(RuntimeError):
 
 
 class CompileError(RuntimeError):
-    """nvcc or cuobjdump failed; the message is what it said."""
+    """nvcc or cuobjdump failed; the message is the output of the tool."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: byte offset in the kernel, predicate ("P0", "!P0" or ""), opcode ("LDG.E.CONSTANT") and operands."""
+    """One instruction.
+
+    offset: bytes from the start of the kernel. predicate: "P0", "!P0" or "". opcode: such as
+    "LDG.E.CONSTANT".
+    """
 
     offset: int
     predicate: str
@@ -80,7 +84,11 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Code:
-    """A compiled kernel: its instructions without padding, its registers a thread, bytes spilled and static shared bytes."""
+    """A compiled kernel.
+
+    instructions: without padding. registers: of a thread. spill_bytes: spilled by a thread.
+    shared_bytes: static shared memory of a block.
+    """
 
     kernel: str
     arch: str
@@ -91,23 +99,23 @@ class Code:
 
     @property
     def total(self) -> int:
-        """Instructions, without the padding behind the last one."""
+        """The number of instructions, without the padding behind the last one."""
         return len(self.instructions)
 
     @property
     def code_bytes(self) -> int:
-        """Bytes of code."""
+        """The bytes of the code."""
         return INSTRUCTION_BYTES * self.total
 
     def count(self, kind: str) -> int:
-        """Instructions of one of KINDS. Raises ValueError for another kind."""
+        """Return the number of instructions of one of KINDS. Raises ValueError for another kind."""
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of instruction; there are: {', '.join(KINDS)}")
         return sum(i.opcode.partition(".")[0] in KINDS[kind] for i in self.instructions)
 
     @property
     def read_only_loads(self) -> int:
-        """Global loads by the read-only path, LDG.E.CONSTANT."""
+        """The number of global loads by the read-only path, LDG.E.CONSTANT."""
         return sum(
             i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".")
             for i in self.instructions
@@ -115,26 +123,30 @@ class Code:
 
     @property
     def opcodes(self) -> dict[str, int]:
-        """How often each opcode occurs, the most frequent first."""
+        """The number of instructions of each opcode, the most frequent first."""
         return dict(Counter(i.opcode for i in self.instructions).most_common())
 
     def loads_per_output(self, taps: int) -> float:
-        """Global loads that a thread executes for an output of `taps` multiply-adds, if each of these runs as often as its loads.
+        """Return the global loads that a thread executes for an output of `taps` multiply-adds.
 
-        That holds where all loads of the kernel feed multiply-adds, and stand in the same loops.
-        nan without multiply-adds.
+        This assumes that loads and multiply-adds run equally often: all loads feed multiply-adds
+        and stand in the same loops. The result is nan without multiply-adds.
         """
         fused = self.count("multiply-adds")
         return taps * self.count("global loads") / fused if fused else float("nan")
 
     def excerpt(self, opcode: str, lines: int = 6, after: int = 0) -> str:
-        """`lines` instructions from the one `after` behind the first whose opcode starts with `opcode`; "" where none does."""
+        """Return some instructions as text; "" if no opcode starts with `opcode`.
+
+        The excerpt has `lines` instructions. It begins `after` instructions behind the first one
+        whose opcode starts with `opcode`.
+        """
         places = [n for n, i in enumerate(self.instructions) if i.opcode.startswith(opcode)]
         start = places[0] + after if places else self.total
         return "\n".join(map(str, self.instructions[start : start + lines]))
 
     def row(self) -> dict[str, Any]:
-        """The counts as one flat dict, for `results.record`."""
+        """Return the counts as one flat dict, for `results.record`."""
         counts = {kind.replace(" ", "_").replace("-", "_"): self.count(kind) for kind in KINDS}
         more = {
             "read_only_loads": self.read_only_loads,
@@ -154,25 +166,29 @@ class Code:
 
 
 def missing() -> str:
-    """Why there is no SASS to see here: "not available: cuobjdump is not on the PATH"; "" where both tools are there."""
+    """Return why SASS is not available here; "" if both tools are on the PATH.
+
+    An example: "not available: cuobjdump is not on the PATH".
+    """
     absent = [tool for tool in TOOLS if shutil.which(tool) is None]
     are = "is" if len(absent) == 1 else "are"
     return f"not available: {' and '.join(absent)} {are} not on the PATH" if absent else ""
 
 
 def arch_of(device: Device) -> str:
-    """nvcc's name for a device's architecture: "sm_90" for compute capability 9.0."""
+    """Return nvcc's name of a device's architecture: "sm_90" for compute capability 9.0."""
     return "sm_{}{}".format(*device.compute_capability)
 
 
 def of(
     name: str, options: Sequence[str] = (), *, arch: str = ARCH, source: str | None = None
 ) -> Code:
-    """Compile kernel `name` of kernels/, or of the CUDA text `source`, with nvcc's `options` (-D...), and count.
+    """Return the machine code of a kernel.
 
-    arch: such as "sm_90"; arch_of(device) names a device's. Raises NotAvailableError without the
-    tools, CompileError with nvcc's message, kernels.UnknownKernelError, and ValueError where
-    `source` has no kernel `name`.
+    name: of kernels/, or of the CUDA text `source`. options: for nvcc (-D...). arch: such as
+    "sm_90"; arch_of(device) gives that of a device. Raises NotAvailableError without the tools,
+    CompileError with nvcc's message, kernels.UnknownKernelError, and ValueError if `source` has no
+    kernel `name`.
     """
     text = kernels.source(name) if source is None else source
     if absent := missing():
@@ -182,7 +198,7 @@ def of(
     with tempfile.TemporaryDirectory() as folder:
         file, cubin = Path(folder) / f"{name}.cu", Path(folder) / "kernel.cubin"
         file.write_text(text, encoding="utf-8")
-        told = _run(
+        report = _run(
             "nvcc",
             f"-arch={arch}",
             "-cubin",
@@ -194,7 +210,7 @@ def of(
             str(file),
         )
         listing = _run("cuobjdump", "-sass", str(cubin))
-    return parse(listing, told, name, arch)
+    return parse(listing, report, name, arch)
 
 
 def _run(*command: str) -> str:
@@ -204,44 +220,45 @@ def _run(*command: str) -> str:
         )
     except subprocess.TimeoutExpired:
         raise CompileError(f"{command[0]} did not end within {_TIME_LIMIT_S} s") from None
-    said = f"{done.stdout}\n{done.stderr}"
+    output = f"{done.stdout}\n{done.stderr}"
     if done.returncode != 0:
-        raise CompileError(f"{command[0]} failed:\n{said.strip()}")
-    return said
+        raise CompileError(f"{command[0]} failed:\n{output.strip()}")
+    return output
 
 
-def parse(listing: str, told: str, name: str, arch: str = ARCH) -> Code:
-    """The Code of kernel `name` from what `cuobjdump -sass` listed, and what ptxas -v told.
+def parse(listing: str, report: str, name: str, arch: str = ARCH) -> Code:
+    """Return the Code of kernel `name` from the texts of `cuobjdump -sass` and of ptxas -v.
 
-    Raises ValueError where the listing has no such kernel, or ptxas told nothing of it.
+    Raises ValueError for a listing without such a kernel, and a report without its registers.
     """
-    found = [(match[1], match.end()) for match in _FUNCTION.finditer(listing)]
-    places = [n for n, (function, _) in enumerate(found) if function == name]
+    functions = [(match[1], match.end()) for match in _FUNCTION.finditer(listing)]
+    places = [n for n, (function, _) in enumerate(functions) if function == name]
     if not places:
-        there = ", ".join(function for function, _ in found) or "none"
+        there = ", ".join(function for function, _ in functions) or "none"
         raise ValueError(
             f'no kernel {name!r} in the compiled code, which has: '
             f'{there}. Is it declared extern "C"?'
         )
-    end = found[places[0] + 1][1] if places[0] + 1 < len(found) else len(listing)
-    made = [
+    last = places[0] + 1 == len(functions)
+    end = len(listing) if last else functions[places[0] + 1][1]
+    instructions = [
         Instruction(int(m[1], 16), m[2] or "", m[3], m[4])
-        for m in _LINE.finditer(listing, found[places[0]][1], end)
+        for m in _LINE.finditer(listing, functions[places[0]][1], end)
     ]
-    # Behind the last instruction stands a jump to itself, and then padding.
+    # A jump to itself and padding follow the last instruction.
     real = tuple(
         i
-        for i in made
+        for i in instructions
         if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset))
     )
     about = re.search(
         rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)",
-        told,
+        report,
         re.DOTALL,
     )
     registers = _REGISTERS.search(about[1]) if about else None
     if about is None or registers is None:
-        raise ValueError(f"ptxas did not tell the registers of {name!r}: {told.strip()!r}")
+        raise ValueError(f"ptxas did not report the registers of {name!r}: {report.strip()!r}")
     spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
     spilled = sum(map(int, spills.groups())) if spills else 0
     return Code(name, arch, real, int(registers[1]), spilled, int(shared[1]) if shared else 0)

@@ -1,18 +1,18 @@
-"""A layer from host memory to host memory, piece by piece, so that copies and kernels of different pieces overlap.
+"""A layer from host memory to host memory, in pieces, so that copies and kernels overlap.
 
     with streams.Pipeline(cuda, launch, y, x, images=250, buffers=4) as pipe:
         streams.depth_first(pipe)      # or breadth_first, by_engine, one_after_another
-        pipe.wait()                    # only now is y whole
+        pipe.wait()                    # y is complete after this call
 
-`cuda` is a driver: PyCUDA's, or `simulated()`'s, which checks that everything is ordered that must
-be and draws its order of work without a GPU. Pinned (page-locked) memory for x and y is the
-caller's: `cuda.pagelocked_empty`. With pageable memory the results are right, too, but nothing
-overlaps.
+`cuda` is a driver: PyCUDA's, or that of `simulated()`, which needs no GPU: it checks the order of
+dependent work and reports the order in which work runs. The caller allocates pinned (page-locked)
+memory for x and y with `cuda.pagelocked_empty`. Pageable memory gives right results, too, but
+nothing overlaps.
 
-An issue order is a function of a Pipeline. It may use `pipe.h2d(k, stream)`, `pipe.kernel(k,
+An issue order is a function of a Pipeline. It calls `pipe.h2d(k, stream)`, `pipe.kernel(k,
 stream)` and `pipe.d2h(k, stream)`, each of which enqueues work for piece k and returns the event
-recorded behind it, and `stream.wait_for_event(event)`. Piece k lives in the device's buffers k %
-buffers: whatever order is chosen, piece k + buffers must come after it.
+recorded behind it, and `stream.wait_for_event(event)`. Piece k lies in buffer k % buffers of the
+device: in every order, piece k + buffers must come after piece k.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from helpers.simulator.findings import fold
 from helpers.timing import Timing
 
 ROWS = ("H2D", "kernel", "D2H")
-FEWEST = 6  # samples of `time_return`
+FEWEST = 6  # the fewest samples of `time_return`
 
-# (address of y, address of x, images, stream): enqueues a kernel.
+# A function of (address of y, address of x, images, stream) that enqueues a kernel.
 Launch = Callable[[int, int, int, Any], None]
 
 
 @dataclass(frozen=True)
 class Span:
-    """One piece of work in a timeline: its row of ROWS, the number of its stream (from 1 on), and the number of its piece.
+    """One piece of work in a timeline.
 
-    It came to the head of its stream at `ready`, was taken up at `start` and done at `end`, in ms
-    since the first began; or in steps, where it comes from `Pipeline.order`.
+    row: one of ROWS. stream: its number, from 1 on. piece: its number. The work reached the head of
+    its stream at `ready`, began at `start` and ended at `end`, in ms since the first work began; a
+    span of `Pipeline.order` has steps in place of ms.
     """
 
     row: str
@@ -59,13 +60,13 @@ class Span:
     end: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values: an entry of a record, and what plotting.timeline draws."""
+        """Return plain values, for a record and for plotting.timeline."""
         return asdict(self)
 
 
 @dataclass
 class _Work:
-    """What was enqueued: two events around it (`before` only where times are wanted)."""
+    """Enqueued work with an event behind it and, in a timed pipeline, one before it."""
 
     row: str
     stream: int
@@ -75,15 +76,15 @@ class _Work:
 
 
 class Pipeline:
-    """Pieces of x on their way to pieces of y, over buffers on the device.
+    """Pieces of x that become pieces of y in the buffers of a device.
 
-    cuda: a driver with PyCUDA's names. launch(y, x, images, stream) enqueues the kernel for
-    `images` images on device addresses. y, x: host arrays in C order, the same number of images
-    along their first axis. images: of a piece; the last piece may have fewer. buffers: how many
-    pieces are on the device at a time. timed: whether `spans` is wanted, which takes two more
-    events a piece and row.
+    cuda: a driver with PyCUDA's names. launch(y, x, images, stream): enqueues the kernel for
+    `images` images on device addresses. y, x: host arrays in C order, with the same number of
+    images along their first axis. images: of a piece; the last piece may have fewer. buffers: the
+    number of pieces on the device at a time. timed: records the events that `spans` needs, two for
+    each row of a piece.
 
-    Raises ValueError for arrays that do not fit each other, and numbers below 1.
+    Raises ValueError for arrays that do not fit each other, and for numbers below 1.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Pipeline:
         return self._cuda.mem_alloc(self.images * array[:1].nbytes)
 
     def streams(self, count: int) -> tuple[Any, ...]:
-        """Return the pipeline's first `count` streams; they are made when they are first asked for."""
+        """Return the pipeline's first `count` streams. The first call creates them."""
         while len(self._streams) < count:
             self._streams.append(self._cuda.Stream())
         return tuple(self._streams[:count])
@@ -172,33 +173,33 @@ class Pipeline:
         return work.after
 
     def wait(self) -> None:
-        """Wait for everything in the pipeline's streams: y is whole then."""
+        """Wait for all work of the pipeline's streams; then y is complete."""
         for stream in self._streams:
             stream.synchronize()
 
     def start(self) -> None:
-        """Forget what was issued: `spans` and `order` tell of what comes after it."""
+        """Forget the work so far: `spans` and `order` cover only later work."""
         self._issued.clear()
 
     def run(self, issue: Callable[[Pipeline], None]) -> None:
-        """Issue everything and wait for it."""
+        """Issue all work by ``issue``, a function of the pipeline, and wait for it."""
         self.start()
         issue(self)
         self.wait()
 
     def spans(self) -> tuple[Span, ...]:
-        """Return when each piece of work of the last run was done, in ms, by its events.
+        """Return the spans of the last run's work in ms, measured by its events.
 
-        An event in front of a work says when its stream came to it (`ready`) and not when a copy
-        engine took it up. So `start` is where the work that ended before it in its row did, if that
-        is later. Raises ValueError without ``timed=True``.
+        The event before a piece of work marks the time at which its stream reached it (`ready`),
+        not the time at which a copy engine began. So `start` is the end of the previous work of the
+        row, if that is later than `ready`. Raises ValueError without ``timed=True``.
         """
         if not self._timed or not self._issued:
             raise ValueError(
                 "this pipeline has no times: make it with timed=True, and run() something"
             )
         first = self._issued[0].before
-        found = [
+        spans = [
             Span(
                 work.row,
                 work.stream,
@@ -208,20 +209,21 @@ class Pipeline:
             )
             for work in self._issued
         ]
-        return tuple(_taken_up(found))
+        return tuple(_with_starts(spans))
 
     def order(self, *, copy_engines: int = 2) -> tuple[Span, ...]:
-        """Return the order of work of the last run in the simulator, in steps: an order, not a time.
+        """Return the order of the last run's work in the simulator, in steps that are no times.
 
-        A step takes one work of each engine: the kernels', and a copy engine for each direction (or
-        one for both). An engine takes its works in the order of their issue, each as soon as all
-        that it waits for is done, by the simulator's account of streams and events. Every work
-        counts as long as any other. Raises ValueError on a GPU, which keeps no such account.
+        In a step, each engine does one piece of work. There is an engine for kernels and a copy
+        engine for each direction (or one for both). An engine works in the order of issue; it
+        begins a piece of work when all work that it depends on is done, which the simulator knows
+        from streams and events. Every piece of work takes one step. Raises ValueError on a GPU,
+        which keeps no such account.
         """
         if not self._issued or not all(hasattr(work.after, "_clock") for work in self._issued):
             raise ValueError(
                 "run() something first, by the driver of streams.simulated(): "
-                "only the simulator keeps account"
+                "only the simulator keeps account of the order"
             )
         clocks = [work.after._clock for work in self._issued]
         handles = [self._streams[work.stream - 1].handle for work in self._issued]
@@ -233,13 +235,13 @@ class Pipeline:
             ],
             past,
         )
-        found = zip(self._issued, steps, strict=True)
         return tuple(
-            Span(work.row, work.stream, work.piece, step, step, step + 1) for work, step in found
+            Span(work.row, work.stream, work.piece, step, step, step + 1)
+            for work, step in zip(self._issued, steps, strict=True)
         )
 
     def words(self, finding: Any) -> str:
-        """Return the first sentence of a finding with the numbers of the pipeline's streams, from 1 on, as `Span` has them."""
+        """Return the first sentence of a finding with the pipeline's stream numbers."""
         number = {str(stream.handle): str(k) for k, stream in enumerate(self._streams, 1)}
         text = re.sub(
             r"\bstream (\d+)(?: \(line \d+\))?",
@@ -249,7 +251,7 @@ class Pipeline:
         return fold(f"{finding.kind}: {text}", 4)
 
     def free(self) -> None:
-        """Wait, and give the device's buffers back."""
+        """Wait for all work, and free the device's buffers."""
         self.wait()
         for pair in self._at:
             for buffer in pair:
@@ -273,19 +275,19 @@ def _require(y: np.ndarray, x: np.ndarray, images: int, buffers: int) -> None:
     for name, array in (("y", y), ("x", x)):
         if not array.flags.c_contiguous:
             raise ValueError(
-                f"{name} is not in C order: pieces of it are no runs of memory; "
+                f"{name} is not in C order, so its pieces are not contiguous; "
                 f"pass np.ascontiguousarray({name})"
             )
 
 
-def _taken_up(spans: Sequence[Span]) -> Iterator[Span]:
+def _with_starts(spans: Sequence[Span]) -> Iterator[Span]:
     for span in spans:
         earlier = [other.end for other in spans if other.row == span.row and other.end < span.end]
         yield replace(span, start=max([span.ready, *earlier]))
 
 
 def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list[int]]:
-    """What each work comes after: those whose number in their stream is in its clock."""
+    """For each piece of work, the work before it: its clock contains their numbers in a stream."""
     marks = [(stream, clock[stream]) for clock, stream in zip(clocks, streams, strict=True)]
     return [
         [a for a, (stream, number) in enumerate(marks) if a != b and clock.get(stream, 0) >= number]
@@ -294,7 +296,7 @@ def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list
 
 
 def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
-    """The step of each work: engines take theirs in the order of issue, each when its past is done."""
+    """The step of each piece of work: engines work in the order of issue, after its past."""
     steps = [-1] * len(engines)
     queues = {
         engine: [k for k, other in enumerate(engines) if other == engine] for engine in engines
@@ -309,7 +311,7 @@ def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
         for queue in ready:
             steps[queue.pop(0)] = step
         step += 1
-        if step > 2 * len(engines):  # cannot be: an order of issue is never circular
+        if step > 2 * len(engines):  # impossible: an order of issue is never circular
             raise AssertionError("works wait for each other in a circle")
     return steps
 
@@ -319,7 +321,7 @@ def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
 
 
 def one_after_another(pipe: Pipeline) -> None:
-    """One stream: each work waits for the one before it."""
+    """Use one stream: each piece of work waits for the one before it."""
     (stream,) = pipe.streams(1)
     for piece in range(pipe.pieces):
         for work in (pipe.h2d, pipe.kernel, pipe.d2h):
@@ -327,7 +329,7 @@ def one_after_another(pipe: Pipeline) -> None:
 
 
 def depth_first(pipe: Pipeline) -> None:
-    """A stream for each buffer; all works of a piece, then those of the next piece."""
+    """Use a stream for each buffer; issue all work of a piece, then that of the next piece."""
     streams = pipe.streams(pipe.buffers)
     for piece in range(pipe.pieces):
         for work in (pipe.h2d, pipe.kernel, pipe.d2h):
@@ -335,7 +337,7 @@ def depth_first(pipe: Pipeline) -> None:
 
 
 def breadth_first(pipe: Pipeline) -> None:
-    """A stream for each buffer; of as many pieces all copies to the device, then all kernels, then all copies back."""
+    """Use a stream for each buffer; for a group of pieces issue copies in, kernels, copies out."""
     streams = pipe.streams(pipe.buffers)
     for first in range(0, pipe.pieces, pipe.buffers):
         for work in (pipe.h2d, pipe.kernel, pipe.d2h):
@@ -344,24 +346,24 @@ def breadth_first(pipe: Pipeline) -> None:
 
 
 def by_engine(pipe: Pipeline) -> None:
-    """A stream for each row, with events between them; buffers may be more or fewer than three."""
+    """Use a stream for each of ROWS, with events between them, and any number of buffers."""
     into, compute, out = pipe.streams(3)
     computed: dict[int, Any] = {}
     back: dict[int, Any] = {}
     for piece in range(pipe.pieces):
-        before = piece - pipe.buffers  # the piece that had these buffers
+        before = piece - pipe.buffers  # the previous piece in these buffers
         if before >= 0:
-            into.wait_for_event(computed[before])  # its kernel has read its x
+            into.wait_for_event(computed[before])  # Its kernel must have read its x.
         compute.wait_for_event(pipe.h2d(piece, into))
         if before >= 0:
-            compute.wait_for_event(back[before])  # its y has been copied
+            compute.wait_for_event(back[before])  # Its y must have left the buffer.
         computed[piece] = pipe.kernel(piece, compute)
         out.wait_for_event(computed[piece])
         back[piece] = pipe.d2h(piece, out)
 
 
 # --------------------------------------------------------------------------------------------------
-# What a pipeline launches, and on what
+# Launchers and drivers of a pipeline
 
 
 def launcher(
@@ -371,21 +373,22 @@ def launcher(
     cuda: Any = None,
     compiler: Any = None,
 ) -> Launch:
-    """Return launch(y, x, images, stream) of one of the layer's kernels, compiled, its filter in constant memory.
+    """Return launch(y, x, images, stream) of a compiled kernel with its filter in constant memory.
 
-    cuda, compiler: a driver and its compiler, such as `simulated` gives; PyCUDA's where they are
-    left out. Raises conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its
-    filter from global memory.
+    cuda, compiler: a driver and its compiler, such as those of `simulated`; by default PyCUDA's.
+    Raises conv2d.LayerError as `Conv2d.require` does, and for a kernel that reads its filter from
+    global memory.
     """
     spec = conv2d.conv2d_named(kernel) if isinstance(kernel, str) else kernel
     spec.require(shape)
     spec = spec.fitted(shape)
     if spec.filter_in != "constant" or len(spec.sources) != 1:
-        instead = "take conv2d_register_tiled, for instance"
         raise conv2d.LayerError(
-            f"{spec.name} does not keep its filter in constant memory: {instead}"
+            f"{spec.name} does not keep its filter in constant memory: "
+            "take conv2d_register_tiled, for instance"
         )
-    modules = Modules(cuda, compiler)  # one, so that pieces of every size share the constant memory
+    # Pieces of all sizes share the constant memory of one object.
+    modules = Modules(cuda, compiler)
 
     @functools.cache
     def program(images: int) -> Program:
@@ -401,7 +404,9 @@ def launcher(
 
 @contextlib.contextmanager
 def simulated() -> Iterator[SimpleNamespace]:
-    """Give the simulator's driver, its compiler and a list of findings, filled at the end, on any machine, GPU or not.
+    """Yield the simulator's driver and compiler, and a list that gets its findings at the end.
+
+    It works with and without a GPU.
 
         with streams.simulated() as sim:
             launch = streams.launcher(
@@ -410,22 +415,22 @@ def simulated() -> Iterator[SimpleNamespace]:
             ...
         print(sim.findings)
 
-    What it finds is kept and not shown as warnings. What was found before is dropped.
+    The list replaces the simulator's warnings. Earlier findings are dropped.
     """
     from helpers.simulator import pycuda_api
 
-    # `autoprimaryctx` makes a context.
+    # Importing `autoprimaryctx` creates a context.
     from helpers.simulator.pycuda_api import autoprimaryctx, compiler, driver  # noqa: F401
 
     driver.Context.synchronize()
     pycuda_api.findings(clear=True)
-    given = SimpleNamespace(cuda=driver, compiler=compiler, findings=[])
+    simulator = SimpleNamespace(cuda=driver, compiler=compiler, findings=[])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pycuda_api.SimulatorWarning)
         try:
-            yield given
+            yield simulator
         finally:
-            given.findings.extend(pycuda_api.findings(clear=True))
+            simulator.findings.extend(pycuda_api.findings(clear=True))
 
 
 def time_return(
@@ -436,10 +441,11 @@ def time_return(
     device: str,
     budget_s: float = 0.3,
 ) -> Timing:
-    """Time how long `call()` takes to *return*, by the host's clock, which says nothing of when its work is done.
+    """Time how long `call()` takes to *return*, by the host's clock.
 
-    wait() is called before each sample and after the last one, untimed, so that no queue is full.
-    It is what a clock shows that does not wait: no time of a kernel or a copy.
+    This is the illusion of a clock that does not wait: it is no time of a kernel or a copy, because
+    their work may not be done yet. wait() runs before each sample and after the last one, untimed,
+    so that no queue is full.
     """
     samples: list[float] = []
     call()
@@ -456,7 +462,10 @@ def time_return(
 def time_elsewhere(
     launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3
 ) -> Timing:
-    """Time `launch(stream)` by two events on *another* stream, which wait for nothing: no time of a kernel or a copy, either."""
+    """Time `launch(stream)` by two events on *another* stream.
+
+    The events do not wait for the launch, so that this is no time of a kernel or a copy, either.
+    """
     stream, other, start, end = cuda.Stream(), cuda.Stream(), cuda.Event(), cuda.Event()
     samples: list[float] = []
     finish = time.perf_counter() + budget_s

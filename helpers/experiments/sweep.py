@@ -1,22 +1,22 @@
-"""The search for the fastest shape of conv2d_register_tiled, layer by layer, by Kernel Tuner, and its replay without a GPU.
+"""The search for the fastest sizes of conv2d_register_tiled by Kernel Tuner, and its replay.
 
     # On a GPU. It writes results/14_sweep_layer_1.json and so on; copy them to data/measured/.
     python -m helpers.experiments.sweep            # all layers
-    python -m helpers.experiments.sweep "layer 2"  # of one layer
+    python -m helpers.experiments.sweep "layer 2"  # one layer
 
-`space` lists the configurations of a layer: all that a small product of sizes gives and
-`conv2d.RegisterTiled.require` takes. `tune` compiles them, checks every output of each against
-conv2d_basic and the float64 reference, and hands those that pass to Kernel Tuner, which runs and
-times them through PyCUDA; a wrong one is recorded as rejected and never timed. `replay` lets any of
-Kernel Tuner's search strategies loose on a record, in its simulation mode, to see how soon each
-would have found the best.
+`space` lists the configurations of a layer: a product of a few sizes, without those that
+`conv2d.RegisterTiled.require` refuses. `tune` compiles them and checks every output of each against
+conv2d_basic and the float64 reference. Kernel Tuner then runs and times the right ones through
+PyCUDA; a wrong one is recorded as rejected and never timed. `replay` runs one of Kernel Tuner's
+search strategies on a record, in its simulation mode and without a GPU, to see how soon the
+strategy finds the best configuration.
 
-Kernel Tuner times by events of its own: 7 launches in a row, no cache flushed, the average told.
-The order of near-equal ones is no finding before `timing.compare` has seen them; lab 14 times the
-best again.
+Kernel Tuner times with events of its own: the average of 7 launches in a row, with warm caches. The
+order of nearly equal configurations means nothing before `timing.compare` compares them; lab 14
+times the best ones again.
 
-Kernel Tuner is imported where it is used: it imports PyCUDA, which must be the one that
-`device.select` chose.
+Functions import Kernel Tuner only when they run: it imports PyCUDA, and `device.select` decides
+first which PyCUDA that is.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from helpers.problems.conv2d import Conv2d, RegisterTiled
 KERNEL = "conv2d_register_tiled"
 BATCH = 10_000
 LAB = "14_conv2d_sweep"
-# What a configuration fixes: of a thread its columns, rows and maps; of a block its columns, rows
-# and images of outputs; channels staged at a time; filter rows unrolled. The threads follow from
-# these; Kernel Tuner wants them among the parameters.
+# The parameters of a configuration: columns, rows and maps of a thread; columns, rows and images of
+# a block; channels staged at a time; unrolled filter rows. The threads of a block follow from
+# these, but Kernel Tuner needs them among the parameters.
 PARAMETERS = (
     "columns",
     "rows",
@@ -60,7 +60,7 @@ PARAMETERS = (
     "unroll",
     "threads",
 )
-# One tuple of values each, in the order of PARAMETERS without the threads.
+# A tuple of values for each parameter, in the order of PARAMETERS without the threads.
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "layer 1": ((2, 4, 8), (1, 2, 4), (2, 4), (40, 80), (8, 16), (1,), (1,), (1, 7)),
     "layer 2": ((2, 4, 5), (1, 2), (4, 8, 16), (20, 34, 35, 36), (17, 34), (1,), (1, 4), (1, 7)),
@@ -76,18 +76,18 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
         (1, 7),
     ),
 }
-THREADS = (64, 256)  # of a block, fewest and most
-SUMS = (16, 72)  # of a thread, likewise
-FITS = 0.8  # useful outputs over outputs computed, idle threads left out, at least
-# Kernel Tuner's strategies that come to an end on any space; others of its go on for ever where few
-# configurations are neighbours.
+THREADS = (64, 256)  # fewest and most threads of a block
+SUMS = (16, 72)  # fewest and most sums of a thread
+FITS = 0.8  # the smallest share of useful outputs among all that the tiles compute
+# Kernel Tuner's strategies that end on any space. Some others never end on a space in which few
+# configurations have neighbours.
 STRATEGIES = ("brute_force", "random_sample", "greedy_mls", "genetic_algorithm")
 
 Configuration = tuple[int, ...]  # values of PARAMETERS
 
 
 class SweepError(RuntimeError):
-    """A sweep that cannot be made, read or replayed; the message says which and why."""
+    """A sweep that cannot be run, read or replayed; the message says which and why."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class SweepError(RuntimeError):
 
 
 def spec_of(configuration: Sequence[int]) -> RegisterTiled:
-    """The kernel's record with the sizes of a configuration."""
+    """Return the kernel's record with the sizes of a configuration."""
     columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, _ = configuration
     patches = (tile_columns // columns, tile_rows // rows, images)
     return dataclasses.replace(
@@ -104,14 +104,14 @@ def spec_of(configuration: Sequence[int]) -> RegisterTiled:
 
 
 def open_record() -> RegisterTiled:
-    """The kernel's record with all sizes to be chosen."""
+    """Return the kernel's record with no size set."""
     record = conv2d.conv2d_named(KERNEL)
     assert isinstance(record, RegisterTiled)
     return record
 
 
 def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
-    """The configuration of a record (what it leaves open chosen for the shape): the inverse of `spec_of`."""
+    """Return the configuration of a record, fitted to the shape: the inverse of `spec_of`."""
     fitted = spec.fitted(shape)
     patch, (_, _, images), staged, unroll = fitted.sizes
     columns, rows, _ = fitted.sizes.tile
@@ -119,22 +119,23 @@ def configuration_of(spec: RegisterTiled, shape: ConvShape) -> Configuration:
 
 
 def space(name: str) -> tuple[Configuration, ...]:
-    """Return the configurations of a layer of conv2d.LAYERS, without and then with what conv2d.FITTED has for it.
+    """Return the configurations of a layer of conv2d.LAYERS; the last one is that of conv2d.FITTED.
 
-    A product of `SIZES` of which those remain whose patches divide the tile, that the kernel takes,
-    that have threads and sums within THREADS and SUMS, and at least FITS of whose outputs are
-    wanted. Raises conv2d.LayerError for another layer.
+    They are the product of the layer's SIZES, without the configurations whose patches do not
+    divide the tile, that the kernel refuses, whose threads or sums lie outside of THREADS or SUMS,
+    or with fewer than FITS of their outputs useful. Raises conv2d.LayerError for another layer and
+    SweepError for a layer without SIZES.
     """
     shape = conv2d.shape_of(name, BATCH)
     if name not in SIZES:
         raise SweepError(f"no sizes to sweep for {name!r}; there are: {', '.join(SIZES)}")
-    found = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
+    fitting = [one for sizes in itertools.product(*SIZES[name]) if (one := _fitting(sizes, shape))]
     best_known = configuration_of(open_record(), shape)
-    return tuple(dict.fromkeys([*found, best_known]))
+    return tuple(dict.fromkeys([*fitting, best_known]))
 
 
 def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
-    """The configuration of these sizes, or None where it is left out."""
+    """Return the configuration of these sizes, or None if it does not fit the layer."""
     columns, rows, maps, tile_columns, tile_rows, *_ = sizes
     if tile_columns % columns or tile_rows % rows or maps > shape.M or shape.M % maps:
         return None
@@ -154,7 +155,7 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
 
 
 def _product(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
-    """Kernel Tuner's tune_params: for each parameter the values that occur."""
+    """Return Kernel Tuner's tune_params: the values of each parameter."""
     return {
         name: sorted(set(values))
         for name, values in zip(PARAMETERS, zip(*configurations, strict=True), strict=True)
@@ -165,21 +166,20 @@ def _product(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
 # Compiling and checking
 
 
-def build(wanted: Iterable[tuple[Conv2d, ConvShape]]) -> None:
-    """Compile kernels for shapes, several at a time, into the cache in which PyCUDA then finds them. GPU only: else nothing.
+def build(layers: Iterable[tuple[Conv2d, ConvShape]]) -> None:
+    """Compile kernels for shapes into PyCUDA's cache, several at a time.
 
-    What nvcc refuses raises pycuda.driver.CompileError.
+    It does nothing in the simulator. Raises pycuda.driver.CompileError if nvcc refuses a kernel.
     """
-    launch.compile_ahead(spec.plan(shape) for spec, shape in wanted)
+    launch.compile_ahead(spec.plan(shape) for spec, shape in layers)
 
 
 def checked(
     problem: conv2d.Problem, spec: Conv2d, name: str
 ) -> tuple[conv2d.Compiled, checking.Verdict]:
-    """Compile and launch once, over poisoned outputs; return the compiled kernel and its Verdict.
+    """Compile a kernel, launch it once over poisoned outputs, and return it with its Verdict.
 
-    Raises checking.CheckError for a wrong result, conv2d.LayerError for a kernel that cannot be
-    launched.
+    Raises checking.CheckError for a wrong result and conv2d.LayerError if the launch is refused.
     """
     compiled = conv2d.compile(spec, problem.shape)
     problem.poison()
@@ -190,7 +190,7 @@ def checked(
 def _check_all(
     problem: conv2d.Problem, configurations: Sequence[Configuration]
 ) -> tuple[dict[Configuration, conv2d.Compiled], dict[Configuration, str]]:
-    """The compiled kernels that are right, and why each of the others was rejected."""
+    """Return the right kernels, compiled, and the reason of each rejected one."""
     build((spec_of(one), problem.shape) for one in configurations)
     right, rejected = {}, {}
     for one in configurations:
@@ -202,7 +202,10 @@ def _check_all(
 
 
 def label(configuration: Sequence[int]) -> str:
-    """A configuration in short: "patch 4x2x4, tile 80x16, 160 threads, unroll 7", with images and channels staged if not 1."""
+    """Return a configuration in short: "patch 4x2x4, tile 80x16, 160 threads, unroll 7".
+
+    It names the images and the staged channels if they are not 1.
+    """
     columns, rows, maps, across, down, images, staged, unroll, threads = configuration
     more = f"{f', {images} images' * (images > 1)}{f', {staged} channels' * (staged > 1)}"
     return (
@@ -218,20 +221,22 @@ def label(configuration: Sequence[int]) -> str:
 def tune(
     name: str, batch: int = BATCH, configurations: Sequence[Configuration] | None = None
 ) -> list[dict[str, Any]]:
-    """Return one row for each configuration of a layer, for `results.record`: parameters, registers, tuner_ms, rejected.
+    """Return a row for each configuration of a layer, for `results.record`.
 
-    tuner_ms: Kernel Tuner's average of 7 launches, None for a rejected one and in the simulator,
-    which has no clock. rejected: None, or the first line of why. Raises SweepError where no
-    configuration is right, and what conv2d.inputs raises.
+    A row has the parameters, registers, tuner_ms and rejected. tuner_ms: Kernel Tuner's average of
+    7 launches in ms; None for a rejected configuration, and in the simulator, which has no clock.
+    rejected: None, or the first line of the reason. Raises SweepError if no configuration is right,
+    and what conv2d.inputs raises.
     """
-    shape, wanted = conv2d.shape_of(name, batch), tuple(configurations or space(name))
+    shape, candidates = conv2d.shape_of(name, batch), tuple(configurations or space(name))
     x, filter = conv2d.inputs(name, batch)
     with conv2d.Problem(shape, x, filter) as problem:
-        right, rejected = _check_all(problem, wanted)
+        right, rejected = _check_all(problem, candidates)
     if not right:
         first = next(iter(rejected.values()))
         raise SweepError(
-            f"{name}: all {len(wanted)} configurations were rejected, the first one for: {first}"
+            f"{name}: all {len(candidates)} configurations were rejected, "
+            f"the first one for: {first}"
         )
     times = _tune_kernel(shape, x, right)
     return [
@@ -244,14 +249,14 @@ def tune(
             "tuner_ms": times.get(one),
             "rejected": rejected.get(one),
         }
-        for one in wanted
+        for one in candidates
     ]
 
 
 def _tune_kernel(
     shape: ConvShape, x: np.ndarray, right: Mapping[Configuration, conv2d.Compiled]
 ) -> dict[Configuration, float | None]:
-    """Kernel Tuner's time for each of the compiled kernels."""
+    """Return Kernel Tuner's time for each of the compiled kernels."""
     kernel_tuner = _kernel_tuner()
 
     def spec(sizes: Mapping[str, int]) -> RegisterTiled:
@@ -264,7 +269,7 @@ def _tune_kernel(
 
     arguments = [np.empty(shape.y_shape, np.float32), x, np.int32(shape.B)]
     with _already_compiled(shape, right):
-        found, _ = kernel_tuner.tune_kernel(
+        rows, _ = kernel_tuner.tune_kernel(
             KERNEL,
             kernels.source(KERNEL),
             lambda sizes: spec(sizes).grid(shape),
@@ -279,11 +284,11 @@ def _tune_kernel(
             restrictions=_among(right),
             defines={constant: value(constant) for constant in spec_constants(shape)},
         )
-    return {_key(row): row["time"] if math.isfinite(row["time"]) else None for row in found}
+    return {_key(row): row["time"] if math.isfinite(row["time"]) else None for row in rows}
 
 
 def spec_constants(shape: ConvShape) -> tuple[str, ...]:
-    """The -D constants of the kernel, in the order of its options."""
+    """Return the names of the kernel's -D constants, in the order of its options."""
     return tuple(
         option[2:].partition("=")[0] for option in conv2d.conv2d_named(KERNEL).options(shape)
     )
@@ -294,23 +299,15 @@ def _key(row: Mapping[str, Any]) -> Configuration:
 
 
 def _among(configurations: Iterable[Configuration]) -> Any:
-    """A restriction of Kernel Tuner's: the product of all values is far larger than the space."""
+    """Return a restriction for Kernel Tuner: the product of all values is larger than the space."""
     known = frozenset(configurations)
 
+    # Kernel Tuner passes the parameters by these names.
     def is_one_of_them(
         columns, rows, maps, tile_columns, tile_rows, images, staged, unroll, threads
     ):
-        return (
-            columns,
-            rows,
-            maps,
-            tile_columns,
-            tile_rows,
-            images,
-            staged,
-            unroll,
-            threads,
-        ) in known
+        thread, block = (columns, rows, maps), (tile_columns, tile_rows, images)
+        return (*thread, *block, staged, unroll, threads) in known
 
     return is_one_of_them
 
@@ -319,22 +316,23 @@ def _among(configurations: Iterable[Configuration]) -> Any:
 def _already_compiled(
     shape: ConvShape, right: Mapping[Configuration, conv2d.Compiled]
 ) -> Iterator[None]:
-    """Kernel Tuner takes the modules that were checked, the filter in their constant memory, in place of compiling anew.
+    """Let Kernel Tuner use the checked modules, with the filter in their constant memory.
 
-    It would compile one after the other, relocatable for launches from the device, and upload the
-    same weights to each, although their order depends on the patch. What it asks for is known by
-    the constants that it writes above the source.
+    Otherwise it would compile them one by one, as relocatable code, and upload the same weights to
+    each, although their order depends on the patch. The constants that it writes above the source
+    say which module it needs.
     """
     from kernel_tuner.backends import pycuda as backend
 
     stock = {
-        frozenset(option[2:] for option in spec_of(one).options(shape)): made.module
-        for one, made in right.items()
+        frozenset(option[2:] for option in spec_of(one).options(shape)): compiled.module
+        for one, compiled in right.items()
     }
 
     def module(source: str, *_: Any, **__: Any) -> Any:
-        written = source.partition(f"// {KERNEL}.cu")[0]  # below it stand the kernel's own defaults
-        pairs = re.findall(r"^#define (\w+) (\S+)$", written, re.MULTILINE)
+        # The kernel's own defaults stand below its first line.
+        constants = source.partition(f"// {KERNEL}.cu")[0]
+        pairs = re.findall(r"^#define (\w+) (\S+)$", constants, re.MULTILINE)
         return stock[frozenset(map("=".join, pairs))]
 
     kept = backend.DynamicSourceModule
@@ -349,7 +347,7 @@ def _kernel_tuner() -> Any:
     device.select()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of optional parts of its dependencies
+            warnings.simplefilter("ignore")  # Its dependencies warn of missing optional parts.
             import kernel_tuner
     except ImportError as error:
         raise SweepError(
@@ -363,22 +361,25 @@ def _kernel_tuner() -> Any:
 
 
 def record_name(name: str) -> str:
-    """The record of a layer's sweep: "14_sweep_layer_1" for "layer 1"."""
+    """Return the name of a layer's record: "14_sweep_layer_1" for "layer 1"."""
     return f"14_sweep_{name.replace(' ', '_')}"
 
 
 def recorded(name: str) -> results.Record:
-    """Return the repository's record of a layer's sweep. Raises results.RecordError where it is missing or damaged."""
+    """Return the repository's record of a layer's sweep. Raises results.RecordError."""
     return results.load(results.MEASURED / f"{record_name(name)}.json")
 
 
 def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
-    """Return (configuration, Kernel Tuner's ms) of those timed, the fastest first. Raises SweepError where there is none."""
+    """Return (configuration, Kernel Tuner's ms) of the timed ones, the fastest first.
+
+    Raises SweepError for a record without times.
+    """
     timed = [(_key(row), row["tuner_ms"]) for row in record.rows() if row["tuner_ms"] is not None]
     if not timed:
         raise SweepError(
-            f"the record {record.name} holds no time: make it on a GPU, by python -m "
-            "helpers.experiments.sweep"
+            f"the record {record.name} holds no time: make it on a GPU, by "
+            "python -m helpers.experiments.sweep"
         )
     return sorted(timed, key=lambda pair: pair[1])
 
@@ -390,12 +391,12 @@ def replay(
     evaluations: int | None = None,
     seed: int = 0,
 ) -> list[tuple[Configuration, float | None]]:
-    """Return what a strategy of Kernel Tuner's tries on a recorded space, in order: (configuration, ms or None if rejected).
+    """Return the trials of a strategy of Kernel Tuner's on a recorded space, in order.
 
-    strategy: one of STRATEGIES. evaluations: how many different configurations it may try, at most,
-    all of them where left out. The random generators that the strategies share with the rest of
-    Python start from ``seed``, and are put back afterwards. No GPU is needed. Raises SweepError for
-    a record without rows, or another strategy.
+    A trial is (configuration, ms), with None for a rejected one. strategy: one of STRATEGIES.
+    evaluations: the most configurations to try; by default all. seed: of the random generators of
+    Python and NumPy; their states are restored at the end. It needs no GPU. Raises SweepError for a
+    record without rows, and for another strategy.
     """
     if strategy not in STRATEGIES:
         raise SweepError(
@@ -412,7 +413,7 @@ def replay(
         cache = Path(folder) / "cache.json"
         cache.write_text(json.dumps(_cache(record, rows)))
         try:
-            found, _ = kernel_tuner.tune_kernel(
+            trials, _ = kernel_tuner.tune_kernel(
                 KERNEL,
                 kernels.source(KERNEL),
                 len(rows),
@@ -432,12 +433,12 @@ def replay(
                 f"Kernel Tuner cannot replay the record {record.name}: {error}"
             ) from error
     times = {_key(row): row["tuner_ms"] for row in rows}
-    tried = dict.fromkeys(_key(row) for row in found if row is not None)
+    tried = dict.fromkeys(_key(row) for row in trials if row is not None)
     return [(one, times[one]) for one in tried][:evaluations]
 
 
 def _cache(record: results.Record, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows in the form of Kernel Tuner's cache file."""
+    """Return the rows in the form of Kernel Tuner's cache file."""
     entries = {}
     for row in rows:
         sizes = dict(zip(PARAMETERS, _key(row), strict=True))
@@ -469,12 +470,12 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def best_so_far(tried: Iterable[tuple[Configuration, float | None]]) -> list[float]:
-    """Return the smallest time after each evaluation, in ms; infinite until one was not rejected."""
+    """Return the smallest time after each trial, in ms; infinite before the first right one."""
     return list(itertools.accumulate((math.inf if ms is None else ms for _, ms in tried), min))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Tune the layers named, all of SIZES where none is, and print the best of each. Returns the exit status."""
+    """Tune the named layers, by default all, and print the best; return the exit status."""
     names = list(sys.argv[1:] if argv is None else argv) or list(SIZES)
     if unknown := [name for name in names if name not in SIZES]:
         print(
@@ -485,16 +486,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     gpu = device.select()
     if gpu.kind != "gpu":
         print(
-            "a sweep is timed, and the simulator has no clock: run it on "
-            "a machine with an NVIDIA GPU",
+            "a sweep is timed, and the simulator has no clock: "
+            "run it on a machine with an NVIDIA GPU",
             file=sys.stderr,
         )
         return 2
     for name in names:
-        made = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
-        rejected = sum(row["rejected"] is not None for row in made.rows())
-        print(f"{name}: {len(made.rows())} configurations, {rejected} rejected; {made.caption()}")
-        for one, ms in ranking(made)[:3]:
+        record = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
+        rows = record.rows()
+        rejected = sum(row["rejected"] is not None for row in rows)
+        print(f"{name}: {len(rows)} configurations, {rejected} rejected; {record.caption()}")
+        for one, ms in ranking(record)[:3]:
             print(f"  {ms:.4f} ms  {label(one)}")
     return 0
 

@@ -1,6 +1,6 @@
-"""Pictures of records and of launches. Every function draws on the Axes it is given and returns it.
+"""Pictures of records and of launches. Every function draws on the Axes `ax` and returns it.
 
-Titles are the caller's: a title says what the picture shows to be so.
+The caller writes the title: one plain sentence that the picture shows.
 """
 
 from helpers.plotting.launches import grid_picture, halo, timeline

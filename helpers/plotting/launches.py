@@ -1,4 +1,4 @@
-"""Pictures of a launch: its halo cells, its grid and blocks, and the order of its work in streams."""
+"""Pictures of a launch: halo cells, grid and blocks, the order of work in streams."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from helpers.plotting.styles import INK, LIGHT, PALE, Look, style
 
 WARP = 32
-MOST_CELLS = 64  # of an array that a picture of single cells can show
-MOST_BLOCKS, MOST_THREADS = 8, 64  # along one axis of a picture of a grid, of a block
+MOST_CELLS = 64  # the most cells of an array in a picture of single cells
+MOST_BLOCKS, MOST_THREADS = 8, 64  # the most boxes along an axis of a grid, of a block
 TIMELINE_ROWS = ("H2D", "kernel", "D2H")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "----", "++", "**", "||||")
 
@@ -22,21 +22,22 @@ HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "----", "++", "**", "||
 def timeline(
     ax: Axes, spans: Sequence[Mapping[str, Any]], *, order: bool = False, title: str = ""
 ) -> Axes:
-    """What ran when: rows H2D, kernel, D2H; a box for each piece of work, a colour and a hatch for each stream.
+    """Draw what ran when: a row for each of H2D, kernel and D2H, and a box for each piece of work.
+
+    Each stream has a colour and a hatch. The number of a piece stands in its box if there is room.
 
     spans: dicts with "row", "stream" (a number from 1 on), "piece", "start" and "end", such as
-    streams.Span.to_dict() gives and records hold; more entries do no harm. Times are in ms,
-    measured by events; with ``order`` they are steps of an order of work, and the axis says that
-    they are no time. With "ready", a thin line leads from there to a box that begins later: the
-    stream had come to the work, and something else held it up. The number of a piece stands in its
-    box where there is room.
+    streams.Span.to_dict() returns and records hold; further entries are ignored. Times are in ms,
+    measured by events. order: the numbers are steps of an order of work instead, and the axis says
+    so. If a span has "ready", a thin line leads from that time to the box: the stream was ready for
+    the work, and something else held it up.
 
     Raises ValueError for no spans, an unknown row, and a time that is not finite or ends before it
     starts.
     """
     _require_spans(spans)
     first, last = min(span["start"] for span in spans), max(span["end"] for span in spans)
-    named = (last - first) / 40  # from this width on a box has room for a number
+    named = (last - first) / 40  # the smallest width of a box with room for a number
     style(ax, title)
     for span in spans:
         _draw_span(ax, span, first, named)
@@ -66,7 +67,7 @@ def timeline(
 def _draw_span(ax: Axes, span: Mapping[str, Any], first: float, named: float) -> None:
     y, start, width = TIMELINE_ROWS.index(span["row"]), span["start"], span["end"] - span["start"]
     if span.get("ready", start) < start:
-        # Under the boxes, a stream beside the other.
+        # The lines lie under the boxes, one below the other for each stream.
         beside = y + 0.38 + 0.012 * (span["stream"] % 8)
         ax.plot(
             [max(first, span["ready"]), start],
@@ -110,40 +111,38 @@ def _stream_look(stream: int) -> Look:
 
 def _require_spans(spans: Sequence[Mapping[str, Any]]) -> None:
     if not spans:
-        raise ValueError("there are no spans to draw")
+        raise ValueError("there are no spans to draw: give at least one")
     for span in spans:
         if span["row"] not in TIMELINE_ROWS:
             raise ValueError(
-                f"a timeline has the rows {', '.join(TIMELINE_ROWS)}; a span has {span['row']!r}"
+                f"a span has the row {span['row']!r}; give one of {', '.join(TIMELINE_ROWS)}"
             )
         if not (
             math.isfinite(span["start"])
             and math.isfinite(span["end"])
             and span["start"] <= span["end"]
         ):
-            hint = (
-                " (the simulator has no time: draw its order of work, with order=True)"
-                if math.isnan(span["end"])
-                else ""
-            )
+            hint = "give finite numbers, the start first"
+            if math.isnan(span["end"]):
+                hint = "the simulator has no time; draw its order of work, with order=True"
             raise ValueError(
                 f"piece {span['piece']} is in {span['row']} from "
-                f"{span['start']} to {span['end']}{hint}"
+                f"{span['start']} to {span['end']}: {hint}"
             )
 
 
 def halo(
     ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, title: str = ""
 ) -> Axes:
-    """The cells of an array of `n`, and those that one block stages in shared memory.
+    """Draw the cells of an array of `n`, and the cells that one block stages in shared memory.
 
-    Above: the array, cut into tiles of `tile_width`, with `radius` ghost cells at each end. Below:
-    the shared tile of `block`, tile_width + 2 radius cells. Shaded cells are the tile's own,
-    hatched cells its halo (a neighbour's cells), dashed cells are ghosts, outside the array: they
-    count as 0.
+    The upper row is the array, cut into tiles of `tile_width`, with `radius` ghost cells at each
+    end. The lower row is the shared tile of `block`, tile_width + 2 radius cells. The tile's own
+    cells are shaded, its halo (a neighbour's cells) is hatched, and ghosts, the cells outside the
+    array that count as 0, are dashed.
 
-    Raises ValueError for sizes below 1 (radius: 0), more than 64 cells, or a block that has no tile
-    in the array.
+    Raises ValueError for sizes below 1 (radius: below 0), for more than 64 cells, and for a block
+    without a tile in the array.
     """
     tiles = _require_halo(n, tile_width, radius, block)
     style(ax, title)
@@ -181,7 +180,7 @@ def halo(
 
 
 def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
-    """The number of tiles; ValueError for a picture that cannot be drawn."""
+    """Return the number of tiles. Raises ValueError for a picture that cannot be drawn."""
     if n < 1 or tile_width < 1 or radius < 0:
         raise ValueError(
             f"n = {n}, tile_width = {tile_width}, radius = {radius}: give at least 1, 1 and 0"
@@ -189,7 +188,7 @@ def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
     cells = max(n, tile_width) + 2 * radius
     if cells > MOST_CELLS:
         raise ValueError(
-            f"a picture shows at most {MOST_CELLS} cells, and this has {cells}: "
+            f"a picture shows at most {MOST_CELLS} cells, and this one has {cells}: "
             "draw a smaller example"
         )
     tiles = -(-n // tile_width)
@@ -201,7 +200,7 @@ def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
     return tiles
 
 
-# Looks of a cell or a block, as properties of a patch.
+# The looks of a cell or a block: properties of a patch.
 _CELLS: dict[str, Look] = {
     "plain": {"facecolor": "white", "edgecolor": INK},
     "own": {"facecolor": "#bcd3ee", "edgecolor": INK},
@@ -260,14 +259,14 @@ def grid_picture(
     chosen: Sequence[int] = (0, 0),
     title: str = "",
 ) -> Axes:
-    """A launch: the grid of blocks on the left, the threads of the block `chosen` on the right, its warps told apart.
+    """Draw a launch: the grid of blocks on the left, the threads of block `chosen` on the right.
 
-    grid, block: (x, y) or (x, y, z) with z = 1; x goes to the right and y down, as threadIdx and
-    blockIdx count. A grid of more than 8 blocks along an axis, and a block of more than 64 threads,
-    are cut, and "..." says so.
+    Shades distinguish the warps. grid, block: (x, y) or (x, y, z) with z = 1; x goes to the right
+    and y down, as threadIdx and blockIdx count. A grid of more than 8 blocks along an axis, and a
+    block of more than 64 threads along one, are cut; "..." marks the cut.
 
-    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, or a block
-    outside the grid.
+    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, and a
+    chosen block that is not drawn.
     """
     columns, rows = _two_axes(grid, "grid")
     width, height = _two_axes(block, "block")
@@ -277,8 +276,8 @@ def grid_picture(
         )
     if not (0 <= chosen[0] < min(columns, MOST_BLOCKS) and 0 <= chosen[1] < min(rows, MOST_BLOCKS)):
         raise ValueError(
-            f"block {tuple(chosen)} is not among the blocks drawn, "
-            f"{(columns, rows)} cut to {MOST_BLOCKS}"
+            f"chosen is {tuple(chosen)}; the picture has blocks (0, 0) to "
+            f"{(min(columns, MOST_BLOCKS) - 1, min(rows, MOST_BLOCKS) - 1)}"
         )
     style(ax, title)
     grid_corners, grid_bottom = _draw_grid(ax, columns, rows, chosen)
@@ -294,7 +293,7 @@ def grid_picture(
 def _two_axes(shape: Sequence[int], name: str) -> tuple[int, int]:
     x, y, z = (*shape, 1, 1)[:3]
     if min(x, y, z) < 1:
-        raise ValueError(f"{name} is {tuple(shape)}: every axis has at least 1")
+        raise ValueError(f"{name} is {tuple(shape)}: give at least 1 for every axis")
     if z != 1:
         raise ValueError(f"{name} is {tuple(shape)}: the picture is flat; give a z of 1")
     return x, y
@@ -305,7 +304,7 @@ _Corners = tuple[tuple[float, float], tuple[float, float]]
 
 
 def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tuple[_Corners, float]:
-    """Draws the blocks; returns the right corners of the chosen one, and the lowest y."""
+    """Draw the blocks; return the right corners of the chosen one, and the lowest y."""
     across, down = min(columns, MOST_BLOCKS), min(rows, MOST_BLOCKS)
     width, height = 0.92 / max(across, 3), min(0.28, 0.92 / down)
     for j in range(down):
@@ -333,7 +332,10 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
 def _draw_threads(
     ax: Axes, width: int, height: int, chosen: Sequence[int]
 ) -> tuple[_Corners, float]:
-    """Draws the threads, a flat block folded into rows of one warp; returns its left corners, and the lowest y."""
+    """Draw the threads; return the left corners of their block, and the lowest y.
+
+    The threads of a flat block stand in rows of one warp.
+    """
     threads = width * height
     across, down = (width, height) if height > 1 else (min(width, WARP), -(-width // WARP))
     drawn, shown = min(down, MOST_THREADS), min(across, MOST_THREADS)

@@ -1,4 +1,4 @@
-"""Pictures of memory accesses: access maps, bank conflicts, and the counters of two launches side by side."""
+"""Pictures of memory accesses: access maps, bank conflicts, the counters of two launches."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 SECTOR_BYTES = 32
-WORD_BYTES = 4  # of constant memory, and of a bank of shared memory
+WORD_BYTES = 4  # a word of constant memory, and of a bank of shared memory
 WARP = 32
 BANKS = 32
-MOST_REQUESTS = 6  # of a warp that an access map tells apart; the others are drawn alike
+MOST_REQUESTS = 6  # the requests with a look of their own in an access map; others look alike
 
 
 def access_map(
@@ -44,27 +44,27 @@ def access_map(
     requests: Sequence[int] | None = None,
     title: str = "",
 ) -> Axes:
-    """Which bytes of `array` each lane of the watched warp touches, request by request, and which sectors that moves.
+    """Draw which bytes of `array` each lane of the watched warp touches, and which sectors move.
 
-    Down: lanes 0 to 31. Across: bytes from the start of the array. Each band is a sector of 32
-    bytes that at least one request touches; each kind of mark is one request (one instruction of
-    the whole warp), in the order in which the warp made them. A line through a mark is an access of
-    more than 4 bytes. In shared and constant memory, which have no sectors, a band is a word of 4
-    bytes.
+    The vertical axis has the lanes 0 to 31, the horizontal axis the bytes from the start of the
+    array. Each band is a sector of 32 bytes that at least one request touches. Each kind of mark is
+    one request (one instruction of the whole warp), in the order of execution. A line through a
+    mark is an access of more than 4 bytes. Shared and constant memory have no sectors: there a band
+    is a word of 4 bytes.
 
-    kind: "load", "store" or "atomic"; first: draw the first so many requests only; requests: draw
-    those of these numbers, counted from 1 as the legend counts them.
+    kind: "load", "store" or "atomic". first: draw only the first so many requests. requests: draw
+    the requests of these numbers, counted from 1 like in the legend.
 
-    Raises ValueError when the watched warp made no such request, or fewer than asked for.
+    Raises ValueError if the watched warp made no such request, or not all of these numbers.
     """
-    made = _requests_of(profile, array, kind, space)
-    chosen = _chosen(made, first, requests, f"{space} {kind}s of {array}")
+    there = _requests_of(profile, array, kind, space)
+    chosen = _chosen(there, first, requests, f"{space} {kind}s of {array}")
     unit, name = (SECTOR_BYTES, "sector") if space == "global" else (WORD_BYTES, "word")
     style(ax, title)
-    pieces = sorted({piece for number in chosen for piece in _pieces(made[number - 1], unit)})
+    pieces = sorted({piece for number in chosen for piece in _pieces(there[number - 1], unit)})
     _draw_pieces(ax, pieces, unit)
     for place, number in enumerate(chosen):
-        _draw_request(ax, place, number, made[number - 1], chosen[-1], unit)
+        _draw_request(ax, place, number, there[number - 1], chosen[-1], unit)
     ax.set_ylim(WARP - 0.5, -0.5)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.set_ylabel("lane of the warp")
@@ -74,31 +74,30 @@ def access_map(
 
 
 def _requests_of(profile: Profile, array: str, kind: str, space: str) -> list:
-    """The watched warp's requests of one kind; ValueError, naming what there is, where it made none."""
-    found = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
-    if not found:
-        made = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
+    """Return the watched warp's requests of one kind. Raises ValueError if it made none."""
+    requests = [r for r in profile.requests if (r.array, r.kind, r.space) == (array, kind, space)]
+    if not requests:
+        others = sorted({f"{r.kind} of {r.array} ({r.space})" for r in profile.requests})
         raise ValueError(
             f"the watched warp made no {space} {kind} of {array!r}; it made: "
-            f"{', '.join(made) or 'none'}"
+            f"{', '.join(others) or 'none'}"
         )
-    return found
+    return requests
 
 
 def _chosen(
-    made: Sequence, first: int | None, requests: Sequence[int] | None, what: str
+    there: Sequence, first: int | None, requests: Sequence[int] | None, what: str
 ) -> list[int]:
-    """Numbers of requests, from 1."""
+    """Return the numbers of the requests to draw, from 1 on."""
     if first is not None and requests is not None:
         raise ValueError("give first= or requests=, not both")
-    chosen = (
-        list(requests)
-        if requests is not None
-        else list(range(1, (len(made) if first is None else min(first, len(made))) + 1))
-    )
-    if not chosen or not all(1 <= number <= len(made) for number in chosen):
-        asked = f"requests={list(requests)}" if requests is not None else f"first={first}"
-        raise ValueError(f"{asked}: the watched warp made {len(made)} {what}, numbered from 1")
+    if requests is not None:
+        chosen = list(requests)
+    else:
+        chosen = list(range(1, (len(there) if first is None else min(first, len(there))) + 1))
+    if not chosen or not all(1 <= number <= len(there) for number in chosen):
+        argument = f"requests={list(requests)}" if requests is not None else f"first={first}"
+        raise ValueError(f"{argument}: the watched warp made {len(there)} {what}, numbered from 1")
     return sorted(set(chosen))
 
 
@@ -118,28 +117,26 @@ def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
             piece * unit, (piece + 1) * unit, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6
         )
     margin = max(unit / 4, (last - first) * 0.02)
-    # At most nine labels, all on boundaries.
+    # The axis has at most nine labels, all on boundaries.
     step = unit * 2 ** max(0, math.ceil(math.log2((last - first) / unit / 8)))
     ax.set_xticks(range(first - first % step, last + 1, step))
     ax.set_xlim(first - margin, last + margin)
 
 
 def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: int) -> None:
-    told_apart = place < MOST_REQUESTS
-    moved, name = (
-        len(_pieces(request, unit)),
-        "sector" if unit == SECTOR_BYTES else "different word",
-    )
-    label: str | None = f"request {number}, line {request.line}: {moved} {name}{'s' * (moved != 1)}"
-    if not told_apart:
+    distinct = place < MOST_REQUESTS
+    count = len(_pieces(request, unit))
+    name = "sector" if unit == SECTOR_BYTES else "different word"
+    label: str | None = f"request {number}, line {request.line}: {count} {name}{'s' * (count != 1)}"
+    if not distinct:
         label = f"the others, to request {last}" if place == MOST_REQUESTS else None
-    colour = COLOURS[place] if told_apart else "#777777"
+    colour = COLOURS[place] if distinct else "#777777"
     if request.size > 4:
         ends = [offset + request.size for offset in request.offsets]
         ax.hlines(request.lanes, request.offsets, ends, color=colour, linewidth=1.5)
     middle = [offset + request.size / 2 for offset in request.offsets]
-    hollow = told_apart and place % 2 == 1
-    mark: Look = {"marker": MARKERS[place], "s": 16} if told_apart else {"marker": "o", "s": 3}
+    hollow = distinct and place % 2 == 1
+    mark: Look = {"marker": MARKERS[place], "s": 16} if distinct else {"marker": "o", "s": 3}
     ax.scatter(
         middle,
         request.lanes,
@@ -160,30 +157,28 @@ def bank_conflicts(
     request: int | None = None,
     title: str = "",
 ) -> Axes:
-    """Which bank of shared memory serves each lane of one request of the watched warp, and in which wavefront.
+    """Draw which bank of shared memory serves each lane of one request, and in which wavefront.
 
-    Down: lanes 0 to 31. Across: the 32 banks, counted from the first byte of `array`; a bank is one
-    word of 4 bytes wide and gives one word, to any number of lanes, in a wavefront. The number in a
-    cell is the wavefront that serves the lane there, and its shade darkens with it. A frame round a
-    bank says that lanes want several words of it: a conflict. Lanes that want the same word share a
-    wavefront. Accesses of 8 bytes go in half warps, those of 16 in quarters, one after another.
+    The vertical axis has the lanes 0 to 31 of the watched warp. The horizontal axis has the 32
+    banks, counted from the first byte of `array`. A bank is one word of 4 bytes wide; in a
+    wavefront it gives one word to any number of lanes. The number in a cell is the wavefront that
+    serves the lane there; later wavefronts are darker. A frame around a bank marks a conflict: the
+    lanes read several of its words. Lanes with the same word share a wavefront. An access of 8
+    bytes is served in half warps, one of 16 bytes in quarter warps, one after another.
 
-    request: its number among those of `array` and `kind`, from 1; unless given, the first of those
-    that take the most wavefronts. Raises ValueError when the watched warp made no such request.
+    request: its number among those of `array` and `kind`, from 1 on; by default, the first of those
+    with the most wavefronts. Raises ValueError if the watched warp made no such request.
     """
-    made = _requests_of(profile, array, kind, "shared")
-    number = (
-        max(range(1, len(made) + 1), key=lambda n: _wavefronts(made[n - 1])[1])
-        if request is None
-        else request
-    )
-    _chosen(made, None, [number], f"shared {kind}s of {array}")
-    cells, wavefronts, least = _wavefronts(made[number - 1])
+    there = _requests_of(profile, array, kind, "shared")
+    number = request
+    if number is None:
+        number = max(range(1, len(there) + 1), key=lambda n: _wavefronts(there[n - 1])[1])
+    _chosen(there, None, [number], f"shared {kind}s of {array}")
+    cells, wavefronts, least = _wavefronts(there[number - 1])
     style(ax, title)
     _draw_wavefronts(ax, cells, wavefronts)
-    several = {
-        bank: count for bank, count in _words_in_banks(made[number - 1]).items() if count > 1
-    }
+    words = _words_in_banks(there[number - 1])
+    several = {bank: count for bank, count in words.items() if count > 1}
     _frame_banks(ax, several)
     ticks = {lane: str(lane) for lane in (0, 8, 16, 24, 31)}
     ax.set_yticks(
@@ -196,19 +191,19 @@ def bank_conflicts(
         xticks=list(ticks),
     )
     ax.set_ylabel("lane of the warp")
-    told = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {wavefronts - least} for conflicts"
+    counts = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {wavefronts - least} for conflicts"
     ax.set_xlabel(
-        f"bank of 4 bytes\n{kind} of {array}, line {made[number - 1].line}: {told}",
+        f"bank of 4 bytes\n{kind} of {array}, line {there[number - 1].line}: {counts}",
         fontsize="small",
     )
     return ax
 
 
-_HEAD = -2.3  # above lane 0: how many words of a bank the lanes want
+_HEAD = -2.3  # the y of the words of a bank, above lane 0
 
 
 def _draw_wavefronts(ax: Axes, cells: Mapping[tuple[int, int], int], wavefronts: int) -> None:
-    """Shade and number of the cell of each (lane, bank)."""
+    """Draw the shade and the number of each (lane, bank)."""
     ax.vlines(
         [bank + 0.5 for bank in range(-1, BANKS)],
         -0.5,
@@ -260,7 +255,10 @@ def _frame_banks(ax: Axes, words: Mapping[int, int]) -> None:
 
 
 def _passes(request) -> list[list[tuple[int, int]]]:
-    """(lane, offset) in the groups that are served together: the warp, halves of it for 8 bytes, quarters for 16."""
+    """Return (lane, offset) in the groups that are served together.
+
+    A group is the warp, a half of it for accesses of 8 bytes, a quarter for those of 16.
+    """
     lanes = WARP if request.size <= 4 else WARP * 4 // request.size
     groups: dict[int, list[tuple[int, int]]] = {}
     for lane, offset in zip(request.lanes, request.offsets, strict=True):
@@ -269,7 +267,7 @@ def _passes(request) -> list[list[tuple[int, int]]]:
 
 
 def _wavefronts(request) -> tuple[dict[tuple[int, int], int], int, int]:
-    """The wavefront (from 1) of each (lane, bank), how many there are, and how many there must be."""
+    """Return the wavefront (from 1) of each (lane, bank), their number, and the least number."""
     cells: dict[tuple[int, int], int] = {}
     before = 0
     groups = _passes(request)
@@ -287,7 +285,7 @@ def _wavefronts(request) -> tuple[dict[tuple[int, int], int], int, int]:
 
 
 def _words_in_banks(request) -> dict[int, int]:
-    """How many different words of a bank lanes served together want, at most."""
+    """Return the most different words of a bank that the lanes of one group access."""
     most: dict[int, int] = {}
     for group in _passes(request):
         words = {
@@ -311,17 +309,18 @@ def compare(
     names: tuple[str, str] = ("before", "after"),
     title: str = "",
 ) -> Axes:
-    """Two profiles side by side: a pair of bars for each counter, in percent of the longer one; the counts stand beside.
+    """Draw two profiles side by side: a pair of bars for each counter, with the counts beside it.
 
-    counters: names of Profile.counters(), such as "global_load_sectors"; unless given, those that
-    differ, or all that are not 0 where none does. Beside the second count stands what became of the
-    first: "÷ 4" is a quarter, "× 3" three times as many, "new" some where there were none.
+    The longer bar of a pair is 100 percent. counters: names of Profile.counters(), such as
+    "global_load_sectors"; by default those that differ or, if none differs, those that are not 0.
+    The change stands beside the second count: "÷ 4" is a quarter, "× 3" three times as many, "new"
+    a count that was 0 before.
 
-    Raises ValueError for a counter that profiles do not have, or nothing to compare.
+    Raises ValueError for a counter that profiles do not have, and if there is nothing to compare.
     """
     both = before.counters(), after.counters()
     if unknown := [name for name in counters if name not in both[0]]:
-        raise ValueError(f"no counter {unknown[0]!r}; there is: {', '.join(both[0])}")
+        raise ValueError(f"there is no counter {unknown[0]!r}; choose from {', '.join(both[0])}")
     shown = (
         list(counters)
         or [n for n in both[0] if both[0][n] != both[1].get(n)]
@@ -364,7 +363,7 @@ def _draw_pair(ax: Axes, place: int, before: float, after: float, fontsize: str)
 
 
 def _change(before: float, after: float) -> str:
-    """What became of a count: "÷ 4", "× 3", "same", "new" and "none"."""
+    """Return the change of a count: "÷ 4", "× 3", "same", "new" or "none"."""
     if before == after:
         return "same"
     if not before or not after:

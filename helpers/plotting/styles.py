@@ -1,7 +1,7 @@
-"""How figures look: colours, marks, captions, and numbers as text.
+"""The look of figures: colours, marks, captions, and numbers as text.
 
-Series differ by marker, line style or hatch and not by colour alone, so that figures read in print
-and in a dark theme. The background is opaque white.
+Series differ by marker, line style or hatch and not by colour alone, so that figures are readable
+in print and in a dark theme. The background is opaque white.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from matplotlib.figure import Figure, SubFigure
 if TYPE_CHECKING:
     from helpers.results import Record
 
-# Dark and light in turn, for print in grey; markers and line styles differ as well.
+# Dark and light colours alternate, for print in grey; markers and line styles differ as well.
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
-# Under hatches.
+# Light colours, for areas with a hatch.
 LIGHT = ("#5b8fd1", "#f3d2b3", "#9fcdb8", "#d9cdee", "#d79ab6", "#e6eaf0", "#b0b0b0", "#efe0a8")
 PALE = "#e6eaf0"
 INK = "#222222"
@@ -28,9 +28,9 @@ ROOFLINE = "roofline"
 
 
 def style(ax: Axes, title: str = "") -> Axes:
-    """Make `ax` opaque white without a box, lay its figure out so that nothing overlaps, and set the title.
+    """Make `ax` opaque white without a box, set a layout without overlaps, and set the title.
 
-    The drawing functions of this package call it; call it yourself for a plot of your own.
+    The drawing functions of this package call it. Call it yourself for a plot of your own.
     """
     figure = figure_of(ax)
     figure.set_facecolor("white")
@@ -45,7 +45,7 @@ def style(ax: Axes, title: str = "") -> Axes:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that `ax` lies in. Raises ValueError where it was removed from its figure."""
+    """Return the figure of `ax`. Raises ValueError if `ax` was removed from its figure."""
     figure = ax.get_figure()
     if figure is None:
         raise ValueError("the axes belong to no figure: make new ones with plt.subplots()")
@@ -53,7 +53,10 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def caption(ax: Axes, record: Record) -> Axes:
-    """Write where and when a record was measured, small, under the axes: "Measured on NVIDIA H200, 2026-11-21"."""
+    """Write where and when a record was measured under the axes, in small letters.
+
+    An example: "Measured on NVIDIA H200, 2026-11-21".
+    """
     label = ax.get_xlabel()
     below = -20 - 16 * (label.count("\n") + 1 if label else 0)
     ax.annotate(
@@ -64,19 +67,19 @@ def caption(ax: Axes, record: Record) -> Axes:
 
 
 def tick_text(value: float, _: int) -> str:
-    """0.01, 30, 100,000: no powers of ten in a notation of their own."""
+    """Return a tick's label as a plain number without an exponent: 0.01, 30, 100,000."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def ratio_text(value: float) -> str:
-    """Three digits, and from 1,000 on no exponent but commas: 86,600."""
+    """Return three digits, with commas and no exponent from 1,000 on: 86,600."""
     if value < 999.5:
         return f"{value:.3g}"
     return f"{float(f'{value:.3g}'):,.0f}"
 
 
 def duration_text(ms: float) -> str:
-    """Three digits and the unit that fits: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
+    """Return three digits and a unit: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
     for unit, factor in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
         if ms * factor >= 1:
             return f"{ratio_text(ms * factor)} {unit}"
@@ -84,7 +87,7 @@ def duration_text(ms: float) -> str:
 
 
 def beside(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
-    """Text to the right of the end of a bar."""
+    """Write text to the right of the end of a bar."""
     ax.annotate(
         text,
         (x, y),
@@ -103,9 +106,9 @@ def name_bars(ax: Axes, names: Sequence[str]) -> None:
 
 
 def legend_beside(ax: Axes) -> None:
-    """To the right of the axes, where it hides no data; in the order in which things were drawn."""
+    """Draw the legend to the right of the axes, where it hides no data, in the order of drawing."""
     handles, labels = ax.get_legend_handles_labels()
-    # A limit comes after what it limits.
+    # The roofline comes after the series that it limits.
     order = sorted(range(len(labels)), key=lambda i: labels[i].startswith(ROOFLINE))
     ax.legend(
         [handles[i] for i in order],

@@ -1,4 +1,4 @@
-"""Pictures of measured times: speedups, times, ladders of kernels, scaling with the size, and rooflines."""
+"""Pictures of measured times: speedups, times, ladders of kernels, scaling, rooflines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Data = Record | Sequence[Mapping[str, Any]]
 
-LOG_FROM = 30  # largest over smallest speedup from which on the axis is logarithmic
+LOG_FROM = 30  # the axis is logarithmic above this ratio of the largest to the smallest value
 
 
 def speedup(
@@ -45,18 +45,18 @@ def speedup(
     by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
-    """Horizontal bars: how many times faster than `baseline` each series is. The baseline has a bar of its own, at 1.
+    """Draw horizontal bars: how many times faster than `baseline` each series is.
 
-    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
-    parameters); where: the rows to draw, such as {"n": 10**8, "cache": "cold"}; by: the column, or
-    columns, that name a bar.
+    The baseline has a bar of its own, at 1. data: a Record, or its rows (dicts with "series",
+    "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to draw, such as
+    {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
 
-    The speedup is the baseline's median time over the series'. Its whisker goes from the fastest
-    baseline over the slowest series to the opposite: wider than the interval of a ratio, which
-    timing.compare measures.
+    The speedup is the baseline's median time divided by the series' median time. Its whisker goes
+    from the fastest baseline over the slowest series to the slowest baseline over the fastest
+    series. It is wider than the interval of a ratio, which timing.compare measures.
 
-    Raises ValueError for no rows, rows without times, several rows for one bar, or a baseline that
-    is not among them.
+    Raises ValueError for no rows, rows without times, several rows for one bar, and a baseline
+    without a row.
     """
     rows = _one_row_each(_timed(data, where), by)
     if baseline not in rows:
@@ -82,7 +82,7 @@ def speedup(
 def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], baseline: str) -> None:
     middle = [ratio for ratio, _, _ in ratios.values()]
     logarithmic = max(middle) > LOG_FROM * min(middle)
-    start = 1.0 if logarithmic else 0.0  # on a logarithmic axis slower series go to the left
+    start = 1.0 if logarithmic else 0.0  # On a logarithmic axis, bars of slower series go left.
     if logarithmic:
         ax.set_xscale("log")
     for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
@@ -121,11 +121,11 @@ def times(
     by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
-    """Horizontal bars on a logarithmic axis: the time of each row, with its 95 % interval, and the value as text.
+    """Draw horizontal bars on a logarithmic axis: the time of each row, with its 95 % interval.
 
-    data, where, by: as for speedup(), one bar a row, in the order of the rows; emphasize: the names
-    of bars to draw solid, where the others are hatched. A bar begins at the decade below the
-    shortest time, which is no zero: compare the ends of bars and not their lengths.
+    data, where, by: as for speedup(), one bar a row, in the order of the rows. emphasize: the names
+    of the bars to draw solid; the others are hatched. A bar begins at the decade below the shortest
+    time and not at zero: compare the ends of bars, not their lengths.
 
     Raises ValueError as speedup() does, and for an emphasized name without a bar.
     """
@@ -171,34 +171,36 @@ def ladder(
     by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
-    """Horizontal bars from the slowest step to the fastest: the time of each, and how many times faster than the step above.
+    """Draw horizontal bars from the slowest step to the fastest: their times and their gains.
 
     data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
-    parameters); where, by: as for speedup(). floor_ms: the roofline floor in ms, a dotted line, for
-    instance 1e3 * limits.floor(work, device).seconds; yardstick: the name of a bar that is no step,
-    such as a library's: it stands hatched below the others, and says what part of its speed the
-    last step has. logarithmic: the time axis; unless given, where the slowest step takes more than
-    30 times as long as the shortest bar or the floor. On a logarithmic axis compare the ends of
-    bars and not their lengths.
+    parameters). where, by: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted
+    line, for instance 1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that
+    is no step, such as a library's. It stands hatched below the others; its text says what percent
+    of its speed the last step reaches. logarithmic: whether the time axis is logarithmic; by
+    default it is if the slowest step takes more than 30 times as long as the shortest bar or the
+    floor. On a logarithmic axis, compare the ends of bars, not their lengths.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
-    besides the yardstick, an unknown yardstick, or a floor that is not positive.
+    besides the yardstick, an unknown yardstick, and a floor that is not positive.
     """
     rows = _one_row_each(_timed(data, where), by)
     if yardstick and yardstick not in rows:
         raise ValueError(
-            f"there is no row {yardstick!r} to measure by; there is: {', '.join(rows)}"
+            f"there is no row {yardstick!r} for the yardstick; choose from {', '.join(rows)}"
         )
     if floor_ms is not None and not 0 < floor_ms < math.inf:
         raise ValueError(
-            f"floor_ms is {floor_ms}: give the floor in ms, such as 1e3 * limits.floor(work, "
-            "device).seconds"
+            f"floor_ms is {floor_ms}: give the floor in ms, above 0, such as "
+            "1e3 * limits.floor(work, device).seconds"
         )
     names = sorted(
         (name for name in rows if name != yardstick), key=lambda name: -rows[name]["median_ms"]
     )
     if not names:
-        raise ValueError(f"there is no step besides the yardstick {yardstick!r}")
+        raise ValueError(
+            f"there is no step besides the yardstick {yardstick!r}: give a row for each step"
+        )
     style(ax, title)
     least = min([row["low_ms"] for row in rows.values()] + ([floor_ms] if floor_ms else []))
     if logarithmic is None:
@@ -212,7 +214,7 @@ def ladder(
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else [])])
     longest = max(row["high_ms"] for row in rows.values())
-    # Text stands beside the bars.
+    # The text beside the bars needs room.
     ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)
     ax.set_xlabel(f"time (ms{'; a logarithmic axis' if logarithmic else ''}; shorter is faster)")
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
@@ -222,19 +224,19 @@ def ladder(
 def _climb(
     rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstick: str
 ) -> dict[str, str]:
-    """What stands beside each bar: its time, and its gain over the step before."""
+    """Return the text beside each bar: its time, and its gain over the step before."""
     times = [rows[name]["median_ms"] for name in names]
-    told = {
+    texts = {
         name: duration_text(ms) + (f"   {ratio_text(before / ms)}× faster" if k else "")
         for k, (name, ms, before) in enumerate(zip(names, times, [0.0, *times], strict=False))
     }
     if yardstick:
         ms = rows[yardstick]["median_ms"]
-        told[yardstick] = (
+        texts[yardstick] = (
             f"{duration_text(ms)}   the last step has "
             f"{ratio_text(100 * ms / times[-1])} % of its speed"
         )
-    return told
+    return texts
 
 
 def _draw_step(
@@ -246,7 +248,7 @@ def _draw_step(
     )
     whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
-    # The line of the floor ends there.
+    # A white background interrupts the line of the floor behind the text.
     behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     beside(ax, row["high_ms"], y, text, bbox=behind, zorder=3)
 
@@ -264,7 +266,7 @@ def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
         "borderpad": 0.2,
     }
     ax.legend(handles=[ax.lines[-1]], frameon=False, fontsize="small", handlelength=3.2, **above)
-    # Above the legend.
+    # The title stands above the legend.
     ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", wrap=True, pad=24)
 
 
@@ -280,15 +282,16 @@ def scaling(
     xlabel: str = "",
     title: str = "",
 ) -> Axes:
-    """Lines, both axes logarithmic: time in ms of each series against the parameter `x`, with 95 % intervals.
+    """Draw lines on logarithmic axes: the time of each series in ms against the parameter `x`.
 
-    data, where, by: as for speedup(). bytes_of: bytes that a problem of size x must move; when
-    given, the lines are throughputs in GB/s, bytes over time. floor: the least seconds for a
-    problem of size x, drawn as the limit that no series passes, for instance
+    Each time has its 95 % interval. data, where, by: as for speedup(). bytes_of: a function that
+    returns the bytes that a problem of size x must move; with it, the lines are throughputs in
+    GB/s, bytes over time. floor: a function that returns the least seconds for a problem of size x,
+    drawn as the limit of all series, for instance
 
         floor=lambda n: limits.floor(limits.conv1d(n, 3), record.device).seconds
 
-    Raises ValueError for no rows, rows without times or without `x`, or several rows for one point.
+    Raises ValueError for no rows, rows without times or `x`, and several rows for one point.
     """
     lines: dict[str, dict[Any, Mapping[str, Any]]] = {}
     for row in _timed(data, where):
@@ -337,7 +340,7 @@ def _draw_line(
 def _in_unit(
     size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None
 ) -> tuple[float, float, float]:
-    """Median, low and high: in ms, or in GB/s."""
+    """Return median, low and high in ms or, with `bytes_of`, in GB/s."""
     times = row["median_ms"], row["low_ms"], row["high_ms"]
     if bytes_of is None:
         return times
@@ -372,21 +375,21 @@ def roofline(
     what: str = "FP32",
     title: str = "",
 ) -> Axes:
-    """The roofline of a device, both axes logarithmic, and kernels below it: speed against arithmetic intensity.
+    """Draw the roofline of a device on logarithmic axes, and kernels below it.
 
-    points: (label, intensity in flop/byte, speed in flop/s), for instance (name, work.intensity,
-    work.flops / seconds) with a limits.Work; the text at a point says its part of the roof above
-    it. device: its dram_bandwidth (bytes/s) and fp32_peak (flop/s) are the two roofs; they meet at
-    the intensity from which on a kernel is bound by arithmetic.
+    The horizontal axis is arithmetic intensity, the vertical axis speed. points: (label, intensity
+    in flop/byte, speed in flop/s), for instance (name, work.intensity, work.flops / seconds) with a
+    limits.Work. The text at a point gives its speed in percent of the roof above it. device: its
+    dram_bandwidth (bytes/s) and fp32_peak (flop/s) are the two roofs. They meet at the intensity
+    above which arithmetic limits a kernel.
 
-    Raises ValueError for no points, a point that is not a label and two positive numbers, a label
-    given twice, or a device without figures.
+    Raises ValueError for no points, a point that is not a label and two positive numbers, a
+    repeated label, and a device without these two figures.
     """
     if device.dram_bandwidth is None or device.fp32_peak is None:
         raise ValueError(
-            f"{device.name} ({device.kind}) has no DRAM bandwidth and "
-            "FP32 peak to draw a roof from: pass the device that a record was measured on, "
-            "record.device"
+            f"{device.name} ({device.kind}) has no DRAM bandwidth and FP32 peak for a roofline: "
+            "pass the device that a record was measured on, record.device"
         )
     _require_points(points)
     style(ax, title)
@@ -420,16 +423,14 @@ def roofline(
     ax.grid(which="major", color="#e4e4e4", linewidth=0.6)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(tick_text))
-    while not _part_labels(ax, labels):  # more room below
+    while not _part_labels(ax, labels):  # They need more room below.
         ax.set_ylim(bottom=ax.get_ylim()[0] / 4)
     return ax
 
 
 def _require_points(points: Sequence) -> None:
     if not points:
-        raise ValueError(
-            "there is nothing to draw: no points; give (label, flop/byte, flop/s) for each"
-        )
+        raise ValueError("there are no points to draw; give (label, flop/byte, flop/s) for each")
     seen: set[str] = set()
     for point in points:
         if (
@@ -448,11 +449,11 @@ def _require_points(points: Sequence) -> None:
 def _draw_roofs(
     ax: Axes, bandwidth: float, peak: float, ridge: float, left: float, right: float
 ) -> None:
-    """bandwidth in TB/s, peak in Tflop/s, the other three in flop/byte."""
+    """Draw the roofs: bandwidth in TB/s, peak in Tflop/s, the other three in flop/byte."""
     ax.plot([left, ridge, right], [bandwidth * left, peak, peak], color=INK, linewidth=2.2)
     ax.plot([ridge, ridge], [1e-12 * peak, peak], color="#777777", linewidth=0.9, linestyle=":")
-    # Along a line where y is proportional to x the slope is y / x, on any scales; the axes turn the
-    # text as they turn the line.
+    # Along a line on which y is proportional to x, the slope is y / x, on any scale. The axes
+    # rotate the text like the line.
     above = 1.25 * bandwidth
     turned: Look = {
         "rotation": math.degrees(math.atan(above)),
@@ -471,7 +472,10 @@ def _draw_roofs(
 
 
 def _label_point(ax: Axes, text: str, x: float, y: float):
-    """A label to the right of a point, where the roof is never lower, with a line to the point once it is moved."""
+    """Return a label to the right of a point, where the roof is at least as high.
+
+    A line connects the point with a label that `_part_labels` moves.
+    """
     line: Look = {
         "arrowstyle": "-",
         "color": "#777777",
@@ -485,9 +489,12 @@ def _label_point(ax: Axes, text: str, x: float, y: float):
 
 
 def _part_labels(ax: Axes, labels: Sequence) -> bool:
-    """Move labels down, for the roof is above them, until none overlaps another; whether they are still above the axis."""
+    """Move labels down until none overlaps another; return whether all are above the axis.
+
+    They move down because the roof is above them.
+    """
     figure = figure_of(ax)
-    figure.draw_without_rendering()  # so that the axes have their place, and texts their size
+    figure.draw_without_rendering()  # It computes the place of the axes and the size of the texts.
     points = 72 / figure.dpi
     placed: list[tuple[float, float, float]] = []  # left and right end, height of the middle
     for label in sorted(labels, key=lambda label: -label.xy[1]):
@@ -504,7 +511,10 @@ def _part_labels(ax: Axes, labels: Sequence) -> bool:
 
 
 def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """The rows of `data` that have what `where` says; ValueError when there are none, or one has no time."""
+    """Return the rows of `data` with the values of `where`.
+
+    Raises ValueError if there are none, and if one has no time.
+    """
     rows = list(data.rows() if hasattr(data, "rows") else data)
     if not rows:
         raise ValueError("there is nothing to draw: the record has no rows")
@@ -522,20 +532,20 @@ def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any
 
 
 def _require_time(row: Mapping[str, Any]) -> None:
-    """ValueError for a row without a time above 0 and its interval."""
+    """Raise ValueError for a row without a time above 0 and its interval."""
     times = {key: row.get(key) for key in ("low_ms", "median_ms", "high_ms")}
     if times["median_ms"] is None:
         raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
     if missing := [key for key, value in times.items() if value is None]:
         raise ValueError(
-            f"the row {dict(row)} has a median_ms and no {missing[0]}: a "
-            "time comes with its interval"
+            f"the row {dict(row)} has a median_ms and no {missing[0]}: "
+            "give every time with its interval"
         )
     low, median, high = (float(row[key]) for key in times)
     if not 0 < low <= median <= high < math.inf:
         raise ValueError(
-            f"the row {dict(row)} has times that cannot be: 0 < low_ms <= "
-            "median_ms <= high_ms must hold"
+            f"the row {dict(row)} has impossible times: "
+            "0 < low_ms <= median_ms <= high_ms must hold"
         )
 
 
@@ -561,8 +571,8 @@ def _one_row_each(
 def _several(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> ValueError:
     times = {"median_ms", "low_ms", "high_ms", "samples"}
     apart = [key for key in one if key not in times and one[key] != other.get(key)]
-    told = f"they differ in {', '.join(apart)}" if apart else "they have the same parameters"
+    difference = f"they differ in {', '.join(apart)}" if apart else "they have the same parameters"
     return ValueError(
-        f"there are several rows for {name}; {told}. Choose by `where`, "
-        "or name more columns in `by`"
+        f"there are several rows for {name}; {difference}. "
+        "Choose by `where`, or name more columns in `by`"
     )

@@ -1,1 +1,1 @@
-"""The problems that the kernels solve, one module or folder each: data, launches, references and limits of use."""
+"""The problems that the kernels solve, one module or folder each: data, launches, checks."""

@@ -1,4 +1,4 @@
-"""1D convolution on a device: how each kernel is launched, its data, and the check of its outputs.
+"""1D convolution on a device: the launches of its kernels, the data, and the check of outputs.
 
     spec = conv1d.conv1d_named("conv1d_vector")
     launch = conv1d.conv1d_launch(spec, n, N, P, filter)    # N, P: device addresses
@@ -19,15 +19,15 @@ from helpers import checking, kernels, reference
 from helpers.launch import Array, Launch, Plan, Program, launcher
 
 COPY = "device-to-device copy"
-# Checked against the oracle; the others are checked against it, output by output.
+# The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv1d_constant"
 BEST = "conv1d_vector"
 
 SEED = 20_25
-# Cells of random data before they repeat: a prime, so that no two tiles hold the same cells.
+# The period of the random data, in cells: a prime, so that no two tiles hold the same cells.
 PERIOD = 9_999_991
-# Outputs in a row that are compared with the oracle: the first, the last, and WINDOWS random
-# stretches.
+# The outputs of a window that is compared with the oracle. Windows lie at both ends and at WINDOWS
+# random places.
 WINDOW = 4096
 WINDOWS = 8
 
@@ -36,9 +36,9 @@ WINDOWS = 8
 class Conv1d:
     """How one of the 1D convolution kernels is compiled and launched.
 
-    threads: of a block; tile, outputs: TILE_WIDTH and OUTPUTS, None where the source has none;
-    filter_in: "constant" (the symbol ``filter``) or "global" (the argument after N); largest: the
-    largest n that the benchmark times.
+    threads: of a block. tile, outputs: TILE_WIDTH and OUTPUTS, None for a source without them.
+    filter_in: where the weights lie, "constant" (the symbol ``filter``) or "global" (the argument
+    after N). largest: the largest n that the benchmark times.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Conv1d:
         return (self.threads, 1, 1)
 
     def fits(self, width: int) -> bool:
-        """Whether a block has an output for a filter of ``width`` (odd): an input tile may be all halo."""
+        """Return whether a block has outputs for an odd ``width``: halos may fill its tile."""
         return self.name != "conv1d_tiled_input" or width <= (self.tile or 0)
 
     def per_block(self, n: int, width: int) -> int:
-        """Return how many of ``n`` outputs one block makes for a filter of ``width``."""
+        """Return how many of ``n`` outputs one block computes for a filter of ``width``."""
         if self.name == "conv1d_one_block":
             return n
         if self.name == "conv1d_tiled_input":
@@ -75,7 +75,10 @@ class Conv1d:
         return kernels.grid_for(n, self.block, self.per_block(n, width))
 
     def plan(self, n: int, width: int) -> Plan:
-        """Return the launch for ``n`` cells and a filter of ``width``, on "P", "N" and "filter"."""
+        """Return the launch for ``n`` cells and a filter of ``width``.
+
+        Its arrays are "P", "N" and "filter".
+        """
         P, N, filter = Array("P", (n,)), Array("N", (n,)), Array("filter", (width,))
         in_argument = self.filter_in == "global"
         return (
@@ -105,21 +108,25 @@ CONV1D = (
 
 
 def conv1d_named(name: str) -> Conv1d:
-    """Return the launch of kernel ``name``. Raises KeyError where it is no 1D convolution of the table."""
+    """Return the row of kernel ``name`` in CONV1D. Raises KeyError for another name."""
     return {spec.name: spec for spec in CONV1D}[name]
 
 
 def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
-    """The largest error that a float32 sum of products may have, in any order, with or without fused multiply-adds.
+    """Return the largest error that a float32 sum of w products may have.
 
-    A product and up to w - 1 additions round w times at most, each by u = 2^-24 relative to a
-    partial sum that is never larger than sum |cells| |filter|, so the error is at most w u / (1 - w
-    u) * max |cells| * sum |filter| (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*,
-    section 3.1). w + 1 stands for w: that pays for the denominator.
+    It holds for any order of the sum, with and without fused multiply-adds. A product and up to
+    w - 1 additions round at most w times, each by u = 2^-24 relative to a partial sum, and no
+    partial sum exceeds sum |cells| |filter|. So the error is at most
 
-    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|, which is
-    beyond this bound up to a width of some 200; for wider filters the bound still holds, but no
-    longer tells the two apart.
+        w u / (1 - w u) * max |cells| * sum |filter|
+
+    (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1). The function uses
+    w + 1 in place of w, which covers the denominator.
+
+    Rounding to FP16 on the way errs by about 2^-11 sqrt(w) max |cells| max |filter|. Up to a width
+    of some 200 that exceeds this bound. For wider filters the bound still holds, but a check with
+    it does not detect such rounding.
     """
     width, unit = np.size(filter), 2.0**-24
     return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
@@ -144,9 +151,9 @@ def conv1d_launch(
 
 
 class PeriodicData:
-    """N on the device and on the host: ``n`` cells, uniform in [-1, 1), that repeat after PERIOD of them.
+    """N on the device and on the host: ``n`` cells, uniform in [-1, 1), with the period PERIOD.
 
-    The host keeps one period, so that 10^9 cells need no 4 GB copy, and still knows every cell.
+    The host keeps one period, so that it knows every one of 10^9 cells without a copy of 4 GB.
     """
 
     def __init__(self, n: int):
@@ -155,7 +162,7 @@ class PeriodicData:
         self.period = rng.uniform(-1, 1, min(n, PERIOD)).astype(np.float32)
 
     def upload(self, cuda: Any, address: int) -> None:
-        """Fill n float32 at a device address, one period from the host and the others from that one."""
+        """Fill n float32 at a device address: a period of the host's, then copies of it."""
         size, period = 4 * self.n, self.period.nbytes
         cuda.memcpy_htod(address, self.period)
         for start in range(period, size, period):
@@ -168,28 +175,31 @@ class PeriodicData:
         return np.where((index >= 0) & (index < self.n), values, np.float32(0))
 
     def outputs(self, first: int, last: int, filter: np.ndarray) -> np.ndarray:
-        """P[first:last] by the oracle, float64: of the stretch with its halo; the halo's own outputs are dropped."""
+        """P[first:last] by the oracle, float64, shape (last - first,)."""
         radius = filter.size // 2
         wide = reference.conv1d(self.cells(first - radius, last + radius), filter)
         return wide[radius : wide.size - radius]
 
 
 def windows(n: int) -> list[tuple[int, int]]:
-    """Stretches [first, last) of at most WINDOW outputs: both ends and WINDOWS random places."""
+    """Return windows [first, last) of at most WINDOW outputs: both ends, WINDOWS random places."""
     rng = np.random.default_rng(SEED)
     starts = {0, max(0, n - WINDOW), *rng.integers(0, max(1, n - WINDOW), WINDOWS).tolist()}
     return [(start, min(n, start + WINDOW)) for start in sorted(starts)]
 
 
 class Checker:
-    """Says whether n outputs on the device are right: each against `want` on the device, windows against the oracle."""
+    """Checks n outputs on the device: each one against `want` on the device, windows by the oracle.
+
+    want: the device address of the right outputs.
+    """
 
     def __init__(self, cuda: Any, data: PeriodicData, want: int):
         self._cuda, self._data, self.want = cuda, data, want
         self._counter = checking.DeviceCounter()
 
     def poison(self, output: int) -> None:
-        """Fill the output with NaN, so that what is not written shows."""
+        """Fill the output with NaN, so that a check sees the cells that a kernel does not write."""
         self._counter.poison(output, self._data.n)
 
     def wrong(self, got: int, want: int, tolerance: float) -> int:
@@ -199,7 +209,10 @@ class Checker:
     def windows(
         self, output: int, filter: np.ndarray, name: str, slack: float = 1.0
     ) -> checking.Verdict:
-        """Compare stretches of P with the oracle, within `slack` times conv1d_atol. Raises checking.CheckError."""
+        """Compare windows of P with the oracle, within `slack` times conv1d_atol.
+
+        Raises checking.CheckError.
+        """
         places = windows(self._data.n)
         want = np.concatenate([self._data.outputs(*place, filter) for place in places])
         got = np.empty(want.size, np.float32)
@@ -214,10 +227,10 @@ class Checker:
     def everywhere(
         self, output: int, filter: np.ndarray, name: str, slack: float = 1.0
     ) -> checking.Verdict:
-        """Windows against the oracle, and every output against `want`. Raises checking.CheckError."""
+        """Compare windows with the oracle, every output with `want`. Raises checking.CheckError."""
         verdict = self.windows(output, filter, name, slack)
-        # `want` keeps the bound, and what is checked `slack` times the bound: they differ by up to
-        # the sum of both.
+        # `want` may err by the bound and the output by `slack` times the bound, so that they may
+        # differ by the sum of both.
         wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
         if wrong:
             text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"

@@ -1,14 +1,14 @@
-"""cuDNN through PyTorch: the vendor's convolution, as a yardstick beside the kernels, where PyTorch is installed.
+"""cuDNN through PyTorch: the vendor's convolution, a yardstick for the kernels.
 
-PyTorch is not needed by these labs, and is imported only when it is asked for. It works beside
-PyCUDA because `device.select()` retains the primary context, which is the one that PyTorch uses: it
-then reads the same allocations.
+The labs do not need PyTorch; this module imports it only when the yardstick runs. PyTorch works
+beside PyCUDA because `device.select()` retains the primary context, which PyTorch uses, too: both
+read the same allocations.
 
-The yardstick gets what favours it: cuDNN's own search for the fastest algorithm (benchmark mode),
-its input in either layout, whatever conversion that takes left out of the time, and the better of
-the two counts. Three modes: "FP32", with TF32 off, because it rounds the factors to 10 bits: FP32
-in, FP32 arithmetic, FP32 out, as in the kernels; "TF32", with it on; and "FP16", halves in and out,
-their conversion left out of the time.
+The yardstick gets every advantage: cuDNN searches for its fastest algorithm (benchmark mode), its
+input has either layout, the time does not include the conversion of the layout, and the faster
+layout counts. There are three modes. "FP32" switches TF32 off, because TF32 rounds the factors to
+10 bits: inputs, arithmetic and outputs are FP32, as in the kernels. "TF32" switches it on. "FP16"
+reads and writes halves; the time does not include their conversion.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ MODES = ("FP32", "TF32", "FP16")
 NAMES = {mode: f"cuDNN (PyTorch, {mode})" for mode in MODES}
 NAME = NAMES["FP32"]
 LAYOUTS = ("NCHW", "channels_last")
-# CuDNN may go through an FFT or Winograd's transform, whose errors are not bound by those of the
-# sum.
+# The tolerance, in error bounds of a direct sum: an FFT or Winograd's transform in cuDNN may err
+# more.
 SLACK = 100
-# Of max |x| sum |f|: two rounded factors; FP16 rounds the output, too.
+# The rounding errors relative to max |x| sum |f|: of two factors, and in FP16 of the output, too.
 ROUNDED = {"FP32": 0.0, "TF32": 2.0**-10, "FP16": 2.0**-9}
-_IMAGES_AT_A_TIME = 1000  # that are compared at once: bounds the memory of the comparison
+_IMAGES_AT_A_TIME = 1000  # the images of one comparison, which bounds its memory
 
 
 class TorchMissing(RuntimeError):
-    """The yardstick cannot be had here; the message says why."""
+    """The yardstick is not available here; the message says why."""
 
 
 def why_not() -> str:
-    """Why there is no yardstick here; "" where there is one. Imports PyTorch only where it is installed and there is a GPU."""
+    """Return why the yardstick is not available; "" if it is.
+
+    It imports PyTorch only on a GPU.
+    """
     if device.select().kind != "gpu":
         return "the simulator has no cuDNN"
     if importlib.util.find_spec("torch") is None:
@@ -47,14 +50,16 @@ def why_not() -> str:
 
         usable = torch.cuda.is_available() and torch.backends.cudnn.is_available()
     except Exception as error:
-        # A broken PyTorch fails in its own ways, and is only a yardstick here.
+        # A broken installation may raise anything, and the labs do not need PyTorch.
         return f"PyTorch is installed and does not start: {type(error).__name__}: {error}"
     return "" if usable else "PyTorch is installed without CUDA and cuDNN"
 
 
 def require(mode: str = "FP32") -> Any:
-    """PyTorch, with cuDNN's search on in this process, and TF32 on in that mode only. Raises TorchMissing, which says why there
-    is none, and ValueError for an unknown mode.
+    """Return PyTorch, set up for a mode.
+
+    It switches cuDNN's search on in this process, and TF32 on for the mode "TF32" and off for the
+    others. Raises TorchMissing without the yardstick, and ValueError for an unknown mode.
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}; expected {', '.join(MODES)}")
@@ -68,7 +73,7 @@ def require(mode: str = "FP32") -> Any:
 
 
 class _Borrowed:
-    """float32 on the device that somebody else owns, told to PyTorch by the CUDA array interface."""
+    """float32 in memory of another owner on the device, by the CUDA array interface."""
 
     def __init__(self, address: int, shape: Sequence[int]):
         self.__cuda_array_interface__ = {
@@ -81,10 +86,11 @@ class _Borrowed:
 
 
 class Convolution:
-    """One layer by cuDNN in one layout and mode. x, filter: device addresses of float32 NCHW (B, C, H, W) and (M, C, K, K).
+    """One layer by cuDNN in one layout and mode.
 
-    The addresses must stay allocated as long as this object. Raises TorchMissing, and ValueError
-    for an unknown layout or mode.
+    x, filter: device addresses of float32 NCHW (B, C, H, W) and (M, C, K, K), which must stay
+    allocated as long as this object lives. Raises TorchMissing, and ValueError for an unknown
+    layout or mode.
     """
 
     def __init__(
@@ -103,7 +109,8 @@ class Convolution:
                 t.contiguous(memory_format=order) for t in (self._x, self._filter)
             )
         self._size = 0.0
-        if mode != "FP32":  # the largest sum that a product's rounding is relative to
+        if mode != "FP32":
+            # Errors of the rounded products are relative to max |x| sum |f|.
             self._size = float(self._x.abs().max()) * float(self._filter.abs().sum((1, 2, 3)).max())
         if mode == "FP16":
             self._x, self._filter = self._x.half(), self._filter.half()
@@ -115,23 +122,23 @@ class Convolution:
 
     @property
     def version(self) -> int:
-        """cuDNN's version as it gives it, such as 91002 for 9.10.2."""
+        """cuDNN's version as a number, such as 91002 for 9.10.2."""
         return self._torch.backends.cudnn.version()
 
     def launch(self, stream: Any) -> None:
         """Enqueue the convolution on a PyCUDA stream; None is the default stream."""
-        # TF32 is a setting of the process: another mode may have been asked for since.
+        # TF32 is a setting of the process, which another mode may have changed since.
         torch = require(self.mode)
-        self._y = None  # its memory serves again: PyTorch would else hold two outputs
+        self._y = None  # So PyTorch reuses its memory; otherwise it would hold two outputs.
         on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
         with torch.no_grad(), torch.cuda.stream(on):
             self._y = torch.nn.functional.conv2d(self._x, self._filter, stride=self.shape.stride)
 
     def check(self, want: int, atol: float) -> checking.Verdict:
-        """Launch, and compare every output with those at the device address `want`, within SLACK times `atol`, and what the
-        mode's rounding of the factors may do.
+        """Launch, and compare every output with the right ones at the device address `want`.
 
-        Raises checking.CheckError.
+        The tolerance is SLACK times `atol`, plus the rounding errors of the mode. Raises
+        checking.CheckError for wrong outputs and ValueError for outputs of another shape.
         """
         torch, name = self._torch, f"{NAMES[self.mode]}, {self.layout}"
         atol = SLACK * atol + ROUNDED[self.mode] * self._size
@@ -144,7 +151,7 @@ class Convolution:
             )
         for begin in range(0, self.shape.B, _IMAGES_AT_A_TIME):
             part = slice(begin, begin + _IMAGES_AT_A_TIME)
-            near = (self._y[part].float() - right[part]).abs() <= atol  # NaN is not near
+            near = (self._y[part].float() - right[part]).abs() <= atol  # False for NaN.
             last = begin + _IMAGES_AT_A_TIME >= self.shape.B
             if last or not bool(near.all()):
                 got, expected = (
@@ -164,26 +171,28 @@ def measure(
     budget_s: float = 0.3,
     mode: str = "FP32",
 ) -> Iterator[dict[str, Any]]:
-    """Check and time the layer in both layouts: rows for a record, {"series": NAMES[mode], "layout": ..., "timing": ...}.
+    """Check and time the layer in both layouts, and yield a row of a record for each.
 
-    x, filter, want: device addresses, `want` of outputs that are known to be right within `atol`. A
-    layout that is wrong or that cuDNN refuses is left out with a printed line. Raises TorchMissing.
+    A row: {"series": NAMES[mode], "layout": ..., "cudnn": version, "timing": ...}. x, filter, want:
+    device addresses; the outputs at `want` are right within `atol`. A printed line replaces the row
+    of a layout whose outputs are wrong or that cuDNN refuses. Raises TorchMissing.
     """
     for layout in LAYOUTS:
         name = f"{NAMES[mode]}, {layout}"
         try:
-            made = Convolution(shape, x, filter, layout, mode)
-            verdict = made.check(want, atol)
+            convolution = Convolution(shape, x, filter, layout, mode)
+            verdict = convolution.check(want, atol)
         except TorchMissing:
             raise
         except (checking.CheckError, RuntimeError) as error:
             print(f"{name} is left out: {str(error).splitlines()[0]}")
             continue
-        timed = timing.time_gpu(made.launch, verdict=verdict, name=name, budget_s=budget_s)
-        yield {"series": NAMES[mode], "layout": layout, "cudnn": made.version, "timing": timed}
+        timed = timing.time_gpu(convolution.launch, verdict=verdict, name=name, budget_s=budget_s)
+        row = {"series": NAMES[mode], "layout": layout, "cudnn": convolution.version}
+        yield row | {"timing": timed}
 
 
 def best(rows: Sequence[Mapping[str, Any]], mode: str = "FP32") -> Mapping[str, Any] | None:
-    """Of a record's rows the yardstick's fastest in a mode, in either layout; None where it was not measured."""
-    found = [row for row in rows if row["series"] == NAMES[mode]]
-    return min(found, key=lambda row: row["median_ms"], default=None)
+    """Return the yardstick's fastest row of a mode, in either layout; None without such a row."""
+    of_mode = [row for row in rows if row["series"] == NAMES[mode]]
+    return min(of_mode, key=lambda row: row["median_ms"], default=None)

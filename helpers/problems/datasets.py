@@ -1,7 +1,6 @@
-"""The data that the labs compute on: two-class samples, Fashion-MNIST with its resizing, and trained weights.
+"""The labs' data: two-class samples, Fashion-MNIST with its resizing, and trained weights.
 
-Only NumPy is imported with this module: what a download or a cache folder needs is imported where
-it is used.
+The module imports NumPy only. The functions that download import further packages when they run.
 """
 
 from __future__ import annotations
@@ -30,24 +29,27 @@ import numpy as np
 
 
 class DataError(RuntimeError):
-    """A data file is missing, or is not what it should be; the message names it and says what to do."""
+    """A data file is missing or wrong; the message names it and says what to do."""
 
 
 class ChecksumError(DataError):
-    """A data file is damaged or partial: its sha256 is not the published one. It is left as it is."""
+    """A data file is damaged or partial: its sha256 is not the published one."""
 
 
 # ---- two classes ----
 
 TRAINING_SAMPLES, TEST_SAMPLES = 1096, 275
-MAJORITY = 0.59  # of all samples are class 0: a program that always answers 0 has this accuracy
+MAJORITY = 0.59  # share of class 0: a program that always answers 0 has this accuracy
 MIXING = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2  # orthogonal
 
 
 @dataclass(frozen=True)
 class TwoClass:
-    """Samples with 4 features and a class. x: float32, shape (samples, 4), mean 0 and deviation 1 by feature over all
-    samples; y: float32, shape (samples,), 0 or 1."""
+    """Samples with 4 features and a class.
+
+    x: float32, shape (samples, 4); each feature has mean 0 and deviation 1 over all samples. y:
+    float32, shape (samples,), 0 or 1.
+    """
 
     train_x: np.ndarray
     train_y: np.ndarray
@@ -56,13 +58,13 @@ class TwoClass:
 
 
 def two_class(seed: int = 0) -> TwoClass:
-    """1,096 training and 275 test samples of two classes, made here from `seed`: no measurements of anything.
+    """Return 1,096 training and 275 test samples of two classes: random numbers from `seed`.
 
     They have the sizes and the class shares (59 % class 0, in both parts) of the data in a course
-    report whose own file is not public. In three hidden coordinates (u, v, w) class 1 lies above
-    and class 0 below the bowl w = 1.2 ((u^2 + v^2) / 2 - 1), with some overlap; a fourth says
-    nothing about the class. A rotation mixes all four into each feature, so no feature alone and no
-    plane separates the classes.
+    report whose own file is not public. In three hidden coordinates (u, v, w), class 1 lies above
+    and class 0 below the bowl w = 1.2 ((u^2 + v^2) / 2 - 1), with some overlap. The fourth
+    coordinate does not depend on the class. A rotation mixes all four into each feature, so that
+    neither a single feature nor a plane separates the classes.
     """
     random = np.random.default_rng(seed)
     total = TRAINING_SAMPLES + TEST_SAMPLES
@@ -77,7 +79,7 @@ def two_class(seed: int = 0) -> TwoClass:
 
 
 def _stratified(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Indices of the test samples in random order, with as many of each class as its share."""
+    """Return the indices of the test samples in random order; each class has its share."""
     ones = round(TEST_SAMPLES * float(y.mean()))
     shares = ((0, TEST_SAMPLES - ones), (1, ones))
     chosen = [
@@ -106,8 +108,8 @@ CLASSES = (
     "ankle boot",
 )
 
-# The data set's own repository and its authors' storage; what comes from either has to have the
-# sha256 below.
+# The data set's own repository and its authors' storage. A file of either must have the sha256
+# below.
 URLS = (
     "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
@@ -171,8 +173,11 @@ FILES = {
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Pictures with their classes. pixels: uint8, shape (n, 28, 28); labels: uint8, shape (n,), 0 to
-    9 as in `CLASSES`; source: the name of the data set."""
+    """Images with their classes.
+
+    pixels: uint8, shape (n, 28, 28). labels: uint8, shape (n,), 0 to 9 as in `CLASSES`. source: the
+    name of the data set.
+    """
 
     pixels: np.ndarray
     labels: np.ndarray
@@ -182,43 +187,46 @@ class Images:
         return len(self.labels)
 
     def repeated(self, count: int) -> np.ndarray:
-        """Return the pixels of `count` images, from the first one again where there are fewer.
+        """Return the pixels of `count` images; the images repeat if there are fewer.
 
-        For timings: they depend on the number of images, not on what the images show.
+        This is for timings, which depend only on the number of images.
         """
         return self.pixels[np.arange(count) % len(self)]
 
 
 def fashion_mnist(split: str = "test", count: int | None = None) -> Images:
-    """The first `count` images (all without it) of Fashion-MNIST: split "train" has 60,000, "test" 10,000.
+    """Return the first `count` images of Fashion-MNIST, by default all.
 
-    H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
-    learning algorithms" (2017), MIT licence. Up to 1,000 test images come from data/, always.
+    split: "train" has 60,000 images, "test" 10,000. The source is H. Xiao, K. Rasul, R. Vollgraf,
+    "Fashion-MNIST: a novel image dataset for benchmarking machine learning algorithms" (2017), MIT
+    licence. Up to 1,000 test images always come from data/.
 
-    More come from the published files, plain or .gz: from the folder that FASHION_MNIST_DIR names
-    and from nowhere else when it is set, else from the user's cache folder ($HALO_CACHE where set),
-    to which they are downloaded once.
+    More images come from the published files, plain or .gz. If FASHION_MNIST_DIR is set, they must
+    lie in that folder. Otherwise they are downloaded once, to the user's cache folder (or
+    $HALO_CACHE).
 
-    Raises ValueError for another split or count; UnavailableError where the download fails, and at
-    once after it failed before in this process; DataError when FASHION_MNIST_DIR is set and lacks a
-    file; ChecksumError for a damaged or partial file, which is named and left as it is.
+    Raises ValueError for another split or count; UnavailableError if the download fails, and
+    without another try if it failed before in this process; DataError if the folder of
+    FASHION_MNIST_DIR lacks a file; ChecksumError for a damaged or partial file, which stays
+    unchanged.
     """
     if split not in IMAGE_COUNTS:
         raise ValueError(f'split is {split!r}; Fashion-MNIST has "train" and "test"')
     count = _require_count(count, IMAGE_COUNTS[split], split)
     if split == "test" and count <= SAMPLE_COUNT:
         return _read(DATA, SAMPLE, count)
-    asked = os.environ.get(FOLDER_VARIABLE, "").strip()
-    folder = Path(asked).expanduser() if asked else _cache_folder()
-    if not asked:
+    variable = os.environ.get(FOLDER_VARIABLE, "").strip()
+    folder = Path(variable).expanduser() if variable else _cache_folder()
+    if not variable:
         _download_missing(folder, split)
     return _read(folder, FILES[split], count)
 
 
 def images_at_hand(count: int) -> Images:
-    """The first `count` test images, or the 1,000 of data/ where all 10,000 cannot be downloaded.
+    """Return the first `count` test images, or the 1,000 of data/ if the download fails.
 
-    One printed sentence says so, once in a process. Raises what else `fashion_mnist` raises.
+    In the second case, it prints one sentence, once in a process. Raises the other errors of
+    `fashion_mnist`.
     """
     try:
         return fashion_mnist("test", count)
@@ -243,14 +251,14 @@ def _require_count(count: int | None, most: int, split: str) -> int:
         or not isinstance(count, (int, np.integer))
         or not 1 <= count <= most
     ):
-        raise ValueError(f"count is {count!r}; the {split} set has 1 to {most:,} images to give")
+        raise ValueError(f"count is {count!r}; give 1 to {most:,} for the {split} set")
     return int(count)
 
 
 def _cache_folder() -> Path:
-    asked = os.environ.get("HALO_CACHE", "").strip()
-    if asked:
-        return Path(asked).expanduser().absolute() / "fashion-mnist"
+    cache = os.environ.get("HALO_CACHE", "").strip()
+    if cache:
+        return Path(cache).expanduser().absolute() / "fashion-mnist"
     import platformdirs
 
     return platformdirs.user_cache_path("halo-labs") / "fashion-mnist"
@@ -262,7 +270,7 @@ def _read(folder: Path, files: tuple[IdxFile, ...], count: int) -> Images:
 
 
 def _find(folder: Path, file: IdxFile) -> Path | None:
-    """The compressed file, else the plain one, else None."""
+    """Return the path of the compressed file, else of the plain one, else None."""
     return next(
         (path for path in (folder / f"{file.name}.gz", folder / file.name) if path.is_file()), None
     )
@@ -271,37 +279,34 @@ def _find(folder: Path, file: IdxFile) -> Path | None:
 def _verified(folder: Path, file: IdxFile) -> Path:
     path, ours = _find(folder, file), folder == DATA
     if path is None:
+        advice = (
+            f"{FOLDER_VARIABLE} must name a folder with the published files of Fashion-MNIST; "
+            "without that variable they are downloaded."
+        )
         raise DataError(
-            f"{folder} has neither {file.name}.gz nor {file.name}. "
-            + (
-                _RESTORE
-                if ours
-                else f"{FOLDER_VARIABLE} names a folder that holds the published "
-                "files of Fashion-MNIST; without that variable they are downloaded."
-            )
+            f"{folder} has neither {file.name}.gz nor {file.name}. {_RESTORE if ours else advice}"
         )
     advice = _RESTORE if ours else "Remove it and fetch it again."
     _require_sha256(path, file.gz_sha256 if path.suffix == ".gz" else file.sha256, advice)
     return path
 
 
-def _require_sha256(path: Path, wanted: str, advice: str) -> None:
+def _require_sha256(path: Path, expected: str, advice: str) -> None:
     with open(path, "rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != wanted:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    if sha256 != expected:
         raise ChecksumError(
-            f"{path} is damaged or partial ({path.stat().st_size:,} bytes): its sha256 is {found}, "
-            f"expected {wanted}. It was left as it is. {advice}"
+            f"{path} is damaged or partial ({path.stat().st_size:,} bytes): its sha256 is "
+            f"{sha256}, expected {expected}. It was left as it is. {advice}"
         )
 
 
-# Why the download of a split to a folder failed in this process: it is not tried again.
+# The reasons of failed downloads in this process, by folder and split: they are not tried again.
 _failed: dict[tuple[Path, str], str] = {}
 
 
 def _download_missing(folder: Path, split: str) -> None:
-    """Fetch the files of `split` that `folder` lacks. Raises UnavailableError where that fails now,
-    or failed before."""
+    """Fetch the files of `split` that `folder` lacks. Raises UnavailableError for a failure."""
     missing = [file for file in FILES[split] if not _find(folder, file)]
     if not missing:
         return
@@ -314,7 +319,10 @@ def _download_missing(folder: Path, split: str) -> None:
 
 
 def _download(folder: Path, file: IdxFile) -> str | None:
-    """Fetches one file into a new folder beside its place and moves it there when whole; returns why not, or None."""
+    """Fetch one file; return the reason of a failure, or None.
+
+    The download goes to a new folder inside `folder`, so that no partial file gets the final name.
+    """
     reason = "no address"
     for url in URLS:
         try:
@@ -324,14 +332,14 @@ def _download(folder: Path, file: IdxFile) -> str | None:
                 os.replace(whole, folder / f"{file.name}.gz")
             return None
         except (ImportError, OSError, ValueError) as error:
-            # Pooch: requests' errors are OSErrors; ValueError: wrong sha256.
+            # The errors of requests are OSErrors. Pooch raises ValueError for a wrong sha256.
             reason = _short(error, url)
     return reason
 
 
 def _short(error: Exception, url: str) -> str:
     if isinstance(error, ValueError):
-        return f"what came from {url} has another sha256 than published"
+        return f"the file from {url} has another sha256 than the published one"
     if isinstance(error, ImportError):
         return "the package pooch is not installed"
     if isinstance(error, OSError) and error.filename:
@@ -340,11 +348,11 @@ def _short(error: Exception, url: str) -> str:
 
 
 def _require_answer(url: str) -> None:
-    """Raises ConnectionError where nothing answers at the address within CONNECT_S.
+    """Raise ConnectionError if no host answers at the address within CONNECT_S.
 
-    The look-up of its name is included. The time limits of requests hold for each address of a host
-    and not for the look-up: without a network a download could take minutes to fail. With a proxy
-    only the proxy knows what answers.
+    The limit includes the look-up of the name. The time limits of requests do not, and they hold
+    for each address of a host, so that a download without a network could take minutes to fail.
+    Behind a proxy there is no such test, because only the proxy reaches the host.
     """
     address, answered = urllib.parse.urlsplit(url), threading.Event()
     if urllib.request.getproxies():
@@ -364,7 +372,7 @@ def _require_answer(url: str) -> None:
 
 
 def _fetch(url: str, known_hash: str, folder: Path) -> Path:
-    # Remarks on stderr look like an error in a notebook, and what matters is raised.
+    # Remarks on stderr look like an error in a notebook, and real errors are raised anyway.
     with warnings.catch_warnings(action="ignore"):
         import pooch
         from tqdm import tqdm
@@ -373,7 +381,7 @@ def _fetch(url: str, known_hash: str, folder: Path) -> Path:
             logger.setLevel("CRITICAL")
         _require_answer(url)
         name = url.rpartition("/")[2]
-        # Shown after half a second: not for the small files.
+        # The bar appears after half a second, so that small files show none.
         look = {"unit": "B", "unit_scale": True, "leave": False, "delay": 0.5}
         with tqdm(total=0, desc=name, file=_Stdout(), **look) as progress:
             timeout = (CONNECT_S, READ_S)
@@ -382,7 +390,7 @@ def _fetch(url: str, known_hash: str, folder: Path) -> Path:
 
 
 class _Stdout:
-    """Standard output as it is at the moment of writing: notebooks and tests replace it."""
+    """The current standard output: notebooks and tests replace it between two writes."""
 
     def write(self, text: str) -> None:
         print(text, end="")
@@ -392,12 +400,11 @@ class _Stdout:
 
 
 def read_idx(path: Path | str) -> np.ndarray:
-    """The uint8 array of an idx file, plain or gzip (by its first two bytes): two zero bytes, the type (8: uint8), the
-    number of dimensions, each dimension as a big-endian int32, then the values with the last index
-    fastest.
+    """Return the uint8 array of an idx file, plain or gzip (its first two bytes tell).
 
-    Raises DataError, which names the file, where it is missing, cut off, longer than it says, or of
-    another type.
+    The format: two zero bytes, the type (8 is uint8), the number of dimensions, each dimension as a
+    big-endian int32, then the values with the last index fastest. Raises DataError for a file that
+    is missing, cut off, too long, or of another type.
     """
     path = Path(path)
     content = _unpacked(path)
@@ -412,15 +419,15 @@ def read_idx(path: Path | str) -> np.ndarray:
     begin = 4 + 4 * rank
     if rank == 0 or len(content) < begin:
         raise DataError(
-            f"{path} is cut off: {len(content)} bytes, and its header of "
-            f"{rank} dimensions has {begin}"
+            f"{path} is cut off: it has {len(content)} bytes, and the header for {rank} dimensions "
+            f"has {begin}"
         )
     shape = struct.unpack(f">{rank}I", content[4:begin])
-    wanted = int(np.prod(shape, dtype=object))
-    if len(content) - begin != wanted:
+    count = int(np.prod(shape, dtype=object))
+    if len(content) - begin != count:
         raise DataError(
             f"{path} has {len(content) - begin:,} values; its header says {shape}, "
-            f"that is {wanted:,}"
+            f"that is {count:,}"
         )
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
@@ -437,18 +444,18 @@ def _unpacked(path: Path) -> bytes:
 
 # ---- resizing ----
 
-NETWORK_SIDE = 86  # pixels: what the networks take
+NETWORK_SIDE = 86  # pixels along a side of the networks' input
 _RESIZED_AT_A_TIME = 500
 
 
 def resize(images: np.ndarray, size: int = NETWORK_SIDE) -> np.ndarray:
-    """Bilinear resizing of uint8 images, shape (n, height, width), to uint8, shape (n, size, size).
+    """Resize uint8 images, shape (n, height, width), to uint8, shape (n, size, size), bilinearly.
 
-    Half-pixel centres: output o lies at source coordinate (o + 1/2) length / size - 1/2, which is
-    (28 o - 29) / 86 from 28 to 86. Cells outside the image count as 0, so the border darkens. The
-    weights are whole multiples of 1 / denominator, so every value is computed exactly, and then
-    truncated. There is no smoothing beforehand: to much smaller sizes, pixels between the outputs
-    are skipped.
+    Pixels have half-pixel centres: output o lies at source coordinate (o + 1/2) length / size -
+    1/2, which is (28 o - 29) / 86 from 28 to 86. Cells outside the image count as 0, so that the
+    border darkens. The weights are whole multiples of 1 / denominator, so that every value is
+    computed exactly and then truncated. The function does not smooth the images before: for much
+    smaller sizes, it skips the pixels between the outputs.
 
     Raises TypeError for another dtype, ValueError for another rank, an empty array or a size below
     1.
@@ -463,9 +470,10 @@ def resize(images: np.ndarray, size: int = NETWORK_SIDE) -> np.ndarray:
 
 
 def network_input(images: np.ndarray, size: int = NETWORK_SIDE) -> np.ndarray:
-    """float32 NCHW, shape (n, 1, size, size), raw values 0 to 255, of uint8 images (n, height, width): `resize`, then a cast.
+    """Return the networks' input: `resize`, then a cast to float32 NCHW, shape (n, 1, size, size).
 
-    Raises what `resize` raises. 10,000 images at 86x86 are 296 MB.
+    images: uint8, shape (n, height, width); the values stay 0 to 255. Raises what `resize` raises.
+    10,000 images at 86x86 take 296 MB.
     """
     return resize(images, size).astype(np.float32)[:, None]
 
@@ -492,20 +500,19 @@ def _resize_chunk(images: np.ndarray, size: int) -> np.ndarray:
         _bilinear(length, size) for length in images.shape[1:]
     )
     unit = row_unit * column_unit
-    # Sums of whole numbers: exact in float32 up to 2^24, in float64 up to 2^53, in any order of
-    # summation.
+    # Sums of whole numbers are exact in any order: in float32 up to 2^24, in float64 up to 2^53.
     exact = np.float32 if 255 * unit <= 2**24 else np.float64
     sums = rows.astype(exact) @ (images.astype(exact) @ columns.T.astype(exact))
     return (sums.astype(np.int64 if 255 * unit >= 2**31 else np.int32) // unit).astype(np.uint8)
 
 
 def _bilinear(length: int, size: int) -> tuple[np.ndarray, int]:
-    """Whole-number weights, shape (size, length), and the number that they are multiples of 1 over."""
+    """Return whole-number weights, shape (size, length), and their common denominator."""
     output = np.arange(size)
     numerator, denominator = (2 * output + 1) * length - size, 2 * size
     common = int(np.gcd.reduce(np.append(numerator, denominator)))
     numerator, denominator = numerator // common, denominator // common
-    before, part = np.divmod(numerator, denominator)  # rounds down, also below 0
+    before, part = np.divmod(numerator, denominator)  # It rounds down, below 0 as well.
     weights = np.zeros((size, length), np.int64)
     for cell, weight in ((before, denominator - part), (before + 1, part)):
         inside = (cell >= 0) & (cell < length)
@@ -545,11 +552,11 @@ _BLOCKS = (
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The trained LeNet for 86x86 images, all float32: conv1 (4, 1, 7, 7), conv2 (16, 4, 7, 7), fc3 (32, 1296) with
-    fc3_bias (32,), fc4 (10, 32) with fc4_bias (10,). Convolutions have no bias. name: for figures;
-    source: where from.
+    """The trained LeNet for 86x86 images, in float32.
 
-    Raises TypeError for another dtype; ValueError for another shape, NaN or infinity.
+    conv1: (4, 1, 7, 7); conv2: (16, 4, 7, 7), both without bias; fc3: (32, 1296) with fc3_bias
+    (32,); fc4: (10, 32) with fc4_bias (10,). name: for figures. source: the file. Raises TypeError
+    for another dtype; ValueError for another shape, NaN or infinity.
     """
 
     name: str
@@ -578,41 +585,42 @@ class Weights:
 
 
 def course_weights(path: Path | str | None = None) -> Weights:
-    """The network of the course's own weights file, for those who have it: it is not part of this repository.
+    """Return the network of the course's own weights file, which is not part of this repository.
 
-    path: the file, or a folder that holds weights-86.bin; without it, the environment variable
-    COURSE_WEIGHTS names one. Its two convolution biases are left out, as the course's kernels leave
-    them out. Raises DataError when neither names a file, or the file is cut off or has other
-    counts.
+    path: the file, or a folder with weights-86.bin; by default the value of the environment
+    variable COURSE_WEIGHTS. The function drops the two convolution biases, because the course's
+    kernels do not add them. Raises DataError if neither names a file, and for a file that is cut
+    off or has other counts.
     """
-    given = str(path) if path is not None else os.environ.get(WEIGHTS_VARIABLE, "").strip()
-    if not given:
+    name = str(path) if path is not None else os.environ.get(WEIGHTS_VARIABLE, "").strip()
+    if not name:
         raise DataError(
-            "The course's weights are not part of this repository. Those who have the file "
-            f"{COURSE_FILE}: pass its path, or set {WEIGHTS_VARIABLE} to it or to its folder. "
+            "The course's weights are not part of this repository. If you have the file "
+            f"{COURSE_FILE}, pass its path, or set {WEIGHTS_VARIABLE} to it or to its folder. "
             "datasets.lenet_weights() is a network of the same shape."
         )
-    file = Path(given).expanduser()
+    file = Path(name).expanduser()
     return read_weights(file / COURSE_FILE if file.is_dir() else file, "the course's LeNet")
 
 
 def lenet_weights() -> Weights:
-    """This repository's LeNet, trained by `python -m helpers.tools.training`; `lenet_record` says how, and how good it is.
+    """Return this repository's LeNet, trained by `python -m helpers.tools.training`.
 
-    Raises ChecksumError where the file is not the one that its record describes, DataError where
-    either is missing.
+    `lenet_record` has its training and accuracy. Raises ChecksumError if the file is not the one of
+    its record, and DataError if one of the two is missing.
     """
-    wanted = lenet_record()["weights_sha256"]
+    sha256 = lenet_record()["weights_sha256"]
     if not LENET_FILE.is_file():
         raise DataError(f"there is no file {LENET_FILE}. {_RESTORE}")
-    _require_sha256(LENET_FILE, wanted, _RESTORE)
+    _require_sha256(LENET_FILE, sha256, _RESTORE)
     return read_weights(LENET_FILE, "the labs' LeNet")
 
 
 def lenet_record() -> dict[str, Any]:
-    """The record of the training, data/lenet_training.json: settings, accuracies, device, versions, sha256 of the weights.
+    """Return the record of the training, data/lenet_training.json.
 
-    Raises DataError where it is missing or cannot be read.
+    It has settings, accuracies, device, versions and the sha256 of the weights. Raises DataError if
+    it is missing or cannot be read.
     """
     try:
         record = json.loads(LENET_RECORD.read_text(encoding="utf-8"))
@@ -627,12 +635,13 @@ _RESTORE = "Restore it: git checkout -- data"
 
 
 def read_weights(path: Path | str, name: str) -> Weights:
-    """The weights in a file of the course's format, named `name`.
+    """Return the weights of a file in the course's format; name: of the network, for figures.
 
-    Little endian: int32 number of layers (10), then for each an int32 count and so many float32,
-    weights before biases, weights in C order: convolutions (M, C, K, K), fully connected (outputs,
-    inputs). Biases of convolutions are dropped. Raises DataError where the file is missing, cut
-    off, longer, or has other counts; ValueError where it holds NaN.
+    The format, little endian: an int32 number of layers (10); then for each layer an int32 count
+    and so many float32, weights before biases. The weights are in C order: convolutions
+    (M, C, K, K), fully connected layers (outputs, inputs). Biases of convolutions are dropped.
+    Raises DataError for a file that is missing, cut off or too long, or that has other counts;
+    ValueError for NaN.
     """
     path = Path(path)
     try:
@@ -656,8 +665,8 @@ def _blocks(content: bytes, path: Path) -> Iterator[tuple[str, int, int, np.ndar
     layers, at = _int32(content, 0, path), 4
     if layers != len(_BLOCKS):
         raise DataError(
-            f"{path} says it has {layers} layers; expected {len(_BLOCKS)}: it is "
-            "no weights file of this LeNet"
+            f"{path} says that it has {layers} layers; expected {len(_BLOCKS)}: it is not a "
+            "weights file of this LeNet"
         )
     for number, (layer, weights, biases) in enumerate(_BLOCKS, 1):
         count, at = _int32(content, at, path), at + 4
@@ -690,7 +699,7 @@ def _file_bytes() -> int:
 
 
 def write_weights(path: Path | str, weights: Weights) -> str:
-    """Writes the file that `read_weights` reads, with convolution biases of 0; returns its sha256."""
+    """Write a file for `read_weights`, with convolution biases of 0; return its sha256."""
     parts = [struct.pack("<i", len(_BLOCKS))]
     for layer, count, biases in _BLOCKS:
         values = np.zeros(count + biases, "<f4")

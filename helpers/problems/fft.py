@@ -1,17 +1,16 @@
-"""Convolution by Fourier transforms: how its kernels are compiled and launched, what they cost, how far they may err.
+"""Convolution by Fourier transforms: the launches of its kernels, their cost, their error bounds.
 
     # A launch on device addresses, to be timed.
     launch = fft.conv1d_launch(fft.OverlapAdd.fitting(255), n, N, P, filter)
     # The same with arrays, in the simulator.
     P, profiles = fft.simulate_conv1d(fft.OverlapAdd(10), N, filter)
 
-Both kernels take the filter's spectrum, which `fft_radix2` makes once, and a table of twiddle
+Both kernels read the filter's spectrum, which `fft_radix2` computes once, and a table of twiddle
 factors.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,17 +21,19 @@ import numpy as np
 from helpers import checking, kernels, launch, limits, simulator
 from helpers.launch import Argument, Array, Launch, Plan, Prepared, Program, Scratch
 from helpers.limits import INDICES, MAX_GRID, MAX_THREADS, MOST_SHARED_BYTES, ConvShape
-from helpers.problems import conv1d, conv2d
+from helpers.problems import conv2d
 
 TRANSFORM, OVERLAP_ADD, TILES = "fft_radix2", "conv1d_fft_overlap_add", "conv2d_fft_tiles"
-CUFFT = "cuFFT through CuPy"
 UNIT = 2.0**-24  # the unit roundoff of float32
 LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
-LARGEST_FFT = 8192  # points that fft_radix2 has shared memory for, everywhere
+LARGEST_FFT = 8192  # the most points that fit the shared memory of fft_radix2 on every GPU
+# (largest width of the filter, log2 of the points, stages at a time) of the fastest overlap-add,
+# measured on an H200 with 10^7 cells.
+FASTEST: tuple[tuple[int, int, int], ...] = ()
 
 
 class FftError(ValueError):
-    """A transform, or a launch, that cannot be: the message says what does not fit, and what would."""
+    """A size of a transform or a launch that a kernel refuses; the message says what fits."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -40,10 +41,10 @@ class FftError(ValueError):
 
 
 def bit_reversed(size: int) -> np.ndarray:
-    """Return the frequencies in the order in which fft_radix2 puts them out: int64, shape (size,), size a power of two.
+    """Return the frequencies in the order of fft_radix2's outputs: int64, shape (size,).
 
-    Place i holds frequency bit_reversed(size)[i], the bits of i read backwards: 0, 4, 2, 6, 1, 5,
-    3, 7 for eight.
+    size: a power of two. Output i has frequency bit_reversed(size)[i], which is i with its bits in
+    reverse order: 0, 4, 2, 6, 1, 5, 3, 7 for eight.
     """
     order = np.zeros(1, np.int64)
     while order.size < _require_power_of_two(size):
@@ -52,17 +53,21 @@ def bit_reversed(size: int) -> np.ndarray:
 
 
 def twiddles(row: int) -> np.ndarray:
-    """Return exp(-2 pi i k / row) for k < row / 2, rounded once from float64: complex64, shape (max(row / 2, 1),)."""
+    """Return exp(-2 pi i k / row) for k < row / 2: complex64, shape (max(row / 2, 1),).
+
+    The values are rounded once, from float64.
+    """
     return np.exp(-2j * np.pi * np.arange(max(1, _require_power_of_two(row) // 2)) / row).astype(
         np.complex64
     )
 
 
 def reference(signals: np.ndarray, row: int | None = None) -> np.ndarray:
-    """The oracle of fft_radix2, NumPy's transform in float64, in bit-reversed order: complex128, the shape of ``signals``.
+    """Return the oracle of fft_radix2: NumPy's transform in float64, in bit-reversed order.
 
-    signals: real or complex, shape (signals, size). row: None for transforms along one axis; else
-    that of one row of a two-dimensional one, row * row == size.
+    signals: real or complex, shape (signals, size); the result is complex128 of that shape. row:
+    None for transforms along one axis; for two-dimensional ones the length of a row, with
+    row * row == size.
     """
     signals = np.asarray(signals, np.complex128)
     count, size = signals.shape
@@ -74,7 +79,10 @@ def reference(signals: np.ndarray, row: int | None = None) -> np.ndarray:
 
 
 def transform_flops(size: int) -> int:
-    """Operations of one complex radix-2 transform, as is usual: 5 n log2 n, ten for each of its n / 2 log2 n pairs."""
+    """Return the usual count of operations of a complex radix-2 transform, 5 n log2 n.
+
+    Each of its n / 2 log2 n pairs takes ten operations.
+    """
     return 5 * size * _log2(size)
 
 
@@ -89,20 +97,21 @@ def _require_power_of_two(size: int) -> int:
 
 
 def transform_atol(want: np.ndarray) -> float:
-    """How far a part of an output of fft_radix2 may be off: log2 n times `stage_error`, of the largest of the oracle's.
+    """Return the largest error of the real or imaginary part of an output of fft_radix2.
 
-    want: `reference` of the signals, shape (signals, size). Higham's theorem is about the root mean
-    square of the outputs of a signal, which the largest is never below.
+    It is log2 n times `stage_error`, relative to the largest of the oracle's outputs. want:
+    `reference` of the signals, shape (signals, size). Higham's theorem is about the root mean
+    square of a signal's outputs, and the largest output is at least as large.
     """
     return float(_log2(want.shape[-1]) * stage_error() * np.abs(want).max())
 
 
 def stage_error() -> float:
-    """The relative error that one radix-2 stage adds, u + gamma_4 (sqrt(2) + u), with gamma_4 = 4 u / (1 - 4 u).
+    """Return the relative error of one radix-2 stage: u + gamma_4 (sqrt(2) + u).
 
-    N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 24.2: a transform with
-    log2 n stages and twiddle factors that are right to u errs, in the 2-norm, by at most log2 n
-    times that, relative to its result.
+    Here gamma_4 = 4 u / (1 - 4 u). N. J. Higham, *Accuracy and Stability of Numerical Algorithms*,
+    theorem 24.2: a transform with log2 n stages, and with twiddle factors that err by at most u,
+    errs in the 2-norm by at most log2 n times this, relative to its result.
     """
     gamma = 4 * UNIT / (1 - 4 * UNIT)
     return UNIT + gamma * (math.sqrt(2) + UNIT)
@@ -114,9 +123,10 @@ def stage_error() -> float:
 
 @dataclass(frozen=True)
 class OverlapAdd:
-    """How conv1d_fft_overlap_add is compiled and launched: transforms of 2^log_size points, ``stages`` of them at a time.
+    """How conv1d_fft_overlap_add is compiled and launched.
 
-    Raises FftError for a size or a number of stages that the kernel does not take.
+    log_size: a transform has 2^log_size points. stages: the radix-2 stages between two barriers.
+    Raises FftError for a size or a number of stages that the kernel refuses.
     """
 
     log_size: int
@@ -136,7 +146,10 @@ class OverlapAdd:
 
     @classmethod
     def fitting(cls, width: int, stages: int = 3) -> OverlapAdd:
-        """Return the size with the fewest operations per output for a filter of ``width``. Raises FftError above 4,097."""
+        """Return the size with the fewest operations per output for a filter of ``width``.
+
+        Raises FftError for widths above 4,097.
+        """
         limits.require_filter(width)
         fit = [cls(log_size, stages) for log_size in LOG_SIZES if 2 * (width - 1) <= 1 << log_size]
         if not fit:
@@ -146,17 +159,32 @@ class OverlapAdd:
             )
         return min(fit, key=lambda spec: spec.flops(width))
 
+    @classmethod
+    def fastest(cls, width: int) -> OverlapAdd:
+        """Return what was fastest on an H200 (`FASTEST`). Raises FftError above 4,097.
+
+        For a width that was not measured: the fewest operations, four stages at a time.
+        """
+        limits.require_filter(width)
+        for largest, log_size, stages in FASTEST:
+            if width <= largest:
+                return cls(log_size, stages)
+        return cls.fitting(width, 4)
+
     @property
     def size(self) -> int:
-        """Points of a transform."""
+        """The points of a transform."""
         return 1 << self.log_size
 
     def segment(self, width: int) -> int:
-        """Return how many cells of N a transform takes, so that its tail of width - 1 has room. Raises FftError."""
+        """Return how many cells of N a transform covers.
+
+        The tail of width - 1 cells needs room, too. Raises FftError for a filter that is too wide.
+        """
         limits.require_filter(width)
         if 2 * (width - 1) > self.size:
             raise FftError(
-                f"a filter of {width:,} wants transforms of at least {2 * (width - 1):,} points, "
+                f"a filter of {width:,} needs transforms of at least {2 * (width - 1):,} points, "
                 f"not {self.size:,}: a segment shorter than its tail would reach over two others"
             )
         return self.size - width + 1
@@ -172,7 +200,7 @@ class OverlapAdd:
         return (min(MAX_THREADS, self.size >> self.stages), 1, 1)
 
     def grid(self, n: int, width: int) -> tuple[int, int, int]:
-        """Return the grid: a block takes two segments."""
+        """Return the grid; a block computes two segments."""
         return kernels.grid_for(n, self.block, 2 * self.segment(width))
 
     @property
@@ -181,26 +209,35 @@ class OverlapAdd:
         return 8 * (self.size + self.size // 16)
 
     def flops(self, width: int) -> float:
-        """Operations per output: two complex transforms and a product of spectra (6 n) for two segments."""
+        """Operations per output: two transforms and a product of spectra (6 n) for two segments."""
         return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
 
     def shared_bytes(self, width: int) -> float:
-        """Bytes through shared memory per output: each pass, and the product, reads and writes all cells; load and store once."""
+        """Bytes through shared memory per output.
+
+        Each pass, and the product, reads and writes all cells; the load writes, the store reads.
+        """
         passes = 2 * math.ceil(self.log_size / self.stages) + 1
         return 8 * self.size * (2 * passes + 2) / (2 * self.segment(width))
 
     def on_chip_bytes(self, width: int) -> float:
-        """`shared_bytes`, and what comes through the same cache: the spectrum, and 2^stages - 1 twiddles for 2^stages cells."""
+        """`shared_bytes` and the bytes of the spectrum and the twiddles through the same cache.
+
+        A pass reads 2^stages - 1 twiddles for 2^stages cells.
+        """
         passes, rest = divmod(self.log_size, self.stages)
         groups = [self.stages] * passes + [rest] * (rest > 0)
         factors = 2 * sum(1 - 2.0**-stages for stages in groups) + 1
         return self.shared_bytes(width) + 8 * self.size * factors / (2 * self.segment(width))
 
     def prepared(self, filter: np.ndarray) -> np.ndarray:
-        """Return what fft_radix2 turns into the spectrum: filter / size, backwards, then zeros; complex64, (1, size)."""
+        """Return the input of the filter's transform, complex64, (1, size).
+
+        It is filter / size in reverse order, followed by zeros.
+        """
         self.segment(filter.size)
         padded = np.zeros((1, self.size), np.complex64)
-        # A power of two: nothing is rounded.
+        # The size is a power of two, so that the division is exact.
         padded[0, : filter.size] = filter[::-1] / np.float32(self.size)
         return padded
 
@@ -231,7 +268,7 @@ class OverlapAdd:
 
 
 def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> float:
-    """How far an output of conv1d_fft_overlap_add may be off.
+    """Return the largest error of an output of conv1d_fft_overlap_add.
 
     The segment, the filter and the product of their spectra are transformed, log2 n stages each,
     and a complex product adds less than three u: by Higham's theorem (`stage_error`) the error of a
@@ -239,10 +276,10 @@ def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> floa
 
         (3 log2 n stage_error + 3 u) * max |spectrum of the filter| * rms of the two segments.
 
-    The rms is at most sqrt(2) max |cells|. That an output strays from the root mean square by a
-    factor of about five is paid for by the worst case of every rounding, which no real sum meets;
-    the tests hold both ends. The tolerance grows with log2 n, a direct sum's with the filter's
-    width.
+    The rms is at most sqrt(2) max |cells|. A single output may exceed the root mean square by a
+    factor of about five, but the bound takes the worst case of every rounding, which no real sum
+    meets; the tests check that right outputs pass and less exact ones fail. This tolerance grows
+    with log2 n; that of a direct sum grows with the filter's width.
     """
     largest = np.abs(np.fft.fft(filter.astype(np.float64), spec.size)).max()
     return float(_three_transforms(spec.size) * largest * math.sqrt(2) * np.abs(cells).max())
@@ -257,8 +294,8 @@ def conv1d_launch(
 ) -> Callable[..., None]:
     """Compile for ``filter`` (float32, odd) and return ``launch(stream)``.
 
-    source, output: addresses of n float32 on the selected device. The filter's spectrum is made
-    here, once. A launch sets the output to zero first, and takes the time for it.
+    source, output: addresses of n float32 on the selected device. The filter's spectrum is computed
+    here, once. Each launch first sets the output to zero, which is part of its time.
     """
     program = Program(spec.plan(n, filter.size))
     arrays = {"P": output, "N": source, "filter": filter}
@@ -273,7 +310,7 @@ def simulate_conv1d(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
-    """Run the kernels in the simulator: (P, what ``entry`` returned for both launches).
+    """Run the kernels in the simulator: return P and the results of ``entry`` for both launches.
 
     N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or
     simulator.check. instead: for a kernel's name, the (name, source) to run in its place.
@@ -289,9 +326,10 @@ def simulate_conv1d(
 
 @dataclass(frozen=True)
 class Tiles:
-    """How conv2d_fft_tiles is compiled and launched: tiles of 2^log_side squared, ``stages`` radix-2 stages at a time.
+    """How conv2d_fft_tiles is compiled and launched.
 
-    Raises FftError for what the kernel does not take.
+    log_side: a tile has 2^log_side cells along each side. stages: the radix-2 stages between two
+    barriers. Raises FftError for sizes that the kernel refuses.
     """
 
     log_side: int = 5
@@ -303,27 +341,29 @@ class Tiles:
             raise FftError(f"tiles of 2^{self.log_side} cells: take 2^1 to 2^6")
         if not 1 <= self.stages <= 5 or 2 * self.log_side % self.stages:
             raise FftError(
-                f"{self.stages} stages at a time do not divide {2 * self.log_side}, "
-                "or fill the registers"
+                f"stages is {self.stages}: take 1 to 5, a divisor of {2 * self.log_side}"
             )
         if self.size >> self.stages > MAX_THREADS:
             raise FftError(
-                f"tiles of {self.size:,} cells, {1 << self.stages} a thread, "
-                "want more than 1,024 threads"
+                f"tiles of {self.size:,} cells, {1 << self.stages} a thread, need more than "
+                "1,024 threads: take more stages or smaller tiles"
             )
 
     @property
     def side(self) -> int:
-        """Cells along a tile."""
+        """The cells along a side of a tile."""
         return 1 << self.log_side
 
     @property
     def size(self) -> int:
-        """Points of a transform, the cells of a tile."""
+        """The points of a transform, which are the cells of a tile."""
         return self.side**2
 
     def outputs(self, K: int) -> int:
-        """Return the outputs along a tile for a filter of width K. Raises FftError for one that is wider than the tile."""
+        """Return the outputs along a tile for a filter of width K.
+
+        Raises FftError for a filter that is wider than the tile.
+        """
         if self.side < K:
             raise FftError(
                 f"a filter of {K} x {K} leaves no output in tiles of {self.side} x {self.side}: "
@@ -347,7 +387,7 @@ class Tiles:
         return -(-shape.out_h // wide) * -(-shape.out_w // wide)
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
-        """Return the grid: a block takes a tile of two images, all channels and output maps."""
+        """Return the grid; a block computes a tile of two images, all channels and output maps."""
         return self.tiles(shape), -(-shape.B // 2), 1
 
     def shared(self, shape: ConvShape) -> int:
@@ -355,7 +395,10 @@ class Tiles:
         return 8 * (shape.C + 1) * (self.size + self.size // 16)
 
     def flops(self, shape: ConvShape) -> int:
-        """Operations of a layer: for each tile of two images C + M transforms, and M C products and sums (8 n)."""
+        """Operations of a layer.
+
+        Each tile of two images takes C + M transforms, and M C products and sums (8 n).
+        """
         one = (shape.C + shape.M) * transform_flops(self.size) + 8 * shape.M * shape.C * self.size
         return math.prod(self.grid(shape)) * one
 
@@ -364,22 +407,31 @@ class Tiles:
         self.outputs(shape.K)
         if shape.stride != 1:
             raise FftError(
-                f"conv2d_fft_tiles makes every output: a stride of {shape.stride} "
-                "would throw most of them away"
+                f"conv2d_fft_tiles supports only stride 1, got {shape.stride}: it computes every "
+                "output, and a stride would drop most of them; use conv2d_basic"
             )
         if self.shared(shape) > MOST_SHARED_BYTES:
             raise FftError(
-                f"{shape.C} channels of {self.side} x {self.side} want "
-                f"{self.shared(shape):,} bytes of shared memory"
+                f"{shape.C} channels of {self.side} x {self.side} need "
+                f"{self.shared(shape):,} bytes of shared memory; "
+                f"a block has {MOST_SHARED_BYTES:,}: take smaller tiles"
             )
         if self.grid(shape)[1] > MAX_GRID[1]:
             most = 2 * MAX_GRID[1]
-            raise FftError(f"{shape.B:,} images are more than the grid has room for: {most:,}")
+            raise FftError(
+                f"{shape.B:,} images are more than the grid has room for: take up to {most:,}"
+            )
         if shape.C * shape.H * shape.W >= INDICES:
-            raise FftError(f"one image of {shape} has more cells than an int counts")
+            raise FftError(
+                f"one image of {shape} has more cells than an int counts, {INDICES - 1:,}: "
+                "convolve parts of it"
+            )
 
     def prepared(self, filter: np.ndarray) -> np.ndarray:
-        """Return what fft_radix2 turns into the spectra: filter / side^2, backwards, then zeros; complex64, (M C, side^2)."""
+        """Return the input of the filter's transforms, complex64, (M C, side^2).
+
+        It is filter / side^2 with both axes in reverse order, padded with zeros.
+        """
         M, C, K, _ = filter.shape
         padded = np.zeros((M, C, self.side, self.side), np.complex64)
         padded[:, :, :K, :K] = filter[:, :, ::-1, ::-1] / np.float32(self.size)
@@ -410,7 +462,10 @@ class Tiles:
 
 
 def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:
-    """How far an output of conv2d_fft_tiles may be off: as `conv1d_atol`, summed over the channels of an output map."""
+    """Return the largest error of an output of conv2d_fft_tiles.
+
+    It is that of `conv1d_atol`, summed over the channels of an output map.
+    """
     spectra = np.abs(np.fft.fft2(filter.astype(np.float64), (spec.side, spec.side)))
     largest = spectra.max(axis=(2, 3)).sum(axis=1).max()
     return float(
@@ -423,7 +478,7 @@ def conv2d_launch(
 ) -> Callable[..., None]:
     """Compile for a layer and return ``launch(stream)`` on device addresses.
 
-    filter: float32, shape.filter_shape, on the host; its spectra are made here, once. Raises as
+    filter: float32, shape.filter_shape, on the host; its spectra are computed here, once. Raises as
     `Tiles.require` does.
     """
     spec.require(shape)
@@ -440,9 +495,9 @@ def simulate_conv2d(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
-    """Run the layer in the simulator: (y, what ``entry`` returned for both launches).
+    """Run the layer in the simulator: return y and the results of ``entry`` for both launches.
 
-    As `simulate_conv1d`.
+    entry, instead: as for `simulate_conv1d`.
     """
     shape = conv2d.shape_for(x, filter, 1)
     spec.require(shape)
@@ -460,7 +515,7 @@ def transform(
 ) -> Launch:
     """Return the launch of fft_radix2 from ``signals`` to ``spectrum``, complex64 of one shape.
 
-    shape: (signals, size); row as for `reference`. Raises FftError for sizes that it does not take.
+    shape: (signals, size); row as for `reference`. Raises FftError for sizes that it refuses.
     """
     count, size = shape
     row = row or size
@@ -492,181 +547,24 @@ def simulate_transform(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, Any]:
-    """Run fft_radix2 in the simulator: (transforms, what ``entry`` returned).
+    """Run fft_radix2 in the simulator: return the transforms and the result of ``entry``.
 
-    signals: complex64, shape (signals, size); row as for `reference`. Transforms: likewise, in
-    bit-reversed order.
+    signals: complex64, shape (signals, size); row as for `reference`. The transforms have the same
+    type and shape, in bit-reversed order.
     """
     plan = launch.replaced(_transform_of(signals, row), instead)
-    made = np.full_like(signals, np.nan)
-    return made, *launch.simulate(plan, {"X": made, "x": signals}, entry)
+    transforms = np.full_like(signals, np.nan)
+    return transforms, *launch.simulate(plan, {"X": transforms, "x": signals}, entry)
 
 
 def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
     """Run fft_radix2 on the selected device; return the device allocation of its transforms.
 
-    As `simulate_transform`.
+    signals, row: as for `simulate_transform`.
     """
     program = Program(_transform_of(signals, row))
     cuda = program.modules.cuda
-    made, cells = cuda.mem_alloc(signals.nbytes), cuda.to_device(signals)
-    program.launch({"X": made, "x": cells})
-    cuda.Context.synchronize()  # only then may `cells` and the table be freed
-    return made
-
-
-# --------------------------------------------------------------------------------------------------
-# Beside the direct kernels
-
-
-def checked_launches(
-    spec: OverlapAdd,
-    data: conv1d.PeriodicData,
-    checker: conv1d.Checker,
-    source: int,
-    output: int,
-    filter: np.ndarray,
-    *,
-    yardstick: bool,
-) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
-    """Return name -> (launch, verdict) of the fastest direct kernel, of overlap-add and, if wanted and there, of cuFFT.
-
-    The direct kernel's outputs go to ``checker.want``, the others' to ``output``: each of those is
-    compared with the direct kernel's, and stretches of all with the oracle. Raises
-    checking.CheckError where one is wrong.
-    """
-    direct = conv1d.conv1d_named(conv1d.BEST)
-    runs = {direct.name: conv1d.conv1d_launch(direct, data.n, source, checker.want, filter)}
-    runs[spec.name] = conv1d_launch(spec, data.n, source, output, filter)
-    if yardstick and (launch := cufft_launch(spec, data.n, source, output, filter)):
-        runs[CUFFT] = launch
-    slack = conv1d_atol(spec, data.period, filter) / conv1d.conv1d_atol(data.period, filter)
-    ready = {}
-    for name, start in runs.items():
-        where = checker.want if name == direct.name else output
-        checker.poison(where)
-        start(None)
-        try:
-            times = 1.0 if name == direct.name else slack
-            ready[name] = start, checker.everywhere(where, filter, name, times)
-        except checking.CheckError as error:
-            # A yardstick's fault is no reason to lose what is measured of the kernels.
-            if name != CUFFT:
-                raise
-            print(f"{CUFFT} is left out: {error}")
-    return ready
-
-
-def checked_layers(
-    spec: Tiles, direct: str, problem: conv2d.Problem, filter: np.ndarray
-) -> dict[str, tuple[Callable[[Any], None], checking.Verdict]]:
-    """Return name -> (launch, verdict) of the layer's kernel ``direct`` and of the tiles, for one problem on the device.
-
-    filter: float32, the problem's, on the host. Raises checking.CheckError where one is wrong: the
-    tiles must keep the bound of a direct sum, which for K >= 3 is wide enough for transforms of up
-    to 4,096 points.
-    """
-    run = conv2d.compile(direct, problem.shape)
-    runs = {direct: lambda stream: run.launch(problem.y, problem.x, problem.filter, stream)}
-    runs[spec.name] = conv2d_launch(spec, problem.shape, problem.y, problem.x, filter)
-    ready = {}
-    for name, start in runs.items():
-        problem.poison()
-        start(None)
-        ready[name] = start, problem.check(name)
-    return ready
-
-
-# --------------------------------------------------------------------------------------------------
-# The yardstick
-
-
-def cufft_launch(
-    spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray
-) -> Callable[[Any], None] | None:
-    """Return ``launch(stream)`` of the same overlap-add by cuFFT's real transforms, or None where CuPy is not there.
-
-    Steps of their own, each through global memory: see `overlap_add_by`. The arrays are n float32
-    on the device.
-    """
-    cupy = _cupy()
-    if cupy is None:
-        return None
-
-    def view(address: int) -> Any:
-        memory = cupy.cuda.UnownedMemory(int(address), 4 * n, owner=None)
-        return cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
-
-    step = overlap_add_by(cupy, spec, view(source), view(output), filter)
-
-    def launch(stream: Any) -> None:
-        with cupy.cuda.ExternalStream(stream.handle if stream else 0):
-            step()
-
-    return launch
-
-
-@functools.lru_cache(maxsize=1)
-def _cupy() -> Any:
-    """Return CuPy, or None where it is not installed or does not start; says so once."""
-    try:
-        import cupy
-
-        cupy.fft.rfft(cupy.zeros(8, cupy.float32))
-    except Exception as error:  # a broken CuPy fails in its own ways, and is only a yardstick here
-        print(f"{CUFFT} is left out: {type(error).__name__}: {error}")
-        return None
-    return cupy
-
-
-def overlap_add_by(
-    xp: Any, spec: OverlapAdd, N: Any, P: Any, filter: np.ndarray
-) -> Callable[[], None]:
-    """Return a function that fills P from N by the steps of overlap-add: pad, transform, multiply, transform back, add.
-
-    xp: CuPy, or NumPy to test the steps; N, P: its float32 arrays of shape (n,); filter: float32,
-    on the host.
-    """
-    n, width, segment = N.size, filter.size, spec.segment(filter.size)
-    whole, count = n // segment, -(-n // segment)
-    spectrum = xp.fft.rfft(xp.asarray(np.ascontiguousarray(filter[::-1])), spec.size)
-    padded = xp.zeros((count, spec.size), xp.float32)
-    full = xp.zeros((count + 1) * segment, xp.float32)  # the last tail has at most `segment` sums
-
-    def step() -> None:
-        padded[:whole, :segment] = N[: whole * segment].reshape(whole, segment)
-        if whole < count:
-            padded[whole, : n - whole * segment] = N[whole * segment :]
-        back = xp.fft.irfft(xp.fft.rfft(padded, axis=1) * spectrum, spec.size, axis=1)
-        full[: count * segment].reshape(count, segment)[...] = back[:, :segment]
-        full[count * segment :] = 0
-        full[segment:].reshape(count, segment)[:, : width - 1] += back[:, segment:]
-        P[...] = full[width // 2 : width // 2 + n]
-
-    return step
-
-
-# --------------------------------------------------------------------------------------------------
-# Crossover
-
-
-def crossover(widths: list[int], direct: list[float], transformed: list[float]) -> float | None:
-    """Return the filter width from which on the transforms are faster, None where they are not even at the widest.
-
-    widths ascend; direct and transformed: times at each, in one unit. Between two widths the times
-    are taken as powers of the width (straight lines in a log-log plot). Raises ValueError for lists
-    of other lengths, or unsorted.
-    """
-    if not len(widths) == len(direct) == len(transformed) or sorted(set(widths)) != list(widths):
-        raise ValueError(
-            "crossover wants a time of each kind for each width, and the widths in ascending order"
-        )
-    gains = [math.log(a / b) for a, b in zip(direct, transformed, strict=True)]
-    if not gains or gains[-1] <= 0:
-        return None
-    last_lost = max((i for i, gain in enumerate(gains) if gain <= 0), default=None)
-    if last_lost is None:
-        return float(widths[0])
-    low, high = gains[last_lost], gains[last_lost + 1]
-    part = -low / (high - low)
-    return float(widths[last_lost] ** (1 - part) * widths[last_lost + 1] ** part)
+    transforms, cells = cuda.mem_alloc(signals.nbytes), cuda.to_device(signals)
+    program.launch({"X": transforms, "x": cells})
+    cuda.Context.synchronize()  # `cells` and the table of twiddles must not be freed before.
+    return transforms

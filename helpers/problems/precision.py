@@ -1,26 +1,27 @@
-"""How exact a kernel of the layer can be that works in fewer digits than float32: the tolerance of each precision, derived.
+"""The tolerance of kernels that compute the layer in fewer digits than float32, and its derivation.
 
-A sum of N = C K K products goes wrong in two places, and each has a bound of its own:
+A sum of N = C K K products errs in two places, and each has a bound of its own:
 
 * **Inputs.** x and the filter are rounded, each value once: relatively by at most u_in = 2^-11
   (half and TF32 both keep 11 significant bits), or by half a step of the subnormal numbers, 2^-25
   for half, where a value is that small.
 * **Sums.** Every addition is rounded, relatively by at most u. Its error is at most u times the
   largest partial sum, and no partial sum exceeds X S, with X = max |x| and S = max over maps of
-  sum |filter[m]|. In float32 u = 2^-24, and N + 1 of them give `layer.conv2d_atol`. In half
+  sum |filter[m]|. In float32 u = 2^-24, and N + 1 of them give `conv2d.conv2d_atol`. In half
   u = 2^-11: n additions in a row err by n u / (1 - n u) of X S. Products of two halves, or of two
-  TF32 numbers, have 22 significant bits: float32 holds them, and their rounding costs nothing.
+  TF32 numbers, have 22 significant bits, which float32 holds without rounding.
 
-Source of both: N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections
-2.2 and 3.1. A tensor core cuts the terms of a step at one common exponent and does not round: M.
-Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-Computer Science 7:e330 (2021). Each term then errs by less than one unit of the largest, 2^-23 X S,
-not half of one; so does the running sum, once a step of at least four terms, and the step's result.
+The source of both bounds is N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
+ed., sections 2.2 and 3.1. A tensor core cuts the terms of a step at one common exponent and does
+not round: M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor
+cores", PeerJ Computer Science 7:e330 (2021). Each term then errs by less than one unit of the
+largest, 2^-23 X S, not half of one; so does the running sum, once a step of at least four terms,
+and the step's result.
 
 The inputs' bound is so wide that a sum in half often stays within it. A check therefore has two
 parts (`conv2d.check` makes both): the *sums* against a float64 reference of the rounded inputs,
 within `sum_atol`, and the *whole* against the reference of the inputs as they are, within `atol`.
-The first is what rejects the next lower precision.
+The first part rejects a kernel of the next lower precision.
 """
 
 from __future__ import annotations
@@ -30,24 +31,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-HALF_UNIT = 2.0**-11  # of half: 11 significant bits, rounded to nearest. TF32 has as many
+HALF_UNIT = 2.0**-11  # half and TF32 have 11 significant bits, and round to nearest
 HALF_SUBNORMAL = 2.0**-25  # half a step of half's subnormal numbers
 FLOAT_UNIT = 2.0**-24
 TENSOR_UNIT = 2.0**-23  # a term of a tensor core's step is cut, not rounded
-# In a step of the first tensor cores; later ones take more at once, and cut less often.
+# The terms of a step of the first tensor cores. Later ones take more terms, and so cut less often.
 TENSOR_TERMS = 4
 LARGEST_HALF = 65504.0
 
 
 class RangeError(ValueError):
-    """A value is too large for half: it would become infinity."""
+    """A value is too large for half, where it would become infinity."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """What a kernel rounds. inputs: "float32", "half" or "tf32"; chain: products that are added up in half before their sum
-    goes on in float32, "none", "row" (of the filter) or "all"; tensor: float32 sums are those of
-    tensor cores.
+    """The rounding of a kernel.
+
+    inputs: the type of the factors, "float32", "half" or "tf32". chain: the products that are
+    summed in half before float32 takes over, "none", "row" (of the filter) or "all". tensor:
+    whether tensor cores compute the float32 sums.
     """
 
     name: str
@@ -56,7 +59,10 @@ class Precision:
     tensor: bool = False
 
     def rounded(self, values: np.ndarray) -> np.ndarray:
-        """Return the values as the kernel sees them, float32, same shape. Raises RangeError where half has no such number."""
+        """Return the values rounded as by the kernel, float32, of the same shape.
+
+        Raises RangeError for a value beyond the range of half.
+        """
         values = np.asarray(values, np.float32)
         if self.inputs == "half":
             if (largest := np.abs(values).max(initial=0)) > LARGEST_HALF:
@@ -68,7 +74,10 @@ class Precision:
         return to_tf32(values) if self.inputs == "tf32" else values
 
     def input_atol(self, x: np.ndarray, filter: np.ndarray) -> float:
-        """Return the largest error of an exact sum of rounded inputs: of each product |x| df + |f| dx + dx df."""
+        """Return the largest error of an exact sum of rounded inputs.
+
+        A product errs by at most |x| df + |f| dx + dx df, with the errors dx and df of its factors.
+        """
         unit, least = {
             "float32": (0.0, 0.0),
             "half": (HALF_UNIT, HALF_SUBNORMAL),
@@ -80,11 +89,11 @@ class Precision:
         return float(errors.max())
 
     def sum_atol(self, x: np.ndarray, filter: np.ndarray) -> float:
-        """Return the largest error of the kernel's sums, given what it made of its inputs.
+        """Return the largest error of the kernel's sums against exact sums of the rounded inputs.
 
-        x: shape (B, C, H, W); filter: shape (M, C, K, K); both as they are. Raises ValueError where
-        a chain in half is so long that nothing can be promised (2,048 products), and RangeError as
-        `rounded`.
+        x: shape (B, C, H, W); filter: shape (M, C, K, K); both not yet rounded. Raises ValueError
+        for a chain of 2,048 or more products in half, for which there is no bound, and RangeError
+        as `rounded` does.
         """
         x, filter = self.rounded(x), self.rounded(filter)
         terms, size = math.prod(filter.shape[1:]), float(np.abs(x).max()) * _largest_sum(filter)
@@ -93,7 +102,7 @@ class Precision:
         in_half = {"none": 0, "row": filter.shape[3], "all": terms}[self.chain]
         if in_half * HALF_UNIT >= 1:
             raise ValueError(
-                f"{in_half:,} products added up in half: after 2,048 no digit can be promised; "
+                f"{in_half:,} products are added up in half: from 2,048 on no digit is certain; "
                 "add up in float32"
             )
         growth = in_half * HALF_UNIT / (1 - in_half * HALF_UNIT)
@@ -101,7 +110,7 @@ class Precision:
         return roundings * size * (1 + growth) + growth * size + subnormal
 
     def atol(self, x: np.ndarray, filter: np.ndarray) -> float:
-        """Return the largest error of the kernel's outputs against an exact layer of x and filter as they are."""
+        """Return the largest error of the outputs against an exact layer of x and filter."""
         return self.input_atol(x, filter) + self.sum_atol(x, filter)
 
 
@@ -114,7 +123,10 @@ TF32_TENSOR = Precision("TF32 inputs, float32 sums of tensor cores", "tf32", ten
 
 
 def to_tf32(values: np.ndarray) -> np.ndarray:
-    """Round finite float32 values to 10 bits behind the point, ties away from zero, as `wmma::__float_to_tf32`: float32."""
+    """Return finite float32 values rounded to TF32: 10 bits behind the point, ties away from zero.
+
+    The result is float32. `wmma::__float_to_tf32` rounds in the same way.
+    """
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
 

@@ -1,20 +1,24 @@
 """Check or profile one launch of a CUDA kernel from a shell, without a GPU.
 
-    python -m helpers.simulator check FILE.cu --grid 4 --block 256 --arg out:float:1000 --arg in:float:1000 --arg int:1000
-    python -m helpers.simulator profile FILE.cu --kernel NAME --grid 32x32 --block 16x16 -DTILE=16 --arg image.npy ... --json
+    python -m helpers.simulator check FILE.cu --grid 4 --block 256 --arg out:float:1000 --arg
+    in:float:1000 --arg int:1000 python -m helpers.simulator profile FILE.cu --kernel NAME --grid
+    32x32 --block 16x16 -DTILE=16 --arg image.npy ... --json
 
 Arguments, in the order of the kernel's parameters, each by its own --arg:
 
     int:1000                scalar: TYPE:VALUE
-    out:float:1000          array that the kernel is to write: out:TYPE:SHAPE; fresh memory, nothing written in it yet
-    in:float:1000           array with values: in:TYPE:SHAPE[:FILL]; FILL is uniform (if left out), zeros, ones, arange,
+    out:float:1000          array that the kernel is to write: out:TYPE:SHAPE; fresh memory, nothing
+    written in it yet in:float:1000           array with values: in:TYPE:SHAPE[:FILL]; FILL is
+    uniform (if left out), zeros, ones, arange,
                             or a number
     image.npy               array of a file that numpy.save wrote
     null                    null pointer
 
-TYPE is char, uchar, short, ushort, int, uint, long, ulong, half, float, double or bool; for arrays also a vector such as float4.
-SHAPE is 1000 or 480x640, a grid or block 4, 32x32 or 2x2x2. "uniform" is 0 to 1, for integers 0 to 99, the same in every
-run (--seed). --constant NAME=SPEC sets a __constant__ symbol; its SPEC is that of an array, or a scalar.
+TYPE is char, uchar, short, ushort, int, uint, long, ulong, half, float, double or bool; for arrays
+also a vector such as float4.
+SHAPE is 1000 or 480x640, a grid or block 4, 32x32 or 2x2x2. "uniform" is 0 to 1, for integers 0 to
+99, the same in every run (--seed). --constant NAME=SPEC sets a __constant__ symbol; its SPEC is
+that of an array, or a scalar.
 
 Exit status: 0 nothing found, 1 findings, 2 a mistake in the command, the file or the arguments.
 """
@@ -41,8 +45,10 @@ from .toolkit import ToolkitMissingError
 
 CLEAN, FOUND, MISTAKE = 0, 1, 2
 TYPES = {
-    "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32, "uint": np.uint32,
-    "unsigned": np.uint32, "long": np.int64, "ulong": np.uint64, "half": np.float16, "float": np.float32, "double": np.float64,
+    "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
+    "uint": np.uint32,
+    "unsigned": np.uint32, "long": np.int64, "ulong": np.uint64, "half": np.float16,
+    "float": np.float32, "double": np.float64,
     "bool": np.bool_,
 }  # fmt: skip
 FORMS = "TYPE:VALUE, out:TYPE:SHAPE, in:TYPE:SHAPE[:FILL], FILE.npy or null"
@@ -66,7 +72,9 @@ class Fresh:
 
 
 def parse_argument(spec: str, rng: np.random.Generator) -> Any:
-    """What a SPEC stands for: a NumPy scalar, an array, Fresh memory, or 0 for a null pointer. Raises Mistake."""
+    """What a SPEC stands for: a NumPy scalar, an array, Fresh memory, or 0 for a null pointer.
+    Raises Mistake.
+    """
     if spec == "null":
         return 0
     if spec.endswith(".npy"):
@@ -80,7 +88,11 @@ def parse_argument(spec: str, rng: np.random.Generator) -> Any:
 
 
 def _nearest_type(head: str) -> str:
-    return "" if head in TYPES or not re.fullmatch(r"[a-z_0-9]+", head) else f"; {head!r} is no type: {', '.join(TYPES)}"
+    return (
+        ""
+        if head in TYPES or not re.fullmatch(r"[a-z_0-9]+", head)
+        else f"; {head!r} is no type: {', '.join(TYPES)}"
+    )
 
 
 def _array_of_file(spec: str) -> np.ndarray:
@@ -93,7 +105,10 @@ def _array_of_file(spec: str) -> np.ndarray:
 
 def _array(spec: str, head: str, rest: Sequence[str], rng: np.random.Generator) -> Any:
     if not 2 <= len(rest) <= (3 if head == "in" else 2):
-        raise Mistake(f"argument {spec!r}: give {'in:TYPE:SHAPE[:FILL]' if head == 'in' else 'out:TYPE:SHAPE'}")
+        raise Mistake(
+            f"argument {spec!r}: give "
+            f"{'in:TYPE:SHAPE[:FILL]' if head == 'in' else 'out:TYPE:SHAPE'}"
+        )
     dtype, shape = _dtype(spec, rest[0]), _shape(spec, rest[1])
     shape = (*shape, *dtype[1])
     if head == "out":
@@ -105,24 +120,39 @@ def _dtype(spec: str, name: str) -> tuple[type, tuple[int, ...]]:
     """A scalar type and the lanes of a vector: float4 is (float32, (4,))."""
     found = re.fullmatch(r"([a-z]+)([234]?)", name)
     if not found or found[1] not in TYPES:
-        raise Mistake(f"argument {spec!r}: {name!r} is no type: {', '.join(TYPES)}, or a vector such as float4")
+        raise Mistake(
+            f"argument {spec!r}: {name!r} is no type: {', '.join(TYPES)}, or a vector such as "
+            "float4"
+        )
     return TYPES[found[1]], (int(found[2]),) if found[2] else ()
 
 
 def _shape(spec: str, text: str) -> tuple[int, ...]:
     parts = text.split("x")
     if not all(re.fullmatch(r"[1-9]\d*", part) for part in parts):
-        raise Mistake(f"argument {spec!r}: {text!r} is no shape; give a count such as 1000, or 480x640")
+        raise Mistake(
+            f"argument {spec!r}: {text!r} is no shape; give a count such as 1000, or 480x640"
+        )
     return tuple(map(int, parts))
 
 
-def _filled(spec: str, fill: str, dtype: np.dtype, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _filled(
+    spec: str, fill: str, dtype: np.dtype, shape: tuple[int, ...], rng: np.random.Generator
+) -> np.ndarray:
     if fill == "uniform":
-        return rng.random(shape).astype(dtype) if dtype.kind == "f" else rng.integers(0, 100, shape).astype(dtype)
+        return (
+            rng.random(shape).astype(dtype)
+            if dtype.kind == "f"
+            else rng.integers(0, 100, shape).astype(dtype)
+        )
     if fill == "arange":
         return np.arange(math.prod(shape)).reshape(shape).astype(dtype)
     named = {"zeros": "0", "ones": "1"}
-    return np.full(shape, _number(spec, dtype, named.get(fill, fill), "uniform, zeros, ones, arange or a number"), dtype)
+    return np.full(
+        shape,
+        _number(spec, dtype, named.get(fill, fill), "uniform, zeros, ones, arange or a number"),
+        dtype,
+    )
 
 
 def _number(spec: str, dtype: Any, text: str, expected: str = "a number") -> np.generic:
@@ -132,7 +162,10 @@ def _number(spec: str, dtype: Any, text: str, expected: str = "a number") -> np.
         if kind.kind in "iu":
             limits = np.iinfo(kind)
             if not limits.min <= value <= limits.max:
-                raise Mistake(f"argument {spec!r}: {value:,} does not fit a {kind} ({limits.min:,} to {limits.max:,})")
+                raise Mistake(
+                    f"argument {spec!r}: {value:,} does not fit a {kind} ({limits.min:,} to "
+                    f"{limits.max:,})"
+                )
         return kind.type(value)
     except ValueError:
         raise Mistake(f"argument {spec!r}: {text!r} is not {expected} of type {kind}") from None
@@ -142,7 +175,9 @@ def parse_constant(text: str, rng: np.random.Generator) -> tuple[str, np.ndarray
     """NAME=SPEC as (name, values). Raises Mistake."""
     name, equals, spec = text.partition("=")
     if not equals or not name.isidentifier():
-        raise Mistake(f"--constant {text!r}: give NAME=SPEC, such as filter=in:float:31 or scale=float:2")
+        raise Mistake(
+            f"--constant {text!r}: give NAME=SPEC, such as filter=in:float:31 or scale=float:2"
+        )
     value = parse_argument(spec, rng)
     if isinstance(value, Fresh) or (isinstance(value, int) and value == 0):
         if isinstance(value, Fresh):
@@ -155,7 +190,9 @@ def parse_extent(text: str) -> tuple[int, ...]:
     """ "16x16" or "16,16" as (16, 16); argparse reports the ValueError."""
     parts = re.split(r"[x,]", text)
     if len(parts) > 3 or not all(re.fullmatch(r"[1-9]\d*", part) for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no extent; give 4, 32x32 or 2x2x2, each at least 1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no extent; give 4, 32x32 or 2x2x2, each at least 1"
+        )
     return tuple(map(int, parts))
 
 
@@ -163,14 +200,24 @@ def parse_extent(text: str) -> tuple[int, ...]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit status; argparse itself exits with 2 for options it does not know."""
+    """Run the command line. Returns the exit status; argparse itself exits with 2 for options it
+    does not know.
+    """
     asked = _parser().parse_args(argv)
     try:
         return _run(asked)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    except (Mistake, TypeError, ValueError, CompileFailed, Fault, CompilerMissingError, ToolkitMissingError) as error:
+    except (
+        Mistake,
+        TypeError,
+        ValueError,
+        CompileFailed,
+        Fault,
+        CompilerMissingError,
+        ToolkitMissingError,
+    ) as error:
         print(f"{_parser().prog}: {_with_file(str(error), asked)}", file=sys.stderr)
         return MISTAKE
 
@@ -182,23 +229,58 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="check | profile")
-    for name, help_text in (("check", "say what is wrong with the launch"), ("profile", "count its memory traffic as well")):
+    for name, help_text in (
+        ("check", "say what is wrong with the launch"),
+        ("profile", "count its memory traffic as well"),
+    ):
         command = commands.add_parser(
-            name, help=help_text, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+            name,
+            help=help_text,
+            description=__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         command.add_argument("file", metavar="FILE.cu", help="the CUDA source")
-        command.add_argument("--kernel", metavar="NAME", help="which kernel; may be left out where the file has one")
+        command.add_argument(
+            "--kernel", metavar="NAME", help="which kernel; may be left out where the file has one"
+        )
         command.add_argument("--grid", type=parse_extent, required=True, help="blocks: 4, 32x32")
-        command.add_argument("--block", type=parse_extent, required=True, help="threads of a block: 256, 16x16")
-        command.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
-        command.add_argument("-D", dest="macros", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, as nvcc's")
-        command.add_argument("--arg", dest="args", action="append", default=[], metavar="SPEC", help="the next argument")
-        command.add_argument("--constant", dest="constants", action="append", default=[], metavar="NAME=SPEC")
-        command.add_argument("--time-limit", type=float, metavar="S", help="stop the launch after S seconds")
+        command.add_argument(
+            "--block", type=parse_extent, required=True, help="threads of a block: 256, 16x16"
+        )
+        command.add_argument(
+            "--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory"
+        )
+        command.add_argument(
+            "-D",
+            dest="macros",
+            action="append",
+            default=[],
+            metavar="NAME[=VALUE]",
+            help="a macro, as nvcc's",
+        )
+        command.add_argument(
+            "--arg",
+            dest="args",
+            action="append",
+            default=[],
+            metavar="SPEC",
+            help="the next argument",
+        )
+        command.add_argument(
+            "--constant", dest="constants", action="append", default=[], metavar="NAME=SPEC"
+        )
+        command.add_argument(
+            "--time-limit", type=float, metavar="S", help="stop the launch after S seconds"
+        )
         command.add_argument("--seed", type=int, default=0, help="of the uniform values")
-        command.add_argument("--json", action="store_true", help="print one JSON object in place of text")
+        command.add_argument(
+            "--json", action="store_true", help="print one JSON object in place of text"
+        )
         if name == "profile":
-            command.add_argument("--sample", type=int, default=1, metavar="N", help="run every N-th block only")
+            command.add_argument(
+                "--sample", type=int, default=1, metavar="N", help="run every N-th block only"
+            )
     return parser
 
 
@@ -212,8 +294,15 @@ def _run(asked: argparse.Namespace) -> int:
     values: list[Any] = []
     try:
         values.extend(parse_argument(spec, rng) for spec in asked.args)
-        more: dict[str, Any] = {"constants": dict(parse_constant(text, rng) for text in asked.constants)}
-        more |= {"grid": asked.grid, "block": asked.block, "shared": asked.shared, "options": options}
+        more: dict[str, Any] = {
+            "constants": dict(parse_constant(text, rng) for text in asked.constants)
+        }
+        more |= {
+            "grid": asked.grid,
+            "block": asked.block,
+            "shared": asked.shared,
+            "options": options,
+        }
         if asked.time_limit is not None:
             more["time_limit"] = asked.time_limit
         if asked.command == "profile":
@@ -240,14 +329,24 @@ def _only_kernel(source: str, options: tuple[str, ...], file: str) -> str:
     finally:
         module.close()
     if len(names) != 1:
-        there = f"{len(names)} kernels ({', '.join(names)}): choose one by --kernel" if names else "no kernel"
+        there = (
+            f"{len(names)} kernels ({', '.join(names)}): choose one by --kernel"
+            if names
+            else "no kernel"
+        )
         raise Mistake(f"{file} has {there}")
     return names[0]
 
 
 def _with_file(message: str, asked: argparse.Namespace) -> str:
-    """The compiler was given KERNEL.cu as the name of the source; the reader knows it by the file's name."""
-    return re.sub(rf"\b{re.escape(asked.kernel)}\.cu\b", Path(asked.file).name, message) if asked.kernel else message
+    """The compiler was given KERNEL.cu as the name of the source; the reader knows it by the file's
+    name.
+    """
+    return (
+        re.sub(rf"\b{re.escape(asked.kernel)}\.cu\b", Path(asked.file).name, message)
+        if asked.kernel
+        else message
+    )
 
 
 def _named(findings: Sequence[Finding], asked: argparse.Namespace) -> tuple[Finding, ...]:
@@ -257,10 +356,19 @@ def _named(findings: Sequence[Finding], asked: argparse.Namespace) -> tuple[Find
 def _show_findings(findings: Sequence[Finding], name: str, asked: argparse.Namespace) -> int:
     findings = _named(findings, asked)
     if asked.json:
-        _print_json({"kernel": name, "file": asked.file, "findings": [finding.to_dict() for finding in findings]})
+        _print_json(
+            {
+                "kernel": name,
+                "file": asked.file,
+                "findings": [finding.to_dict() for finding in findings],
+            }
+        )
     else:
         threads, blocks = math.prod(asked.block), math.prod(asked.grid)
-        launch = f"{name}: {blocks:,} block{'s' * (blocks != 1)} of {threads:,} thread{'s' * (threads != 1)}"
+        launch = (
+            f"{name}: {blocks:,} block{'s' * (blocks != 1)} of {threads:,} "
+            f"thread{'s' * (threads != 1)}"
+        )
         print(f"{launch}, {len(findings) or 'no'} finding{'s' * (len(findings) != 1)}")
         print(*(f"\n{finding}" for finding in findings), sep="\n", end="\n" if findings else "")
     return FOUND if findings else CLEAN

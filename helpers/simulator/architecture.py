@@ -16,7 +16,8 @@ RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # of each block, taken by the sy
 MAX_CONSTANT = limits.CONSTANT_BYTES
 WARP_SIZE = limits.WARP
 REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
-# Registers are given to a warp in units of 256: ptxas's number for one thread, rounded up to a multiple of 8, times 32.
+# Registers are given to a warp in units of 256: ptxas's number for one thread, rounded up to a
+# multiple of 8, times 32.
 REGISTER_UNIT = 8
 MAX_THREADS_PER_MULTIPROCESSOR = 2048
 MAX_BLOCKS_PER_MULTIPROCESSOR = 32

@@ -1,4 +1,6 @@
-"""How findings and profiles speak of arrays: what the arguments, the variables and the shared memory of a launch are called."""
+"""How findings and profiles speak of arrays: what the arguments, the variables and the shared
+memory of a launch are called.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ DYNAMIC_SHARED = "dynamic shared memory"
 class ArrayName:
     """An array in words: name, bytes, element type, extents, and where the named part starts.
 
-    space: "global", "device", "constant", "shared" or "local"; first_byte: offset of the named part in its allocation (a pointer
-    parameter may point into the middle); start: the allocation's address, 0 where it is not needed.
+    space: "global", "device", "constant", "shared" or "local"; first_byte: offset of the named part
+    in its allocation (a pointer parameter may point into the middle); start: the allocation's
+    address, 0 where it is not needed.
     """
 
     name: str
@@ -36,7 +39,9 @@ def declaration(parameter) -> str:
 
 
 def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
-    """The values of a launch as one block of bytes, each at the offset of its parameter (a compiler.Parameter)."""
+    """The values of a launch as one block of bytes, each at the offset of its parameter (a
+    compiler.Parameter).
+    """
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for parameter, value in zip(parameters, values, strict=True):
         packed[parameter.offset : parameter.offset + parameter.size] = value
@@ -53,7 +58,9 @@ def pointers(kernel, packed: bytes) -> dict[str, int]:
 
 
 def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, ArrayName]:
-    """The arrays of a launch by the machine's numbers: `names` (address -> name), pointer parameters, and variables."""
+    """The arrays of a launch by the machine's numbers: `names` (address -> name), pointer
+    parameters, and variables.
+    """
     arrays: dict[int, ArrayName] = {}
     for address, name in names.items():
         if found := memory.region(address):
@@ -69,10 +76,20 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
             name, first = f"{arrays[number].name}={name}", min(first, arrays[number].first_byte)
         width = parameter.element_bytes
         extents = ((nbytes - first) // width,) if width else ()
-        arrays[number] = ArrayName(name, nbytes - first, _element(parameter.type_text), width, extents, "global", first, start)
+        arrays[number] = ArrayName(
+            name,
+            nbytes - first,
+            _element(parameter.type_text),
+            width,
+            extents,
+            "global",
+            first,
+            start,
+        )
     for number, variable in kernel.module.regions.items():
         arrays[number] = ArrayName(
-            variable.name, variable.nbytes, variable.element, variable.element_bytes, variable.extents, variable.space,
+            variable.name, variable.nbytes, variable.element, variable.element_bytes,
+            variable.extents, variable.space,
             start=variable.address,
         )  # fmt: skip
     return arrays
@@ -84,20 +101,30 @@ def _element(type_text: str) -> str:
 
 
 def plain_name(symbol: str) -> str:
-    """What a source calls a variable that the compiler does not describe: "_ZZ1kE4tile" is tile (Itanium C++ ABI, 5.1.6)."""
+    """What a source calls a variable that the compiler does not describe: "_ZZ1kE4tile" is tile
+    (Itanium C++ ABI, 5.1.6).
+    """
     found = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
     return found[2][: int(found[1])] if found and symbol.startswith("_ZZ") else symbol.strip("$_")
 
 
 def shared_array(variable, nbytes: int) -> ArrayName:
-    """A static shared variable of `nbytes`. variable: what the compiler says of it, or its name alone."""
+    """A static shared variable of `nbytes`. variable: what the compiler says of it, or its name
+    alone.
+    """
     if isinstance(variable, str):
         return ArrayName(plain_name(variable), nbytes, "", 0, (), "shared")
-    return ArrayName(variable.name, nbytes, variable.element, variable.element_bytes, variable.extents, "shared")
+    return ArrayName(
+        variable.name, nbytes, variable.element, variable.element_bytes, variable.extents, "shared"
+    )
 
 
 def dynamic_array(variables, nbytes: int) -> ArrayName:
-    """The dynamic shared memory of a launch. variables: the extern arrays that stand for it (all begin at its first byte)."""
+    """The dynamic shared memory of a launch. variables: the extern arrays that stand for it (all
+    begin at its first byte).
+    """
     names = "/".join(dict.fromkeys(variable.name for variable in variables)) or DYNAMIC_SHARED
-    element, width = next(((v.element, v.element_bytes) for v in variables if v.element_bytes), ("char", 1))
+    element, width = next(
+        ((v.element, v.element_bytes) for v in variables if v.element_bytes), ("char", 1)
+    )
     return ArrayName(names, nbytes, element, width, (nbytes // width,), "shared")

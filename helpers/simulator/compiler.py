@@ -115,7 +115,9 @@ def compile_source(
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
-    if not extern_c:  # nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning only
+    # Nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning
+    # only.
+    if not extern_c:
         source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
     folders = _folders(file, read)
@@ -163,21 +165,24 @@ def _compiled(
             return replace(Compiled.from_dict(record), careful=careful)
         except (TypeError, KeyError, ValueError):  # another version's record: it is made anew
             pass
-    if compiler != "nvcc":
-        careful.begin("nvrtc")
-    compiled = _compile(text, compiler)
-    careful.begin(compiled.compiler)
+    compiled = _compile(text, compiler, careful)
     compiler_cache.store("ptx", key, compiled.to_dict())
     return replace(compiled, careful=careful)
 
 
 def careful_ptx(compiled: Compiled) -> str:
     """PTX of the same kernels that is hardly optimised; "" where there is none. See careful.py."""
-    return compiled.careful.ptx(compiled.compiler, compiled.ptx) if compiled.careful is not None else ""
+    return (
+        compiled.careful.ptx(compiled.compiler, compiled.ptx)
+        if compiled.careful is not None
+        else ""
+    )
 
 
-def _compile(text: front_ends.Text, compiler: str) -> Compiled:
+def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
     translation = front_ends.translate(text, compiler)
+    # Only now: the compiler's process is free for it, and a second one would take longer to start.
+    careful.begin(translation.compiler)
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
     dynamic = tuple(

@@ -1,4 +1,6 @@
-"""The machine's findings in words: who did what to which array, at which line, and what usually leads to it."""
+"""The machine's findings in words: who did what to which array, at which line, and what usually
+leads to it.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,19 @@ from .module import Kernel
 
 # By the number that the machine gives (machine/findings.h): the kind that a reader sees.
 _KINDS = (
-    "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway", "out-of-bounds", "out-of-bounds",
-    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier", "fault", "out-of-bounds", "fault", "fault", "race", "fault",
+    "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway",
+    "out-of-bounds", "out-of-bounds",
+    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier", "fault", "out-of-bounds",
+    "fault", "fault", "race", "fault",
     "out-of-bounds", "out-of-bounds", "out-of-bounds", "race",
 )  # fmt: skip
 (
-    _OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY, _ROW_OVERRUN,
-    _INACTIVE_LANE, _MASK_WITHOUT_SELF, _MASK_MISMATCH, _MASK_EXITED, _WARP_DEADLOCK, _ASSERTION, _CALLERS,
-    _FAULT, _LOCAL_OF_ANOTHER, _STACK_OVERFLOW, _WILD_CALL, _ASYNC_READ, _TRAP, _NULL_POINTER, _NO_DYNAMIC_SHARED, _LOCAL_OVERRUN,
+    _OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY,
+    _ROW_OVERRUN,
+    _INACTIVE_LANE, _MASK_WITHOUT_SELF, _MASK_MISMATCH, _MASK_EXITED, _WARP_DEADLOCK, _ASSERTION,
+    _CALLERS,
+    _FAULT, _LOCAL_OF_ANOTHER, _STACK_OVERFLOW, _WILD_CALL, _ASYNC_READ, _TRAP, _NULL_POINTER,
+    _NO_DYNAMIC_SHARED, _LOCAL_OVERRUN,
     _ASYNC_PROXY,
 ) = range(26)  # fmt: skip
 _MEANT = "meant"  # the machine knows which array the address is counted from
@@ -41,8 +48,8 @@ _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 class Scene:
     """What a launch is made of, for those who describe it.
 
-    arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter name;
-    dynamic_names: what the kernel calls its dynamic shared memory.
+    arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
+    name; dynamic_names: what the kernel calls its dynamic shared memory.
     """
 
     kernel: Kernel
@@ -60,29 +67,55 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     return describer.finding()
 
 
-def describe_unwritten(kernel, array: ArrayName | None, first: int, missing: int, nbytes: int, pc: int) -> Finding:
-    """An array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of a store to it, 0 where there was none."""
-    width, name, before = (array.element_bytes or 1, array.name, array.first_byte) if array else (1, "an output", 0)
+def describe_unwritten(
+    kernel, array: ArrayName | None, first: int, missing: int, nbytes: int, pc: int
+) -> Finding:
+    """An array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of a store
+    to it, 0 where there was none.
+    """
+    width, name, before = (
+        (array.element_bytes or 1, array.name, array.first_byte) if array else (1, "an output", 0)
+    )
     unit = "elements" if width > 1 else "bytes"
-    index, count, total = (first - before) // width, -(-missing // width), (nbytes - before) // width
+    index, count, total = (
+        (first - before) // width,
+        -(-missing // width),
+        (nbytes - before) // width,
+    )
     line = 0
     if pc:
         file, line = kernel.place_of(pc - 1)
         line = line if file == kernel.module.compiled.file else 0
-        what = f"leaves {count:,} of the {total:,} {unit} of {name} unwritten: the first is {name}[{index}]"
-        cause = "Does the grid cover the output, ragged tail and ends included, or does a guard keep a thread from its store?"
+        what = (
+            f"leaves {count:,} of the {total:,} {unit} of {name} unwritten: the first is "
+            f"{name}[{index}]"
+        )
+        cause = (
+            "Does the grid cover the output, ragged tail and ends included, or does a guard keep a "
+            "thread from its store?"
+        )
     else:
         what = f"writes nothing to {name}"
         cause = "Is the store missing, or behind a guard that no thread passes?"
     message = f"{kernel.name} {what}; fresh device memory holds leftovers, not zeros"
-    return finding_of_launch("unwritten", message, cause, kernel, line, "warning", array=name if array else None, index=index)
+    return finding_of_launch(
+        "unwritten",
+        message,
+        cause,
+        kernel,
+        line,
+        "warning",
+        array=name if array else None,
+        index=index,
+    )
 
 
 class _Describer:
     def __init__(self, raw: RawFinding, scene: Scene):
         self.raw, self.scene, self.kernel = raw, scene, scene.kernel
         self.array, self.offset = scene.arrays.get(raw.region), raw.offset
-        if self.array is None and raw.region:  # an array that this launch was not given: nothing has named it
+        # An array that this launch was not given: nothing has named it.
+        if self.array is None and raw.region:
             self.offset += memory.region_start(raw.region)
         self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
@@ -92,22 +125,31 @@ class _Describer:
 
     def finding(self) -> Finding:
         writers: dict[int, Callable[[], _Words]] = {
-            _OUT_OF_BOUNDS: self.out_of_bounds, _MISALIGNED: self.misaligned, _RACE: self.race, _UNINITIALISED: self.uninitialised,
-            _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway, _READ_ONLY: self.read_only,
-            _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane, _MASK_WITHOUT_SELF: self.mask_without_self,
-            _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited, _WARP_DEADLOCK: self.warp_deadlock,
-            _ASSERTION: self.assertion, _CALLERS: self.callers, _FAULT: self.fault, _LOCAL_OF_ANOTHER: self.local_of_another,
-            _STACK_OVERFLOW: self.stack_overflow, _WILD_CALL: self.wild_call, _ASYNC_READ: self.async_read, _TRAP: self.trap,
-            _NULL_POINTER: self.null_pointer, _NO_DYNAMIC_SHARED: self.no_dynamic_shared, _LOCAL_OVERRUN: self.local_overrun,
+            _OUT_OF_BOUNDS: self.out_of_bounds, _MISALIGNED: self.misaligned, _RACE: self.race,
+            _UNINITIALISED: self.uninitialised,
+            _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway,
+            _READ_ONLY: self.read_only,
+            _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane,
+            _MASK_WITHOUT_SELF: self.mask_without_self,
+            _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited,
+            _WARP_DEADLOCK: self.warp_deadlock,
+            _ASSERTION: self.assertion, _CALLERS: self.callers, _FAULT: self.fault,
+            _LOCAL_OF_ANOTHER: self.local_of_another,
+            _STACK_OVERFLOW: self.stack_overflow, _WILD_CALL: self.wild_call,
+            _ASYNC_READ: self.async_read, _TRAP: self.trap,
+            _NULL_POINTER: self.null_pointer, _NO_DYNAMIC_SHARED: self.no_dynamic_shared,
+            _LOCAL_OVERRUN: self.local_overrun,
             _ASYNC_PROXY: self.async_proxy,
         }  # fmt: skip
         index, name, message, cause = writers[self.raw.kind]()
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
         shown = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
         return Finding(
-            _KINDS[self.raw.kind], message, Path(self.file).name, self.line, self.thread(self.raw.here), tuple(self.raw.here.block),
+            _KINDS[self.raw.kind], message, Path(self.file).name, self.line,
+            self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
-            "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line, self.raw.count, shown,
+            "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
+            self.raw.count, shown,
         )  # fmt: skip
 
     # ---- places ----
@@ -139,15 +181,28 @@ class _Describer:
     # ---- arrays ----
 
     def _correct_guess(self) -> None:
-        """The machine takes the nearest array; what the source line indexes, left or right of `=`, knows better."""
+        """The machine takes the nearest array; what the source line indexes, left or right of `=`,
+        knows better.
+        """
         side = self.indexed_side()
-        candidates = [a for a in self.scene.arrays.values() if a.start and re.search(rf"\b{re.escape(a.name)}\s*\[", side)]
-        if candidates and self.array is not None and self.array.start and self.array not in candidates:
+        candidates = [
+            a
+            for a in self.scene.arrays.values()
+            if a.start and re.search(rf"\b{re.escape(a.name)}\s*\[", side)
+        ]
+        if (
+            candidates
+            and self.array is not None
+            and self.array.start
+            and self.array not in candidates
+        ):
             self.offset += self.array.start - candidates[0].start
             self.array = candidates[0]
 
     def indexed_side(self) -> str:
-        """The part of the source line that the access belongs to: a store's left of `=`, everything else right of it."""
+        """The part of the source line that the access belongs to: a store's left of `=`, everything
+        else right of it.
+        """
         left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
         return left if equals and self.raw.here.access == 1 else right
 
@@ -184,14 +239,19 @@ class _Describer:
     def extent(self) -> str:
         array = self.known_array()
         if len(array.extents) > 1:
-            return f"{array.name} is {array.element} {array.name}{''.join(f'[{e}]' for e in array.extents)}"
+            return (
+                f"{array.name} is {array.element} "
+                f"{array.name}{''.join(f'[{e}]' for e in array.extents)}"
+            )
         if not array.extents and array.element_bytes and array.space != "global":
             return f"{array.name} is one {array.element}"
         count = array.nbytes // (array.element_bytes or self.raw.size or 1)
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
     def local_name(self, *, described: bool = False) -> str | None:
-        """The local array of the access, where the source line indexes one and no more; described: one that the compiler knows."""
+        """The local array of the access, where the source line indexes one and no more; described:
+        one that the compiler knows.
+        """
         names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
         known = {array.name for array in self.scene.arrays.values()} | set(self.scene.pointers)
         for text in (self.indexed_side(), self.text_of_line()):
@@ -210,21 +270,33 @@ class _Describer:
         if (wild := self.dead_pointer()) is not None or self.array is None:
             return self.wild_pointer(wild)
         index, element = self.element()
-        size = "" if self.raw.size == (self.array.element_bytes or self.raw.size) else f"{self.raw.size} bytes from "
+        size = (
+            ""
+            if self.raw.size == (self.array.element_bytes or self.raw.size)
+            else f"{self.raw.size} bytes from "
+        )
         message = f"{self.does()} {size}{element}, but {self.extent()}"
         if isinstance(index, int) and 2**31 <= index < 2**32:
             wrapped = f"{index:,} is {index - 2**32} as an unsigned number"
-            cause = f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
+            cause = (
+                f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
+            )
         elif self.array.space == "global":
             cause = (
-                "Is a guard missing or off by one: at the array's ends (ghost cells), or in the last block, which may be partial?"
+                "Is a guard missing or off by one: at the array's ends (ghost cells), or in the "
+                "last block, which may be partial?"
             )
         else:
-            cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
+            cause = (
+                "Is the array declared too small for the tile and both halos, or the index off by "
+                "one?"
+            )
         return index, self.array.name, message, cause
 
     def dead_pointer(self) -> str | None:
-        """A parameter that points to no array, where the source line has its name and the address lies behind it."""
+        """A parameter that points to no array, where the source line has its name and the address
+        lies behind it.
+        """
         for name, pointer in self.scene.pointers.items():
             lies_behind = pointer and 0 <= self.address() - pointer < _NEAR
             is_dead = lies_behind and memory.region(pointer) is None
@@ -235,12 +307,19 @@ class _Describer:
     def wild_pointer(self, name: str | None) -> _Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
         message = f"{self.does()} {self.raw.size} bytes at address {self.address():#x}, {what}"
-        cause = "No array is there: is the pointer uninitialised, a host pointer, or one to an array that has been freed?"
+        cause = (
+            "No array is there: is the pointer uninitialised, a host pointer, or one to an array "
+            "that has been freed?"
+        )
         return None, name, message, cause
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
         """The parameters whose addresses lie in these bytes, where no other array lies by now."""
-        found = (name for name, address in self.scene.pointers.items() if start <= address < start + nbytes)
+        found = (
+            name
+            for name, address in self.scene.pointers.items()
+            if start <= address < start + nbytes
+        )
         return [name for name in found if memory.region(self.scene.pointers[name]) is None]
 
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
@@ -248,8 +327,17 @@ class _Describer:
         name = names[0] if len(names) == 1 else None
         where = f"{name}, an array" if name else "an array"
         made = f" (allocated at {Path(file).name}:{line})" if file else ""
-        message = f"{self.does()} {self.raw.size} bytes of {where} of {nbytes:,} bytes that has been freed{made}"
-        return None, name, message, "Free an array after the last kernel that uses it; keep a reference to it in Python until then."
+        message = (
+            f"{self.does()} {self.raw.size} bytes of {where} of {nbytes:,} bytes that has been "
+            f"freed{made}"
+        )
+        return (
+            None,
+            name,
+            message,
+            "Free an array after the last kernel that uses it; keep a reference to it in Python "
+            "until then.",
+        )
 
     def null_pointer(self) -> _Words:
         nulls = [name for name, address in self.scene.pointers.items() if address == 0]
@@ -258,9 +346,13 @@ class _Describer:
         name = nulls[0] if len(nulls) == 1 else None
         pointer = f"{name} is a null pointer" if name else "a null pointer"
         size = self.raw.size
-        message = f"{self.does()} {size} bytes at address {self.raw.offset:#x}, outside every array: {pointer}"
+        message = (
+            f"{self.does()} {size} bytes at address {self.raw.offset:#x}, outside every array: "
+            f"{pointer}"
+        )
         cause = (
-            "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, a GPUArray, or cuda.In/Out/InOut."
+            "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, "
+            "a GPUArray, or cuda.In/Out/InOut."
         )
         return (self.raw.offset // size if name and size else None), name, message, cause
 
@@ -268,61 +360,115 @@ class _Describer:
         name = "/".join(self.scene.dynamic_names) or None
         what = f"{name}, " if name else ""
         message = f"{self.does()} {what}dynamic shared memory, of which the launch gives none"
-        cause = "An `extern __shared__` array has the bytes that the launch asks for: give shared=<bytes> beside grid and block."
+        cause = (
+            "An `extern __shared__` array has the bytes that the launch asks for: give "
+            "shared=<bytes> beside grid and block."
+        )
         return None, name, message, cause
 
     def row_overrun(self) -> _Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
         if len(axis.extents) == 1:
-            extent = f"{name} has {axis.extents[0]:,} elements ({name}[0] to {name}[{axis.extents[0] - 1}])"
-            cause = "Is the array declared too small for the tile and both halos, or the index off by one?"
-            return index, name, f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}", cause
-        declared = f"{axis.element} {''.join(f'[{extent}]' for extent in axis.extents[axis.axis :])}".strip()
-        message = f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as {declared}"
-        return index, name, message, "The index leaves its axis; inside a larger array it touches the next row unseen."
+            extent = (
+                f"{name} has {axis.extents[0]:,} elements ({name}[0] to "
+                f"{name}[{axis.extents[0] - 1}])"
+            )
+            cause = (
+                "Is the array declared too small for the tile and both halos, or the index off by "
+                "one?"
+            )
+            return (
+                index,
+                name,
+                f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}",
+                cause,
+            )
+        extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
+        declared = f"{axis.element} {extents}".strip()
+        message = (
+            f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as "
+            f"{declared}"
+        )
+        return (
+            index,
+            name,
+            message,
+            "The index leaves its axis; inside a larger array it touches the next row unseen.",
+        )
 
     def local_overrun(self) -> _Words:
         name = self.local_name()
-        what = f"past the end of the local array {name}" if name else "past the end of a local array"
+        what = (
+            f"past the end of the local array {name}" if name else "past the end of a local array"
+        )
         message = f"{self.does()} {self.raw.size} bytes {what}, outside the thread's local memory"
         return None, name, message, "Is the array declared too small, or the index off by one?"
 
     def local_of_another(self) -> _Words:
         if self.local_name(described=True) is not None:
             return self.local_overrun()
-        message = f"{self.does()} {self.raw.size} bytes through a pointer to a local variable of lane {self.offset} of its warp"
-        cause = "A local variable belongs to one thread: hand values over in shared memory, or by a shuffle."
+        message = (
+            f"{self.does()} {self.raw.size} bytes through a pointer to a local variable of lane "
+            f"{self.offset} of its warp"
+        )
+        cause = (
+            "A local variable belongs to one thread: hand values over in shared memory, or by a "
+            "shuffle."
+        )
         return None, None, message, cause
 
     def misaligned(self) -> _Words:
         size = self.raw.size
         index, element = self.element() if self.array else (None, f"address {self.address():#x}")
         message = f"{self.does()} {size} bytes at {element}, which is not {size}-byte aligned"
-        cause = f"A vector of {size} bytes must start at a multiple of its size; a GPU ends the launch here."
+        cause = (
+            f"A vector of {size} bytes must start at a multiple of its size; a GPU ends the launch "
+            "here."
+        )
         return index, self.array.name if self.array else None, message, cause
 
     def read_only(self) -> _Words:
         if self.array is None:
-            return None, None, f"{self.does()} constant memory", "Constant memory is written by the host."
+            return (
+                None,
+                None,
+                f"{self.does()} constant memory",
+                "Constant memory is written by the host.",
+            )
         index, element = self.element()
         message = f"{self.who(self.raw.here)} writes {element} in constant memory"
-        return index, self.array.name, message, "Constant memory is written by the host, with memcpy_htod to the symbol's address."
+        return (
+            index,
+            self.array.name,
+            message,
+            "Constant memory is written by the host, with memcpy_htod to the symbol's address.",
+        )
 
     def uninitialised(self) -> _Words:
         if self.array is None or self.array.space == "local":
             name = self.local_name()
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
-            return None, name, message, "A local variable holds leftovers until it is set: give it a value first."
+            return (
+                None,
+                name,
+                message,
+                "A local variable holds leftovers until it is set: give it a value first.",
+            )
         index, element = self.element()
         if self.array.space == "constant":
             name = self.array.name
             message = f"{self.does()} {element}, but nothing has set the __constant__ {name}"
-            cause = f'Copy its values before the launch: memcpy_htod(module.get_global("{name}")[0], values).'
+            cause = (
+                f'Copy its values before the launch: memcpy_htod(module.get_global("{name}")[0], '
+                "values)."
+            )
             return index, name, message, cause
         what = "Shared memory" if self.array.space == "shared" else "Fresh device memory"
         message = f"{self.does()} {element}, which nothing has written"
-        cause = f"{what} holds leftovers, not zeros: was a part (a halo?) left out when it was filled?"
+        cause = (
+            f"{what} holds leftovers, not zeros: was a part (a halo?) left out when it was filled?"
+        )
         return index, self.array.name, message, cause
 
     def race(self) -> _Words:
@@ -336,16 +482,21 @@ class _Describer:
         cause = (
             "On a GPU either may come first: a __syncthreads() is missing between the two lines."
             if same_block
-            else "Blocks run in any order: let each block write its own part, use an atomic, or make it two launches."
+            else "Blocks run in any order: let each block write its own part, use an atomic, or "
+            "make it two launches."
         )
         return index, self.array.name if self.array else None, message, cause
 
     def async_read(self) -> _Words:
         self.other_line = self.line_of(self.raw.other)
         index, element = self.element() if self.array else (None, "shared memory")
-        message = f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may not have filled yet"
+        message = (
+            f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may "
+            "not have filled yet"
+        )
         cause = (
-            "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() or the barrier's wait()), then "
+            "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() "
+            "or the barrier's wait()), then "
             "let the block's threads meet at __syncthreads()."
         )
         return index, self.array.name if self.array else None, message, cause
@@ -355,30 +506,55 @@ class _Describer:
         index, element = self.element() if self.array else (None, "shared memory")
         missed = f"which may not see the store of line {self.other_line}"
         message = f"{self.who(self.raw.here)} starts a bulk copy of {element}, {missed}"
-        cause = "A bulk copy reads past the threads' caches: fence.proxy.async must come after the stores and before the barrier."
+        cause = (
+            "A bulk copy reads past the threads' caches: fence.proxy.async must come after the "
+            "stores and before the barrier."
+        )
         return index, self.array.name if self.array else None, message, cause
 
     # ---- barriers and warp operations ----
 
     def calls(self, place: Place) -> tuple[int, ...]:
-        """The lines of the calls that lead to a barrier, outer ones first, as far as they are known."""
+        """The lines of the calls that lead to a barrier, outer ones first, as far as they are
+        known.
+        """
         outer = self.kernel.calls_to(place.caller - 1) if place.caller else ()
         return (*outer, *self.kernel.calls_around(place.pc))
 
     def is_one_barrier(self) -> bool:
-        """Whether two copies of a barrier are copies only because the compiler made them, in an unrolled loop for example."""
+        """Whether two copies of a barrier are copies only because the compiler made them, in an
+        unrolled loop for example.
+        """
         here, other = self.raw.here, self.raw.other
         return self.line_of(here) == self.line_of(other) and self.calls(here) == self.calls(other)
 
     def divergence(self) -> _Words:
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
-        cause = "All threads of a block must meet at the same __syncthreads(): take it out of the branch."
+        cause = (
+            "All threads of a block must meet at the same __syncthreads(): take it out of the "
+            "branch."
+        )
         if not self.kernel.operation_at(other.pc).startswith("bar"):
-            return None, None, f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer reach", cause
+            return (
+                None,
+                None,
+                f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no "
+                "longer reach",
+                cause,
+            )
         if (other.pc, other.thread) == (here.pc, here.thread):
-            message = f"{self.who(here)} waits at the barrier in line {self.line} for a number of threads that cannot come"
-            return None, None, message, "The number of threads that a barrier asks for must be a multiple of 32 that do come to it."
+            message = (
+                f"{self.who(here)} waits at the barrier in line {self.line} for a number of "
+                "threads that cannot come"
+            )
+            return (
+                None,
+                None,
+                message,
+                "The number of threads that a barrier asks for must be a multiple of 32 that do "
+                "come to it.",
+            )
         if self.other_line == self.line and self.calls(here) != self.calls(other):
             return self.callers()
         elsewhere = f"thread {self.thread(other)} at the one in line {self.other_line}"
@@ -388,38 +564,53 @@ class _Describer:
     def callers(self) -> _Words:
         here, other = self.raw.here, self.raw.other
         mine, theirs, barrier = self.calls(here), self.calls(other), self.line
-        first = next(k for k in range(max(len(mine), len(theirs))) if mine[k : k + 1] != theirs[k : k + 1])
+        first = next(
+            k for k in range(max(len(mine), len(theirs))) if mine[k : k + 1] != theirs[k : k + 1]
+        )
         self.line = (mine[first:] or (barrier,))[0]
         self.other_line = (theirs[first:] or (barrier,))[0]
         message = (
-            f"{self.who(here)} waits at the barrier in line {barrier}, called from line {self.line}, "
+            f"{self.who(here)} waits at the barrier in line {barrier}, called from line "
+            f"{self.line}, "
             f"thread {self.thread(other)} at the same one, called from line {self.other_line}"
         )
-        cause = "All threads of a block must come to one __syncthreads() together: call the function outside the branches."
+        cause = (
+            "All threads of a block must come to one __syncthreads() together: call the function "
+            "outside the branches."
+        )
         return None, None, message, cause
 
     def exited(self) -> _Words:
         here, other = self.raw.here, self.raw.other
-        message = f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer reach: it has returned"
+        message = (
+            f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer "
+            "reach: it has returned"
+        )
         cause = (
-            "Since Volta a thread that has exited does not hold the others up, but its share of the tile is not loaded: "
+            "Since Volta a thread that has exited does not hold the others up, but its share of "
+            "the tile is not loaded: "
             "guard the store instead."
         )
         return None, None, message, cause
 
     def inactive_lane(self) -> _Words:
         message = (
-            f"{self.who(self.raw.here)} reads the value of lane {self.raw.offset}, which takes no part in this shuffle: "
+            f"{self.who(self.raw.here)} reads the value of lane {self.raw.offset}, which takes no "
+            "part in this shuffle: "
             "its lane is not in the mask, has returned, or does not exist"
         )
         cause = (
-            "What comes from there is undefined. Is the last warp partial, or a lane left out of the mask that others read from? "
+            "What comes from there is undefined. Is the last warp partial, or a lane left out of "
+            "the mask that others read from? "
             "Let all lanes take part, with a neutral value where there is no data."
         )
         return None, None, message, cause
 
     def mask_without_self(self) -> _Words:
-        message = f"{self.who(self.raw.here)} is lane {self.raw.offset} and calls with mask {self.mask()}, which does not name it"
+        message = (
+            f"{self.who(self.raw.here)} is lane {self.raw.offset} and calls with mask "
+            f"{self.mask()}, which does not name it"
+        )
         return None, None, message, "A lane that makes the call must be in the mask."
 
     def mask_mismatch(self) -> _Words:
@@ -428,13 +619,17 @@ class _Describer:
         if self.raw.offset < 0:
             where = f"which waits at the __syncthreads() in line {self.other_line}"
         else:
-            where = f"which waits in line {self.other_line} with mask {self.raw.offset & 0xFFFFFFFF:#010x}"
+            where = (
+                f"which waits in line {self.other_line} with mask "
+                f"{self.raw.offset & 0xFFFFFFFF:#010x}"
+            )
         message = (
             f"{self.who(here)} waits in line {self.line} for the lanes of mask {self.mask()}, "
             f"thread {self.thread(other)} among them, {where}"
         )
         cause = (
-            "All lanes that a mask names must make the same call with the same mask: take it out of the branch, or make the mask "
+            "All lanes that a mask names must make the same call with the same mask: take it out "
+            "of the branch, or make the mask "
             "with __ballot_sync before it."
         )
         return None, None, message, cause
@@ -442,10 +637,14 @@ class _Describer:
     def mask_exited(self) -> _Words:
         other = self.raw.other
         message = (
-            f"{self.who(self.raw.here)} calls with mask {self.mask()}, which names thread {self.thread(other)}: "
+            f"{self.who(self.raw.here)} calls with mask {self.mask()}, which names thread "
+            f"{self.thread(other)}: "
             "it has returned without this call"
         )
-        cause = "A mask must name the lanes that make the call: does a branch, or a return before it, keep some of them away?"
+        cause = (
+            "A mask must name the lanes that make the call: does a branch, or a return before it, "
+            "keep some of them away?"
+        )
         return None, None, message, cause
 
     def warp_deadlock(self) -> _Words:
@@ -454,9 +653,15 @@ class _Describer:
         what = "the __syncthreads()" if self.raw.offset < 0 else "another warp operation"
         message = (
             f"{self.who(here)} waits in line {self.line} for the lanes of mask {self.mask()}, "
-            f"thread {self.thread(other)} among them, which waits at {what} in line {self.other_line}"
+            f"thread {self.thread(other)} among them, which waits at {what} in line "
+            f"{self.other_line}"
         )
-        return None, None, message, "They wait for each other for ever: all lanes of a warp must come to the same barrier."
+        return (
+            None,
+            None,
+            message,
+            "They wait for each other for ever: all lanes of a warp must come to the same barrier.",
+        )
 
     def mask(self) -> str:
         return f"{self.raw.size:#010x}"
@@ -469,29 +674,42 @@ class _Describer:
 
     def assertion(self) -> _Words:
         message = f"{self.who(self.raw.here)} found this to be false: {self.said()}"
-        cause = "The launch ends here, as on a GPU: what the kernel takes for granted does not hold for this thread."
+        cause = (
+            "The launch ends here, as on a GPU: what the kernel takes for granted does not hold "
+            "for this thread."
+        )
         return None, None, message, cause
 
     def trap(self) -> _Words:
         message = f"{self.who(self.raw.here)} ends the launch: it has come to a trap"
         cause = (
-            "Either it calls __trap(), or the compiler has seen that what stands here is undefined in C++: a function that ends "
+            "Either it calls __trap(), or the compiler has seen that what stands here is undefined "
+            "in C++: a function that ends "
             "without its `return`, a store through a null pointer or into a constant."
         )
         return None, None, message, cause
 
     def stack_overflow(self) -> _Words:
         message = f"{self.who(self.raw.here)} calls itself deeper than its stack reaches"
-        cause = "Does the recursion end for every thread? A GPU's stack is small: write deep recursions as loops."
+        cause = (
+            "Does the recursion end for every thread? A GPU's stack is small: write deep "
+            "recursions as loops."
+        )
         return None, None, message, cause
 
     def wild_call(self) -> _Words:
         said = self.said() or "calls a function at an address where there is none"
-        cause = "Is the function pointer (or the object with the virtual function) uninitialised, or was it made on the host?"
+        cause = (
+            "Is the function pointer (or the object with the virtual function) uninitialised, or "
+            "was it made on the host?"
+        )
         return None, None, f"{self.who(self.raw.here)} {said}", cause
 
     def fault(self) -> _Words:
-        cause = "C++ leaves open what happens then. A GPU goes on with some value or other; here the launch ends."
+        cause = (
+            "C++ leaves open what happens then. A GPU goes on with some value or other; here the "
+            "launch ends."
+        )
         return None, None, f"{self.who(self.raw.here)} {self.said()}", cause
 
     def said(self) -> str:

@@ -16,7 +16,8 @@ from functools import cached_property
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
 _TAGS = {
-    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block", 0x0D: "member",
+    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
+    0x0D: "member",
     0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
     0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
     0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",

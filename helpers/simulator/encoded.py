@@ -1,6 +1,8 @@
-"""Kernels as the machine runs them: encoded from PTX once for each content, kept on disk, and given a module's addresses.
+"""Kernels as the machine runs them: encoded from PTX once for each content, kept on disk, and given
+a module's addresses.
 
-A file of the cache holds the arrays of one kernel (NumPy's .npz) and, as JSON in an array of bytes, everything else of it.
+A file of the cache holds the arrays of one kernel (NumPy's .npz) and, as JSON in an array of bytes,
+everything else of it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,15 @@ from .debug_info import Member, Variable
 from .includes import without_comments
 from .ptx import parse
 from .ptx.axes import Axis, Checked
-from .ptx.encode import BUILTINS, FUNCTION_ADDRESS, Parameter, Program, Relocation, Unsupported, encode
+from .ptx.encode import (
+    BUILTINS,
+    FUNCTION_ADDRESS,
+    Parameter,
+    Program,
+    Relocation,
+    Unsupported,
+    encode,
+)
 from .ptx.inline import Inlined
 from .ptx.parse import Place
 from .toolchain import CompileFailed
@@ -33,13 +43,18 @@ _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
 # What a source asks for, by what stands for it in PTX.
-_MEANINGS = (("%envreg", "a barrier of the whole grid"), ("%reserved_smem_offset", "a group of several warps"))
+_MEANINGS = (
+    ("%envreg", "a barrier of the whole grid"),
+    ("%reserved_smem_offset", "a group of several warps"),
+)
 _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # Flag: SCOPE_GPU, SCOPE_SYS
 
 
 @lru_cache(maxsize=64)
 def parsed(ptx: str) -> parse.Module:
-    """The module that a PTX text describes; its functions are read when they are needed. Raises CompileFailed."""
+    """The module that a PTX text describes; its functions are read when they are needed. Raises
+    CompileFailed.
+    """
     try:
         return parse.Module(ptx)
     except parse.ParseError as error:
@@ -48,7 +63,11 @@ def parsed(ptx: str) -> parse.Module:
 
 def variables(compiled: Compiled) -> dict[str, parse.Variable]:
     """The variables in global and constant memory by symbol."""
-    return {name: v for name, v in parsed(compiled.ptx).variables.items() if v.space in ("global", "const")}
+    return {
+        name: v
+        for name, v in parsed(compiled.ptx).variables.items()
+        if v.space in ("global", "const")
+    }
 
 
 def function_names(compiled: Compiled) -> set[str]:
@@ -62,14 +81,17 @@ def function_address(compiled: Compiled, symbol: str) -> int:
 
 
 def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
-    """Whether the static shared variables of all kernels together have more than `limit` bytes: then each needs a look."""
+    """Whether the static shared variables of all kernels together have more than `limit` bytes:
+    then each needs a look.
+    """
     sizes = re.findall(r"\.shared\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
     return sum(map(int, sizes)) > limit
 
 
 @lru_cache(maxsize=256)
 def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
-    """A kernel of a compiled source; counted: its traffic is to be counted as the machine code has it, where that can be had.
+    """A kernel of a compiled source; counted: its traffic is to be counted as the machine code has
+    it, where that can be had.
 
     Raises CompileFailed, with file and line, for what the machine cannot run.
     """
@@ -85,63 +107,94 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
             parsed(compiled.ptx), mangled, library.operation_ids(), accesses, compiled.contract
         )  # fmt: skip
     except Unsupported as error:
-        name = next((f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name), error.name)
-        raise CompileFailed(f"{_where(compiled, mangled, error.place)}: the simulator cannot run {name}") from error
+        name = next(
+            (f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name),
+            error.name,
+        )
+        raise CompileFailed(
+            f"{_where(compiled, mangled, error.place)}: the simulator cannot run {name}"
+        ) from error
     except parse.ParseError as error:
-        raise CompileFailed(f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}") from error
+        raise CompileFailed(
+            f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}"
+        ) from error
     _write(path, program)
     return program
 
 
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
-    """A kernel from the careful translation, with checks of indices and without calls. Raises Unsupported and ParseError."""
-    parameters = {kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels}
+    """A kernel from the careful translation, with checks of indices and without calls. Raises
+    Unsupported and ParseError.
+    """
+    parameters = {
+        kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels
+    }
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
     # It keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
-    program = encode(Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True)
+    program = encode(
+        Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True
+    )
     return dataclasses.replace(program, axes=module.axes)
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
-    """file:line of the source; of the header that the kernel stands in; of the kernel where the place is not known."""
+    """file:line of the source; of the header that the kernel stands in; of the kernel where the
+    place is not known.
+    """
     frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
     if not frames:
         line = next((kernel.line for kernel in compiled.kernels if kernel.mangled == mangled), 0)
         return f"{compiled.file}:{line}" if line else compiled.file
     name = Path(compiled.file).name
-    # The outermost call of a kernel in a header is the kernel's own line, an inner one may lie in CUDA's headers.
+    # The outermost call of a kernel in a header is the kernel's own line, an inner one may lie in
+    # CUDA's headers.
     file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[-1])
     return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"
 
 
 @cache
 def _encoder() -> str:
-    """What decides about the encoding beside the PTX: the encoder's own text, and the machine's operations."""
+    """What decides about the encoding beside the PTX: the encoder's own text, and the machine's
+    operations.
+    """
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
-    # Their numbers as well: where another library of operations is loaded too, a name has another one.
-    return toolchain.content_key(*texts, *(f"{name} {number}" for name, number in library.operation_ids().items()))
+    # Their numbers as well: where another library of operations is loaded too, a name has another
+    # one.
+    operations = (f"{name} {number}" for name, number in library.operation_ids().items())
+    return toolchain.content_key(*texts, "\n".join(operations))
 
 
 def _write(path: Path, program: Program) -> None:
     values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
-    arrays: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {
+        name: value for name, value in values.items() if isinstance(value, np.ndarray)
+    }
     notes = {name: value for name, value in values.items() if name not in arrays}
-    arrays[_NOTES] = np.frombuffer(json.dumps(notes, default=dataclasses.astuple).encode(), np.uint8)
+    arrays[_NOTES] = np.frombuffer(
+        json.dumps(notes, default=dataclasses.astuple).encode(), np.uint8
+    )
     with toolchain.scratch() as folder:
         np.savez(folder / path.name, **arrays)
         os.replace(folder / path.name, path)
 
 
 def _read(path: Path) -> Program:
-    """Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile for what is no file of this version."""
+    """Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile for what is no file of
+    this version.
+    """
     with np.load(path, allow_pickle=False) as file:
         values = {name: file[name] for name in file.files}
     notes = json.loads(values.pop(_NOTES).tobytes())
-    for name, record in (("places", Place), ("relocations", Relocation), ("parameters", Parameter), ("axes", Axis)):
+    for name, record in (
+        ("places", Place),
+        ("relocations", Relocation),
+        ("parameters", Parameter),
+        ("axes", Axis),
+    ):
         notes[name] = [record(*map(_tuples, one)) for one in notes[name]]
     notes["shared"] = [tuple(one) for one in notes["shared"]]
     return Program(**values, **{**notes, "exact_block": tuple(notes["exact_block"])})
@@ -164,19 +217,27 @@ def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
     return dataclasses.replace(program, instructions=instructions, statics=statics)
 
 
-# What shows a kernel the order in which blocks run, beside atomics and calls of the system (printf, malloc).
+# What shows a kernel the order in which blocks run, beside atomics and calls of the system (printf,
+# malloc).
 _SHOWING_ORDER = ("mov.clock",)
 
 
 def sees_the_order_of_blocks(program: Program) -> bool:
-    """Whether results may depend on the order of blocks: atomics outside shared memory, fences, clocks, printf."""
+    """Whether results may depend on the order of blocks: atomics outside shared memory, fences,
+    clocks, printf.
+    """
     instructions, ids = program.instructions, library.operation_ids()
     atomics = [number for name, number in ids.items() if name.startswith("atom.")]
     others = [ids[name] for name in _SHOWING_ORDER if name in ids]
     operation = instructions["operation"]
-    if np.isin(operation, others).any() or (np.isin(operation, atomics) & (instructions["space"] != _SHARED_SPACE)).any():
+    if (
+        np.isin(operation, others).any()
+        or (np.isin(operation, atomics) & (instructions["space"] != _SHARED_SPACE)).any()
+    ):
         return True
-    fences = (operation == ids.get("fence", -1)) & ((instructions["flags"] & _SCOPE_BEYOND_BLOCK) != 0)
+    fences = (operation == ids.get("fence", -1)) & (
+        (instructions["flags"] & _SCOPE_BEYOND_BLOCK) != 0
+    )
     target = instructions["target"]
     system = (target < 0) & (target != np.iinfo(np.int32).min) & (target != _ASSERTFAIL)
     calls = (operation == ids.get("call", -1)) & system

@@ -1,4 +1,6 @@
-"""What may go wrong with memory and launches: the exceptions that the simulator raises beside CompileFailed."""
+"""What may go wrong with memory and launches: the exceptions that the simulator raises beside
+CompileFailed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class OutOfMemory(Fault):
 
 
 class LaunchRefused(Fault):
-    """A launch that a GPU refuses before it runs: block or grid too large, too much shared memory. `finding` says so, too."""
+    """A launch that a GPU refuses before it runs: block or grid too large, too much shared memory.
+    `finding` says so, too.
+    """
 
     def __init__(self, finding):
         super().__init__(finding.message)
@@ -24,7 +28,9 @@ class LaunchRefused(Fault):
 
 
 class LaunchFault(Fault):
-    """A kernel was stopped before it did harm. `finding` says where and why; `report` holds everything seen up to then."""
+    """A kernel was stopped before it did harm. `finding` says where and why; `report` holds
+    everything seen up to then.
+    """
 
     def __init__(self, finding, report):
         super().__init__(str(finding))

@@ -1,4 +1,6 @@
-"""Findings as records that print themselves: text for a terminal, HTML for a notebook, dictionaries for files."""
+"""Findings as records that print themselves: text for a terminal, HTML for a notebook, dictionaries
+for files.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 class Finding:
     """One thing that is wrong with a launch, the first time it happened.
 
-    kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask", "assert", "unwritten", "resources",
-    "leak", "unsynchronised", "fault" or "runaway"; severity: "error" or "warning";
-    message: one sentence on what happened; cause: one sentence on what usually leads to it; line: of `file`, 0 if unknown;
-    thread, block: (x, y, z); array, index: what was touched (index: int, or one int an axis; None where it does not apply);
-    other_line: the line of the access or barrier that this one collides with; count: how often the same instruction did it.
+    kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
+    "assert", "unwritten", "resources", "leak", "unsynchronised", "fault" or "runaway"; severity:
+    "error" or "warning"; message: one sentence on what happened; cause: one sentence on what
+    usually leads to it; line: of `file`, 0 if unknown; thread, block: (x, y, z); array, index: what
+    was touched (index: int, or one int an axis; None where it does not apply); other_line: the line
+    of the access or barrier that this one collides with; count: how often the same instruction did
+    it.
     """
 
     kind: str
@@ -48,7 +52,9 @@ class Finding:
         return "\n".join(self._rows()[:2])
 
     def _rows(self) -> list[str]:
-        times = f" ({self.count:,} times in this launch; this is the first)" if self.count > 1 else ""
+        times = (
+            f" ({self.count:,} times in this launch; this is the first)" if self.count > 1 else ""
+        )
         kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
         rows = [fold(f"{kind}: {self.message}{times}", 4)]
         for number, text in self.source_lines.items():
@@ -81,7 +87,8 @@ def fold(text: str, indent: int) -> str:
 
 
 def block_of_text(text: str, colour: str) -> str:
-    """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in light and dark themes.
+    """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in
+    light and dark themes.
 
     The styles are inline because JupyterLab's own style sheet breaks lines of a <pre> inside words.
     """
@@ -92,43 +99,74 @@ def block_of_text(text: str, colour: str) -> str:
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
-def finding_of_launch(kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more) -> Finding:
-    """A finding about a launch as a whole: its place is `line`, or where the module.Kernel begins."""
+def finding_of_launch(
+    kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more
+) -> Finding:
+    """A finding about a launch as a whole: its place is `line`, or where the module.Kernel
+    begins.
+    """
     compiled, line = kernel.module.compiled, line or kernel.line
     source = compiled.source.splitlines()
     shown = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
-        kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause, source_lines=shown, **more
+        kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause,
+        source_lines=shown, **more
     )  # fmt: skip
 
 
 def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
-    """One finding for each line that allocated device memory which is still there; live: (nbytes, file, line) of each."""
+    """One finding for each line that allocated device memory which is still there; live: (nbytes,
+    file, line) of each.
+    """
     by_line: dict[tuple[str, int], list[int]] = {}
     for nbytes, file, line in live:
         by_line.setdefault((file, line), []).append(nbytes)
     findings = []
     for (file, line), sizes in by_line.items():
-        several = f"{len(sizes):,} allocations, {sum(sizes):,} bytes in all," if len(sizes) > 1 else f"{sizes[0]:,} bytes"
+        several = (
+            f"{len(sizes):,} allocations, {sum(sizes):,} bytes in all,"
+            if len(sizes) > 1
+            else f"{sizes[0]:,} bytes"
+        )
         message = f"{several} of device memory allocated here were not freed"
-        cause = "What still refers to it: a list that grows, a reference cycle, an object of a module? Free it, or let it go."
+        cause = (
+            "What still refers to it: a list that grows, a reference cycle, an object of a module? "
+            "Free it, or let it go."
+        )
         text = linecache.getline(file, line).strip()
         shown = {line: text} if text else {}
         where = Path(file).name if file else ""
         findings.append(
-            Finding("leak", message, where, line, (0, 0, 0), (0, 0, 0), severity="warning", cause=cause, source_lines=shown)
+            Finding(
+                "leak",
+                message,
+                where,
+                line,
+                (0, 0, 0),
+                (0, 0, 0),
+                severity="warning",
+                cause=cause,
+                source_lines=shown,
+            )
         )
     return tuple(findings)
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding for each fault: a line that the compiler unrolled is several instructions, but one line to the reader."""
+    """One finding for each fault: a line that the compiler unrolled is several instructions, but
+    one line to the reader.
+    """
     merged: dict[tuple, Finding] = {}
     for finding in findings:
         # Two lines that race are one fault, whichever thread of them came first.
-        lines = frozenset((finding.line, finding.other_line)) if finding.kind == "race" else (finding.line, finding.other_line)
+        lines = (
+            frozenset((finding.line, finding.other_line))
+            if finding.kind == "race"
+            else (finding.line, finding.other_line)
+        )
         key = (finding.kind, finding.file, lines, finding.array)
         known = merged.get(key)
         merged[key] = replace(known, count=known.count + finding.count) if known else finding
-    # A missing barrier shows as a race and as a read of nothing: the race says what to mend, so it comes first.
+    # A missing barrier shows as a race and as a read of nothing: the race says what to mend, so it
+    # comes first.
     return tuple(sorted(merged.values(), key=lambda f: f.kind == "uninitialised"))

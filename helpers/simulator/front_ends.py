@@ -32,6 +32,8 @@ _WHEELS_OF_HEADERS = {
     "curand_kernel.h": "nvidia-curand",
     "nvToolsExt.h": "nvidia-nvtx",
 }
+# What a source says that may need the names of the run-time library, of textures or of surfaces.
+_NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 _NO_JIT = re.compile(
@@ -195,10 +197,15 @@ def _is_plain(source: str, line: int) -> bool:
 
 def _flags(text: Text) -> list[str]:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
+    flags = text.options.flags
+    said = f"{text.source}\n{text.options.macros}"
+    # Without those names the compiler reads less: a quarter of the time of a small kernel.
+    few = not _NEEDS_ALL_NAMES.search(said) and not any("include" in flag for flag in flags)
     return [
         f"--gpu-architecture=compute_{text.options.architecture}",
         *folders,
-        *text.options.flags,
+        *flags,
+        *(["--minimal"] if few else []),
     ]
 
 

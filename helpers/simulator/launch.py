@@ -1,10 +1,12 @@
 """Launches: one kernel over one grid, with what it found and counted.
 
-One launch runs at a time, on operating-system threads of the machine's own, so that Ctrl-C and the time limit can stop it.
+One launch runs at a time, on operating-system threads of the machine's own, so that Ctrl-C and the
+time limit can stop it.
 
-What is modelled: results, every memory access, barriers within a block, warp operations, atomics and fences, warp requests and the
-sectors and wavefronts they need.
-What is not: time, caches, clocks (`clock64()` counts instructions), weak memory: a store is seen at once.
+What is modelled: results, every memory access, barriers within a block, warp operations, atomics
+and fences, warp requests and the sectors and wavefronts they need.
+What is not: time, caches, clocks (`clock64()` counts instructions), weak memory: a store is seen at
+once.
 Blocks run whole, in any order: one that waits for a later one waits for ever, as it may on a GPU.
 """
 
@@ -40,10 +42,18 @@ from .library import Program as RawProgram
 from .module import Kernel
 
 TIME_LIMIT_S = 120.0
-OBSERVERS = {"bounds": 0, "barriers": 1, "races": 2, "initialisation": 4, "traffic": 8, "instructions": 16}
+OBSERVERS = {
+    "bounds": 0,
+    "barriers": 1,
+    "races": 2,
+    "initialisation": 4,
+    "traffic": 8,
+    "instructions": 16,
+}
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
-_RECURSION_BYTES = 16 * 1024  # local memory of a lane beside what is known, where functions call themselves
+# Local memory of a lane beside what is known, where functions call themselves.
+_RECURSION_BYTES = 16 * 1024
 _REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
 _REHEARSED_THREADS = 1 << 12
 _MOST_SAVED = 512 << 20  # bytes
@@ -57,13 +67,15 @@ _launch_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """What one launch left behind: findings, and with the traffic observer the sites and the watched warp's lanes (raw).
+    """What one launch left behind: findings, and with the traffic observer the sites and the
+    watched warp's lanes (raw).
 
-    fatal: the finding that ended the launch before its time, None when it ran to its end; printed: what its printf calls wrote;
-    watched: of WatchedLane, shape (lanes,); workers: processor cores that ran its blocks; executed: by instruction of the
-    program, how many warps executed it, uint64; empty without the observer of instructions.
-    sectors_read, sectors_written: different ones of global memory, with the observer of traffic;
-    one that was written before it was read is not among those read.
+    fatal: the finding that ended the launch before its time, None when it ran to its end; printed:
+    what its printf calls wrote; watched: of WatchedLane, shape (lanes,); workers: processor cores
+    that ran its blocks; executed: by instruction of the program, how many warps executed it,
+    uint64; empty without the observer of instructions. sectors_read, sectors_written: different
+    ones of global memory, with the observer of traffic; one that was written before it was read is
+    not among those read.
     """
 
     findings: tuple[Finding, ...]
@@ -99,14 +111,17 @@ def launch(
 ) -> LaunchReport:
     """Runs one launch to its end and returns its findings.
 
-    packed: the arguments one after another, each at its natural alignment (Kernel.parameters gives sizes and offsets);
-    shared: bytes of dynamic shared memory; names: address -> array name, beside those that pointer parameters give;
-    outputs: addresses of arrays that are to be written wholly, by this launch or before: what is not is a finding ("unwritten");
-    watch: the block and warp whose requests are kept one by one; sample_every: run every n-th block only;
-    time_limit: seconds, TIME_LIMIT_S unless given; workers: processor cores that may run blocks, by default all; one does where
-    the order of blocks can be seen (counters, printf, atomics) and where the launch is small. Results and findings do not depend
-    on it: where several workers see anything doubtful, one runs the launch again.
-    Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory and KeyboardInterrupt.
+    packed: the arguments one after another, each at its natural alignment (Kernel.parameters gives
+    sizes and offsets); shared: bytes of dynamic shared memory; names: address -> array name, beside
+    those that pointer parameters give; outputs: addresses of arrays that are to be written wholly,
+    by this launch or before: what is not is a finding ("unwritten"); watch: the block and warp
+    whose requests are kept one by one; sample_every: run every n-th block only; time_limit:
+    seconds, TIME_LIMIT_S unless given; workers: processor cores that may run blocks, by default
+    all; one does where the order of blocks can be seen (counters, printf, atomics) and where the
+    launch is small. Results and findings do not depend on it: where several workers see anything
+    doubtful, one runs the launch again.
+    Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory
+    and KeyboardInterrupt.
     """
     grid, block = _refuse_what_a_gpu_refuses(kernel, extents(grid), extents(block), shared)
     one = _Launch(kernel, packed, grid, block, shared, names or {})
@@ -120,7 +135,9 @@ def launch(
             raise LaunchFault(rehearsed.fatal, rehearsed)
         (x, y, z), warp = watch
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
-        report = one.run(observe, deadline, outputs, sample_every=sample_every, workers=workers, **more)
+        report = one.run(
+            observe, deadline, outputs, sample_every=sample_every, workers=workers, **more
+        )
     if report.printed:  # here and not in the machine: a notebook shows what Python writes
         print(report.printed, end="", flush=True)
     if rehearsed is not None:
@@ -131,9 +148,13 @@ def launch(
 
 
 def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """What the launch found, and what only its rehearsal did: the optimised code no longer has the access."""
+    """What the launch found, and what only its rehearsal did: the optimised code no longer has the
+    access.
+    """
     known = {(finding.kind, finding.file, finding.line) for finding in findings}
-    more = [finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in known]
+    more = [
+        finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in known
+    ]
     return merge_findings([*more, *findings]) if more else findings
 
 
@@ -146,25 +167,41 @@ def extents(shape: Sequence[int]) -> Extents:
 # ---- what a GPU refuses ----
 
 
-def _refuse_what_a_gpu_refuses(kernel: Kernel, grid: Extents, block: Extents, shared: int) -> tuple[Extents, Extents]:
+def _refuse_what_a_gpu_refuses(
+    kernel: Kernel, grid: Extents, block: Extents, shared: int
+) -> tuple[Extents, Extents]:
     for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
         if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
-            raise _refusal(kernel, f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most {limits}")
+            raise _refusal(
+                kernel,
+                f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most "
+                f"{limits}",
+            )
     threads = block[0] * block[1] * block[2]
     if threads > MAX_THREADS_PER_BLOCK:
-        raise _refusal(kernel, f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} at most")
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} "
+            "at most",
+        )
     exact = kernel.program.exact_block
     if exact and (*exact, 1, 1)[:3] != block:
-        raise _refusal(kernel, f"block={block} for {kernel.name}, which is compiled for blocks of {exact} (__block_size__)")
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name}, which is compiled for blocks of {exact} "
+            "(__block_size__)",
+        )
     if kernel.max_threads and threads > kernel.max_threads:
         raise _refusal(
             kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at most by its __launch_bounds__",
+            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at "
+            "most by its __launch_bounds__",
         )
     if shared + kernel.static_shared > MAX_SHARED:
         raise _refusal(
             kernel,
-            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of static shared memory, "
+            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
+            "static shared memory, "
             f"{MAX_SHARED:,} at most",
         )
     _refuse_too_many_registers(kernel, block, threads)
@@ -182,24 +219,41 @@ def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> 
         most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
         raise _refusal(
             kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: a block has "
-            f"{REGISTERS:,} registers, enough for {most:,} threads; __launch_bounds__({threads}) makes the compiler use fewer",
+            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: "
+            "a block has "
+            f"{REGISTERS:,} registers, enough for {most:,} threads; __launch_bounds__({threads}) "
+            "makes the compiler use fewer",
         )
 
 
 def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
-    cause = "A GPU refuses the launch before the first thread runs, and the program goes on with what the output held before."
+    cause = (
+        "A GPU refuses the launch before the first thread runs, and the program goes on with what "
+        "the output held before."
+    )
     return LaunchRefused(finding_of_launch("resources", message, cause, kernel))
 
 
 # ---- the launch itself ----
 
 
-def _workers(kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[str], sample_every: int) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _workers(
+    kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[str], sample_every: int
+) -> int:
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     blocks = grid[0] * grid[1] * grid[2]
-    too_small = blocks < 2 * cores or blocks * block[0] * block[1] * block[2] < _WORTH_SEVERAL_WORKERS
-    if too_small or blocks > 2**30 or sample_every != 1 or not {"races", "initialisation"} <= set(observe) or _counts(observe):
+    too_small = (
+        blocks < 2 * cores or blocks * block[0] * block[1] * block[2] < _WORTH_SEVERAL_WORKERS
+    )
+    if (
+        too_small
+        or blocks > 2**30
+        or sample_every != 1
+        or not {"races", "initialisation"} <= set(observe)
+        or _counts(observe)
+    ):
         return 1
     return 1 if encoded.sees_the_order_of_blocks(kernel.program) else cores
 
@@ -212,9 +266,21 @@ class _Launch:
     """One launch of one form of a kernel."""
 
     def __init__(
-        self, kernel: Kernel, packed: bytes, grid: Extents, block: Extents, shared: int, names: Mapping[int, str]
+        self,
+        kernel: Kernel,
+        packed: bytes,
+        grid: Extents,
+        block: Extents,
+        shared: int,
+        names: Mapping[int, str],
     ):
-        self.kernel, self.packed, self.grid, self.block, self.shared = kernel, packed, grid, block, shared
+        self.kernel, self.packed, self.grid, self.block, self.shared = (
+            kernel,
+            packed,
+            grid,
+            block,
+            shared,
+        )
         self.names, self.program = names, kernel.relocated
         self.pointers = arrays.pointers(kernel, packed)
         self.arrays = arrays.name_arrays(kernel, packed, names)
@@ -227,18 +293,25 @@ class _Launch:
     def blocks(self) -> int:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
-    def run(self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more) -> LaunchReport:
+    def run(
+        self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more
+    ) -> LaunchReport:
         """Runs it until `deadline` (time.monotonic()); more: fields of library.LaunchRequest."""
         request = self._request(observe, more)
         self._shadow()
         start = time.monotonic()
         if machine().halo_start(ctypes.byref(request)) != 0:
-            raise OutOfMemory("this computer has no room for the registers and the shared memory of one simulated block")
+            raise OutOfMemory(
+                "this computer has no room for the registers and the shared memory of one "
+                "simulated block"
+            )
         try:
             _wait(deadline)
             report = self._report(request, time.monotonic() - start)
             if report.completed and request.sample_every == 1:
-                report = replace(report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs))
+                report = replace(
+                    report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs)
+                )
         finally:
             machine().halo_finish()
         return report
@@ -246,11 +319,17 @@ class _Launch:
     def writable_bytes(self) -> int:
         """Bytes of the arrays that the kernel is given to write to."""
         addresses = {self.pointers.get(p.name, 0) for p in self.kernel.parameters if not p.is_const}
-        found = {where for address in addresses if address and (where := memory.region(address)) is not None}
+        found = {
+            where
+            for address in addresses
+            if address and (where := memory.region(address)) is not None
+        }
         return sum(nbytes for _, nbytes, _ in found)
 
     def _shadow(self) -> None:
-        """Tells the machine which arrays the launch is about, so that several workers can share them."""
+        """Tells the machine which arrays the launch is about, so that several workers can share
+        them.
+        """
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
@@ -265,7 +344,8 @@ class _Launch:
             "program": _raw_program(program, self.kernel.place_groups),
             "parameters": self.packed,
             "parameter_bytes": len(self.packed),
-            "local_bytes": program.total_local_bytes + (_RECURSION_BYTES if program.recursive else 0),
+            "local_bytes": program.total_local_bytes
+            + (_RECURSION_BYTES if program.recursive else 0),
             "grid": Dim(*self.grid),
             "block": Dim(*self.block),
             "shared_bytes": max(program.shared_bytes, program.dynamic_offset + self.shared),
@@ -287,8 +367,16 @@ class _Launch:
             number = engine.halo_shared_region(len(kernel.shared))
             named[number] = arrays.dynamic_array(kernel.dynamic, request.dynamic_shared)
         if number := engine.halo_local_region():
-            named[number] = ArrayName("local memory", request.local_bytes, "", 1, (request.local_bytes,), "local")
-        scene = Scene(kernel, named, self.block, self.pointers, tuple(dict.fromkeys(v.name for v in kernel.dynamic)))
+            named[number] = ArrayName(
+                "local memory", request.local_bytes, "", 1, (request.local_bytes,), "local"
+            )
+        scene = Scene(
+            kernel,
+            named,
+            self.block,
+            self.pointers,
+            tuple(dict.fromkeys(v.name for v in kernel.dynamic)),
+        )
         count = c_size_t()
         raw = engine.halo_findings(ctypes.byref(count))
         described = (describe_finding(raw[k], scene) for k in range(count.value))
@@ -296,28 +384,42 @@ class _Launch:
         aborted = bool(engine.halo_aborted())
         fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None
         text = engine.halo_printed(ctypes.byref(count))
-        printed = ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
+        printed = (
+            ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
+        )
         sites = tuple(Site() for _ in range(engine.halo_site_count()))
         for k, site in enumerate(sites):
             engine.halo_site(k, site)
         lanes = engine.halo_watched(ctypes.byref(count))
-        seen = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane)) if count.value else b""
+        seen = (
+            ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane))
+            if count.value
+            else b""
+        )
         counts = engine.halo_executed(ctypes.byref(count))
-        executed = np.ctypeslib.as_array(counts, (count.value,)).copy() if count.value else np.zeros(0, np.uint64)
+        executed = (
+            np.ctypeslib.as_array(counts, (count.value,)).copy()
+            if count.value
+            else np.zeros(0, np.uint64)
+        )
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
-            findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named), self.blocks, run, seconds, fatal, printed,
-            engine.halo_workers_used(), executed, engine.halo_sectors_read(), engine.halo_sectors_written(),
+            findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named),
+            self.blocks, run, seconds, fatal, printed,
+            engine.halo_workers_used(), executed,
+            engine.halo_sectors_read(), engine.halo_sectors_written(),
         )  # fmt: skip
 
 
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
     columns = (
-        program.instructions, program.operands, program.functions, program.statics, place_groups, program.origins,
+        program.instructions, program.operands, program.functions, program.statics, place_groups,
+        program.origins,
     )  # fmt: skip
     return RawProgram(
         *(column.ctypes.data for column in columns),
-        len(program.instructions), len(program.functions), len(program.statics), program.statics_bytes,
+        len(program.instructions), len(program.functions), len(program.statics),
+        program.statics_bytes,
     )  # fmt: skip
 
 
@@ -338,11 +440,13 @@ def _wait(deadline: float) -> None:
 
 
 def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
-    """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes what it writes.
+    """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes
+    what it writes.
 
-    The optimiser drops accesses that are wrong: one past a local array, a store into a constant. That a rehearsal does not end
-    says nothing: a block may wait for one that is left out. None where there is no such form or nothing to look for, where what
-    may be written is too much to be kept, and where a thread came to an instruction that the encoder left out.
+    The optimiser drops accesses that are wrong: one past a local array, a store into a constant.
+    That a rehearsal does not end says nothing: a block may wait for one that is left out. None
+    where there is no such form or nothing to look for, where what may be written is too much to be
+    kept, and where a thread came to an instruction that the encoder left out.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
@@ -367,7 +471,8 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
 def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
     """The numbers of the blocks to rehearse, ascending, uint64, shape (n,): all of a small launch.
 
-    Of a large one the corners of the grid, where guards fail, and their neighbours, which they race with, and others in between.
+    Of a large one the corners of the grid, where guards fail, and their neighbours, which they race
+    with, and others in between.
     """
     blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
     most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
@@ -376,13 +481,15 @@ def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
     ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
     corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}
     spread = np.linspace(0, blocks - 1, max(most - len(corners), 2)).astype(np.uint64)
-    return np.unique(np.concatenate([np.array(sorted(corners), np.uint64), spread]))
+    return np.array(sorted(corners.union(spread.tolist())), np.uint64)
 
 
 # ---- what it left ----
 
 
-def _unwritten(kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence[int]) -> tuple[Finding, ...]:
+def _unwritten(
+    kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence[int]
+) -> tuple[Finding, ...]:
     engine, found = machine(), []
     for address in outputs:
         if (region := memory.region(int(address))) is None:
@@ -391,5 +498,9 @@ def _unwritten(kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence
         first = engine.halo_first_unwritten(start, nbytes)
         if first < nbytes:
             missing = nbytes - engine.halo_count_initialised(start, nbytes)
-            found.append(describe_unwritten(kernel, named.get(number), first, missing, nbytes, engine.halo_store_pc(start)))
+            found.append(
+                describe_unwritten(
+                    kernel, named.get(number), first, missing, nbytes, engine.halo_store_pc(start)
+                )
+            )
     return tuple(found)

@@ -1,12 +1,24 @@
-"""The machine's shared library: built once for each content, loaded, and checked against the structures declared here.
+"""The machine's shared library: built once for each content, loaded, and checked against the
+structures declared here.
 
-The C++ side of each structure stands in machine/program.h, machine/findings.h and machine/traffic.h.
+The C++ side of each structure stands in machine/program.h, machine/findings.h and
+machine/traffic.h.
 """
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char, c_char_p, c_int, c_int64, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    c_char,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +26,15 @@ from . import toolchain
 
 MACHINE = Path(__file__).parent / "machine"
 
-_FLAGS = ("-O3", "-Wall", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-pthread")
+_FLAGS = (
+    "-O3",
+    "-Wall",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-pthread",
+)
 
 
 class Dim(ctypes.Structure):
@@ -24,12 +44,16 @@ class Dim(ctypes.Structure):
 
 
 class Program(ctypes.Structure):
-    """The arrays of one encoded kernel; NumPy owns them, and they must live as long as the launch."""
+    """The arrays of one encoded kernel; NumPy owns them, and they must live as long as the
+    launch.
+    """
 
     _fields_ = [
-        ("instructions", c_void_p), ("operands", c_void_p), ("functions", c_void_p), ("statics", c_void_p),
+        ("instructions", c_void_p), ("operands", c_void_p), ("functions", c_void_p), ("statics",
+        c_void_p),
         ("place_groups", c_void_p), ("origins", c_void_p),
-        ("instruction_count", c_uint32), ("function_count", c_uint32), ("static_count", c_uint32), ("statics_bytes", c_uint32),
+        ("instruction_count", c_uint32), ("function_count", c_uint32), ("static_count", c_uint32),
+        ("statics_bytes", c_uint32),
     ]  # fmt: skip
 
 
@@ -40,23 +64,32 @@ class SharedArray(ctypes.Structure):
 
 
 class LaunchRequest(ctypes.Structure):
-    """One launch. shared_bytes: of the whole window, red zones included; local_bytes: local memory of one lane."""
+    """One launch. shared_bytes: of the whole window, red zones included; local_bytes: local memory
+    of one lane.
+    """
 
     _fields_ = [
-        ("program", Program), ("parameters", c_char_p), ("parameter_bytes", c_uint32), ("local_bytes", c_uint32),
-        ("grid", Dim), ("block", Dim), ("shared_bytes", c_uint32), ("dynamic_offset", c_uint32), ("dynamic_shared", c_uint32),
+        ("program", Program), ("parameters", c_char_p), ("parameter_bytes", c_uint32),
+        ("local_bytes", c_uint32),
+        ("grid", Dim), ("block", Dim), ("shared_bytes", c_uint32), ("dynamic_offset", c_uint32),
+        ("dynamic_shared", c_uint32),
         ("shared_count", c_uint32), ("shared_arrays", ctypes.POINTER(SharedArray)),
-        ("observe", c_uint32), ("sample_every", c_uint32), ("workers", c_uint32), ("watched_warp", c_uint32),
-        ("watched_block", c_uint64), ("rehearsal", c_uint32), ("block_count", c_uint32), ("blocks", c_void_p),
+        ("observe", c_uint32), ("sample_every", c_uint32), ("workers", c_uint32), ("watched_warp",
+        c_uint32),
+        ("watched_block", c_uint64), ("rehearsal", c_uint32), ("block_count", c_uint32), ("blocks",
+        c_void_p),
         ("step_limit", c_uint64),
     ]  # fmt: skip
 
 
 class Place(ctypes.Structure):
-    """One thread at one instruction. pc: the instruction's index; caller: 1 + the index of the call that led there, or 0."""
+    """One thread at one instruction. pc: the instruction's index; caller: 1 + the index of the call
+    that led there, or 0.
+    """
 
     _fields_ = [
-        ("pc", c_uint64), ("thread", c_uint32), ("access", c_uint32), ("block", c_uint32 * 3), ("line", c_uint32),
+        ("pc", c_uint64), ("thread", c_uint32), ("access", c_uint32), ("block", c_uint32 * 3),
+        ("line", c_uint32),
         ("caller", c_uint64),
     ]  # fmt: skip
 
@@ -65,17 +98,22 @@ class RawFinding(ctypes.Structure):
     """What the machine found; describe.py says it in words."""
 
     _fields_ = [
-        ("kind", c_uint32), ("region", c_uint32), ("offset", c_int64), ("size", c_uint64), ("count", c_uint64),
+        ("kind", c_uint32), ("region", c_uint32), ("offset", c_int64), ("size", c_uint64),
+        ("count", c_uint64),
         ("here", Place), ("other", Place), ("text", c_char * 128),
     ]  # fmt: skip
 
 
 class Site(ctypes.Structure):
-    """Sums over the requests that one instruction made to one array, or over the arrivals at a barrier or branch."""
+    """Sums over the requests that one instruction made to one array, or over the arrivals at a
+    barrier or branch.
+    """
 
-    _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access", "region", "space", "size")] + [
+    _fields_ = [("pc", c_uint64), ("next_pc", c_uint64)] + [(n, c_uint32) for n in ("access",
+    "region", "space", "size")] + [
         (n, c_uint64)
-        for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
+        for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays",
+        "serialised", "repeated")
     ]  # fmt: skip
 
 
@@ -94,7 +132,8 @@ class _Static(ctypes.Structure):
 INSTRUCTION_BYTES, FUNCTION_BYTES = 64, 32
 _SIZES = {
     "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
-    **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest, RawFinding, Site, WatchedLane)},
+    **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest,
+    RawFinding, Site, WatchedLane)},
 }  # fmt: skip
 
 _RESULTS_AND_ARGUMENTS = {
@@ -140,7 +179,9 @@ class LibraryMismatch(RuntimeError):
 
 @cache
 def machine() -> ctypes.CDLL:
-    """The machine, built at the first use. Raises toolchain.CompileFailed, CompilerMissingError, CacheError, LibraryMismatch."""
+    """The machine, built at the first use. Raises toolchain.CompileFailed, CompilerMissingError,
+    CacheError, LibraryMismatch.
+    """
     path = toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
     library = ctypes.CDLL(str(path))
     _require_same_sizes(library)
@@ -155,8 +196,14 @@ def _require_same_sizes(library: ctypes.CDLL) -> None:
     library.halo_sizes(sizes)
     theirs = dict(zip(_SIZES, sizes, strict=True))
     if theirs != _SIZES:
-        differing = ", ".join(f"{n}: {_SIZES[n]} bytes here, {theirs[n]} there" for n in _SIZES if _SIZES[n] != theirs[n])
-        raise LibraryMismatch(f"the simulator's machine was built from other structures ({differing})")
+        differing = ", ".join(
+            f"{n}: {_SIZES[n]} bytes here, {theirs[n]} there"
+            for n in _SIZES
+            if _SIZES[n] != theirs[n]
+        )
+        raise LibraryMismatch(
+            f"the simulator's machine was built from other structures ({differing})"
+        )
 
 
 @cache
@@ -165,7 +212,9 @@ def operation_names() -> tuple[str, ...]:
     library = machine()
     library.halo_operation_count.restype = c_uint32
     library.halo_operation_name.restype, library.halo_operation_name.argtypes = c_char_p, [c_uint32]
-    return tuple(library.halo_operation_name(k).decode() for k in range(library.halo_operation_count()))
+    return tuple(
+        library.halo_operation_name(k).decode() for k in range(library.halo_operation_count())
+    )
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is written.
+"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is
+written.
 
 A device address is the host address of a buffer that the machine owns. Sizes are in bytes.
 """
@@ -24,15 +25,22 @@ _freed: dict[int, tuple[int, str, int]] = {}
 
 
 def allocate(nbytes: int) -> int:
-    """The address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a size below 1."""
+    """The address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a size below
+    1.
+    """
     if nbytes < 1:
         raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
     free_bytes = TOTAL - used()
     if nbytes > free_bytes:
-        raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of the simulator's {TOTAL:,} are free")
+        raise OutOfMemory(
+            f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of the simulator's "
+            f"{TOTAL:,} are free"
+        )
     address = machine().halo_allocate(nbytes)
     if not address:
-        raise OutOfMemory(f"{nbytes:,} bytes of device memory asked for, more than this computer has free")
+        raise OutOfMemory(
+            f"{nbytes:,} bytes of device memory asked for, more than this computer has free"
+        )
     _live[address] = (nbytes, *_caller())
     return address
 
@@ -40,7 +48,9 @@ def allocate(nbytes: int) -> int:
 def free(address: int) -> None:
     """Frees an allocation by its first address. Raises MemoryFault where there is none."""
     if not machine().halo_free(address):
-        raise MemoryFault(f"{address:#x} is not the start of a live allocation: was it freed already?")
+        raise MemoryFault(
+            f"{address:#x} is not the start of a live allocation: was it freed already?"
+        )
     if (record := _live.pop(address, None)) is not None:
         _freed.pop(address, None)  # the latest stand last
         _freed[address] = record
@@ -54,15 +64,18 @@ def used() -> int:
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
-    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for it."""
+    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for
+    it.
+    """
     return tuple(_live.values())
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for none.
+    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for
+    none.
 
-    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody else. An older one's may be
-    anybody's by now, also the host's: nothing is said of those.
+    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody
+    else. An older one's may be anybody's by now, also the host's: nothing is said of those.
     """
     if not machine().halo_is_freed(address):
         return None
@@ -79,9 +92,13 @@ def allocation(address: int) -> tuple[int, int] | None:
 
 
 def region(address: int) -> tuple[int, int, int] | None:
-    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every array."""
+    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every
+    array.
+    """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
-    if not machine().halo_region(address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)):
+    if not machine().halo_region(
+        address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)
+    ):
         return None
     return start.value, nbytes.value, number.value
 
@@ -92,7 +109,9 @@ def region_start(number: int) -> int:
 
 
 def write(address: int, buffer, nbytes: int) -> None:
-    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the device."""
+    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the
+    device.
+    """
     _hold(address, nbytes, "write")
     ctypes.memmove(address, _host_address(buffer), nbytes)
     machine().halo_mark_initialised(address, nbytes)
@@ -118,13 +137,17 @@ def fill(address: int, pattern: bytes, count: int) -> None:
 
 
 def written(address: int, nbytes: int) -> int:
-    """How many of `nbytes` from `address` on the host or a kernel has written since they were allocated."""
+    """How many of `nbytes` from `address` on the host or a kernel has written since they were
+    allocated.
+    """
     _hold(address, nbytes, "look at")
     return machine().halo_count_initialised(address, nbytes)
 
 
 def first_unwritten(address: int, nbytes: int) -> int | None:
-    """Offset from `address` of the first of `nbytes` that nothing has written; None when all are."""
+    """Offset from `address` of the first of `nbytes` that nothing has written; None when all
+    are.
+    """
     _hold(address, nbytes, "look at")
     first = machine().halo_first_unwritten(address, nbytes)
     return first if first < nbytes else None
@@ -136,12 +159,15 @@ def _hold(address: int, nbytes: int, verb: str) -> None:
     found = allocation(address)
     if found is None:
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, or a host address?)"
+            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, "
+            "or a host address?)"
         )
     start, size = found
     if address + nbytes > start + size:
         inside = f", from byte {address - start:,} of it on" if address > start else ""
-        raise MemoryFault(f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes")
+        raise MemoryFault(
+            f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes"
+        )
 
 
 def _caller() -> tuple[str, int]:

@@ -1,4 +1,6 @@
-"""Modules: a compiled source with its kernels, found by name, and its variables, which have device memory of their own."""
+"""Modules: a compiled source with its kernels, found by name, and its variables, which have device
+memory of their own.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class UnknownKernel(KeyError):
 
 @dataclass(frozen=True)
 class Global:
-    """A `__constant__` or `__device__` variable: memory.write can write to its address. symbol: its name in PTX."""
+    """A `__constant__` or `__device__` variable: memory.write can write to its address. symbol: its
+    name in PTX.
+    """
 
     name: str
     address: int
@@ -57,9 +61,11 @@ class Global:
 class Kernel:
     """A `__global__` function of a loaded module, or an instance of a template.
 
-    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of its definition, 0 for unknown;
-    compiled: the PTX that it is taken from, the module's own or that for rehearsals.
-    It is encoded for the machine when something needs that; what the machine cannot run then raises CompileFailed.
+    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of
+    its definition, 0 for unknown; compiled: the PTX that it is taken from, the module's own or that
+    for rehearsals.
+    It is encoded for the machine when something needs that; what the machine cannot run then raises
+    CompileFailed.
     """
 
     name: str
@@ -75,7 +81,9 @@ class Kernel:
         return encoded.encoded(self.compiled, self.mangled)
 
     def require_supported(self) -> None:
-        """Raises CompileFailed, with file and line, where the kernel has what the machine cannot run."""
+        """Raises CompileFailed, with file and line, where the kernel has what the machine cannot
+        run.
+        """
         _ = self.program
 
     @cached_property
@@ -85,13 +93,17 @@ class Kernel:
 
     @cached_property
     def counted(self) -> Program:
-        """As `relocated`, for counting: where the kernel's machine code can be had, its accesses are counted as that has them."""
+        """As `relocated`, for counting: where the kernel's machine code can be had, its accesses
+        are counted as that has them.
+        """
         program = encoded.encoded(self.compiled, self.mangled, counted=True)
         return encoded.relocated(program, self.module.addresses_for(self.compiled))
 
     @cached_property
     def rehearsal(self) -> Kernel | None:
-        """The kernel as the compiler leaves it that keeps every access of the source; None where there is no such form."""
+        """The kernel as the compiler leaves it that keeps every access of the source; None where
+        there is no such form.
+        """
         compiled = self.module.careful
         if compiled is None:
             return None
@@ -104,16 +116,20 @@ class Kernel:
 
     @cached_property
     def place_groups(self) -> np.ndarray:
-        """By place: a number, equal where a reader of the source sees one place, uint32, shape (places,).
+        """By place: a number, equal where a reader of the source sees one place, uint32, shape
+        (places,).
 
-        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header of CUDA the call counts; bit 31
-        marks what has none that is inlined around it.
+        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header
+        of CUDA the call counts; bit 31 marks what has none that is inlined around it.
         """
         own = self.module.compiled.file
         numbers: dict[tuple, int] = {}
         groups = np.zeros(max(len(self.program.places), 1), np.uint32)
         for k, place in enumerate(self.program.places):
-            call = next(((file, line) for file, line in place.inlined if self.module.file_of(file) == own), None)
+            call = next(
+                ((file, line) for file, line in place.inlined if self.module.file_of(file) == own),
+                None,
+            )
             is_own = self.module.file_of(place.file) == own
             key = (place.file, place.line, place.column) if is_own or call is None else call
             groups[k] = numbers.setdefault(key, len(numbers)) | (0 if is_own or call else _FOREIGN)
@@ -121,7 +137,9 @@ class Kernel:
 
     @cached_property
     def resources(self) -> assembly.Resources | None:
-        """What ptxas gives a thread and a block of it; None where the assembler's wheel is not installed. Raises CompileFailed."""
+        """What ptxas gives a thread and a block of it; None where the assembler's wheel is not
+        installed. Raises CompileFailed.
+        """
         try:
             return assembly.resources(self.module.compiled)[self.mangled]
         except ToolkitMissingError:
@@ -129,12 +147,16 @@ class Kernel:
 
     @property
     def static_shared(self) -> int:
-        """Bytes of static shared memory that a block of it has, those of the functions that it calls included."""
+        """Bytes of static shared memory that a block of it has, those of the functions that it
+        calls included.
+        """
         return self.program.real_shared_bytes
 
     @property
     def live_words(self) -> int:
-        """The most 32-bit words that a function of it keeps at a time, before ptxas looks for registers."""
+        """The most 32-bit words that a function of it keeps at a time, before ptxas looks for
+        registers.
+        """
         return int(self.program.functions["frame_bytes"].max()) // _SLOT_BYTES
 
     @property
@@ -144,27 +166,49 @@ class Kernel:
 
     @property
     def shared(self) -> tuple[tuple[Variable | str, int, int], ...]:
-        """(variable, or its symbol where the compiler does not describe it; offset; bytes) of each static shared variable."""
+        """(variable, or its symbol where the compiler does not describe it; offset; bytes) of each
+        static shared variable.
+        """
         known = self.module.variables
-        return tuple((known.get(symbol, symbol), offset, nbytes) for symbol, offset, nbytes in self.program.shared)
+        return tuple(
+            (known.get(symbol, symbol), offset, nbytes)
+            for symbol, offset, nbytes in self.program.shared
+        )
 
     @property
     def dynamic(self) -> tuple[Variable, ...]:
         """The `extern __shared__` arrays of the kernel, as far as the compiler describes them."""
-        found = [v for v in self.module.variables.values() if v.space == "shared" and v.extents[:1] == (0,)]
-        return tuple(v for v in found if v.function in ("", self.mangled)) if self.program.uses_dynamic else ()
+        found = [
+            v
+            for v in self.module.variables.values()
+            if v.space == "shared" and v.extents[:1] == (0,)
+        ]
+        return (
+            tuple(v for v in found if v.function in ("", self.mangled))
+            if self.program.uses_dynamic
+            else ()
+        )
 
     # ---- places in the source ----
 
     def place_of(self, pc: int, caller: int = 0) -> tuple[str, int]:
-        """File and line of an instruction: of the module's source where it stands there, or is called from there.
+        """File and line of an instruction: of the module's source where it stands there, or is
+        called from there.
 
-        caller: 1 + the index of the call that led there, 0 for unknown: it counts for an instruction of a header. The file is
-        `Compiled.file`, or the path of a header. Where the compiler gives no place, that of the code before it counts.
+        caller: 1 + the index of the call that led there, 0 for unknown: it counts for an
+        instruction of a header. The file is `Compiled.file`, or the path of a header. Where the
+        compiler gives no place, that of the code before it counts.
         """
         own = self.module.compiled.file
         function = self._function_at(pc)
-        frames = next((f for near in self._before(pc, function) if (f := [one for one in self._frames(near) if one[1]])), [])
+        frames = next(
+            (
+                f
+                for near in self._before(pc, function)
+                if (f := [one for one in self._frames(near) if one[1]])
+            ),
+            [],
+        )
         if found := next((frame for frame in frames if frame[0] == own), None):
             return found
         if function > 0:
@@ -175,10 +219,14 @@ class Kernel:
             return self._call_beside(pc, function, frames[-1]) or frames[0]
         return own, self.line
 
-    def _call_beside(self, pc: int, function: int, frame: tuple[str, int]) -> tuple[str, int] | None:
-        """Where the module's source calls what stands at `frame`, a line of a header, as other instructions from that line tell.
+    def _call_beside(
+        self, pc: int, function: int, frame: tuple[str, int]
+    ) -> tuple[str, int] | None:
+        """Where the module's source calls what stands at `frame`, a line of a header, as other
+        instructions from that line tell.
 
-        Of some instructions the compiler has lost it. Those before `pc` are asked first, near ones before far ones.
+        Of some instructions the compiler has lost it. Those before `pc` are asked first, near ones
+        before far ones.
         """
         first, end = (int(self.program.functions[name][function]) for name in ("first", "end"))
         near = sorted(range(first, end), key=lambda other: (other > pc, abs(other - pc)))
@@ -186,7 +234,9 @@ class Kernel:
             frames = self._frames_of(place)
             if frame in frames:
                 around = frames[frames.index(frame) :]
-                if found := next((one for one in around if one[0] == self.module.compiled.file), None):
+                if found := next(
+                    (one for one in around if one[0] == self.module.compiled.file), None
+                ):
                     return found
         return None
 
@@ -201,7 +251,9 @@ class Kernel:
         return range(pc, max(pc - _NEAR, int(self.program.functions["first"][function]) - 1), -1)
 
     def _place_of_call(self, function: int) -> tuple[str, int]:
-        """The first place in the module's source that calls a function, directly or not; ("", 0) for none."""
+        """The first place in the module's source that calls a function, directly or not; ("", 0)
+        for none.
+        """
         program, own = self.program, self.module.compiled.file
         calls = np.flatnonzero(program.instructions["operation"] == operation_ids().get("call", -1))
         targets = program.instructions["target"][calls]
@@ -210,7 +262,9 @@ class Kernel:
             callee = waiting.pop(0)
             seen.add(callee)
             for call in calls[targets == callee].tolist():
-                if found := next((frame for frame in self._frames(call) if frame[0] == own and frame[1]), None):
+                if found := next(
+                    (frame for frame in self._frames(call) if frame[0] == own and frame[1]), None
+                ):
                     return found
                 if (caller := self._function_at(call)) not in seen:
                     waiting.append(caller)
@@ -229,7 +283,10 @@ class Kernel:
 
     def is_left_out(self, pc: int) -> bool:
         """Whether an instruction stands for one that the machine does not run."""
-        return self.operation_at(pc) == "trap" and int(self.program.instructions["immediate"][pc]) == LEFT_OUT
+        return (
+            self.operation_at(pc) == "trap"
+            and int(self.program.instructions["immediate"][pc]) == LEFT_OUT
+        )
 
     def axis_at(self, pc: int) -> Axis:
         """The axis that a check at an instruction (row.check) is about."""
@@ -242,7 +299,9 @@ class Kernel:
         return tuple(reversed(own[1:]))
 
     def calls_to(self, pc: int) -> tuple[int, ...]:
-        """The lines of the calls that lead to the call at `pc`, and its own line, outer ones first."""
+        """The lines of the calls that lead to the call at `pc`, and its own line, outer ones
+        first.
+        """
         return (*self.calls_around(pc), self.line_of(pc))
 
     def _frames(self, pc: int) -> tuple[tuple[str, int], ...]:
@@ -254,19 +313,24 @@ class Kernel:
     def _frames_of(self, number: int) -> tuple[tuple[str, int], ...]:
         """The frames of one of the program's places."""
         place = self.program.places[number]
-        return tuple((self.module.file_of(file), line) for file, line in ((place.file, place.line), *place.inlined))
+        return tuple(
+            (self.module.file_of(file), line)
+            for file, line in ((place.file, place.line), *place.inlined)
+        )
 
 
 class Kernels(Mapping):
     """The kernels of a module by name.
 
-    A kernel answers to its full name ("ns::k<4>"), to its mangled one, and, where it is the only one, to the name without
-    namespaces or without template arguments. Raises UnknownKernel, with the names that there are, for any other.
+    A kernel answers to its full name ("ns::k<4>"), to its mangled one, and, where it is the only
+    one, to the name without namespaces or without template arguments. Raises UnknownKernel, with
+    the names that there are, for any other.
     """
 
     def __init__(self, kernels: Sequence[Kernel], templates: Sequence[str] = ()):
         names = [kernel.name for kernel in kernels]
-        self._kernels = {k.mangled if names.count(k.name) > 1 else k.name: k for k in kernels}  # overloaded ones have one name
+        # Overloaded ones have one name.
+        self._kernels = {k.mangled if names.count(k.name) > 1 else k.name: k for k in kernels}
         self._templates = tuple(templates)
 
     def __len__(self) -> int:
@@ -285,10 +349,13 @@ class Kernels(Mapping):
         known = ", ".join(self._kernels) or "none"
         if found:
             names = ", ".join(key for key, kernel in self._kernels.items() if kernel in found)
-            raise UnknownKernel(f"{name!r} may be any of {names}: give the full or the mangled name")
+            raise UnknownKernel(
+                f"{name!r} may be any of {names}: give the full or the mangled name"
+            )
         if name.split("::")[-1] in (t.split("::")[-1] for t in self._templates):
             raise UnknownKernel(
-                f"{name!r} is a template of which the source asks for no instance: add one, such as "
+                f"{name!r} is a template of which the source asks for no instance: add one, such "
+                "as "
                 f"`template __global__ void {name}<...>(...);`, after its definition"
             )
         raise UnknownKernel(f"no kernel {name!r} in this source: it has {known}")
@@ -304,11 +371,15 @@ class Kernels(Mapping):
             lambda k: k.name.partition("<")[0] == name,
             lambda k: k.name.partition("<")[0].split("::")[-1] == name,
         )
-        return next((found for way in ways if (found := [k for k in self._kernels.values() if way(k)])), [])
+        return next(
+            (found for way in ways if (found := [k for k in self._kernels.values() if way(k)])), []
+        )
 
 
 def _normal_name(name: str) -> str:
-    """A kernel's name without spaces that mean nothing, and without the letters behind numbers: "k<4U>" is also "k<4>"."""
+    """A kernel's name without spaces that mean nothing, and without the letters behind numbers:
+    "k<4U>" is also "k<4>".
+    """
     plain = re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
     return re.sub(r"(?<!\w)(\d+)[uUlL]+\b", r"\1", plain)
 
@@ -319,19 +390,27 @@ def _without_namespaces(name: str) -> str:
 
 
 class Module:
-    """A compiled source, loaded: its variables have memory and their initial values. `kernels` and `globals` are found by name.
+    """A compiled source, loaded: its variables have memory and their initial values. `kernels` and
+    `globals` are found by name.
 
-    addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the machine's numbers, as Global.
+    addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the
+    machine's numbers, as Global.
     """
 
     def __init__(self, compiled: Compiled):
         self.compiled = compiled
-        self.variables = {variable.symbol: variable for variable in compiled.debug.variables if variable.space != "local"}
+        self.variables = {
+            variable.symbol: variable
+            for variable in compiled.debug.variables
+            if variable.space != "local"
+        }
         self.regions: dict[int, Global] = {}
         self._owned: list[int] = []
         self._release = weakref.finalize(self, _release, self._owned)
         self.addresses = self._allocate(encoded.variables(compiled), {})
-        named = [variable for variable in self.regions.values() if variable.symbol in self.variables]
+        named = [
+            variable for variable in self.regions.values() if variable.symbol in self.variables
+        ]
         names = [variable.name for variable in named]
         self.globals = {v.symbol if names.count(v.name) > 1 else v.name: v for v in named}
         in_order = sorted(compiled.kernels, key=lambda info: info.line)
@@ -339,26 +418,44 @@ class Module:
 
     @cached_property
     def careful(self) -> Compiled | None:
-        """The source, hardly optimised: PTX for rehearsals, which has every access of the source. None where that cannot be had.
+        """The source, hardly optimised: PTX for rehearsals, which has every access of the source.
+        None where that cannot be had.
 
-        Pointers to functions that variables hold are numbers of the module's own PTX, so that such a module has none either.
+        Pointers to functions that variables hold are numbers of the module's own PTX, so that such
+        a module has none either.
         """
         functions = encoded.function_names(self.compiled)
-        if any(name in functions for v in encoded.variables(self.compiled).values() for _, name, _ in v.addresses):
+        if any(
+            name in functions
+            for v in encoded.variables(self.compiled).values()
+            for _, name, _ in v.addresses
+        ):
             return None
         ptx = compiler.careful_ptx(self.compiled)
         return replace(self.compiled, ptx=ptx, is_careful=True) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
-        """The addresses that this PTX of the source needs, by symbol: its tables of constants and strings are its own."""
+        """The addresses that this PTX of the source needs, by symbol: its tables of constants and
+        strings are its own.
+        """
         if compiled is self.compiled:
             return self.addresses
         variables = encoded.variables(compiled)
-        known = {name: self.addresses[name] for name in variables if name in self.variables and name in self.addresses}
-        return self._allocate({name: v for name, v in variables.items() if name not in known}, known)
+        known = {
+            name: self.addresses[name]
+            for name in variables
+            if name in self.variables and name in self.addresses
+        }
+        return self._allocate(
+            {name: v for name, v in variables.items() if name not in known}, known
+        )
 
-    def _allocate(self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]) -> dict[str, int]:
-        """Gives these variables memory and their initial values; the addresses, and those that are known, by symbol."""
+    def _allocate(
+        self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Gives these variables memory and their initial values; the addresses, and those that are
+        known, by symbol.
+        """
         addresses = dict(known)
         for symbol, variable in variables.items():
             kind = _CONSTANT if variable.space == "const" else _DEVICE
@@ -369,17 +466,25 @@ class Module:
             self._owned.append(address)
         for symbol, variable in variables.items():
             self._fill(variable, addresses)
-            self.regions[machine().halo_region_id(addresses[symbol])] = self._describe(variable, addresses[symbol])
+            self.regions[machine().halo_region_id(addresses[symbol])] = self._describe(
+                variable, addresses[symbol]
+            )
         return addresses
 
     def _fill(self, variable: PtxVariable, addresses: Mapping[str, int]) -> None:
-        """Writes the initial values. A `__constant__` without any is zero, as on a GPU, but a kernel that reads it is told so."""
+        """Writes the initial values. A `__constant__` without any is zero, as on a GPU, but a
+        kernel that reads it is told so.
+        """
         address = addresses[variable.name]
         if variable.data is not None:
             data = bytearray(variable.data)
             for offset, other, addend in variable.addresses:
                 base = addresses.get(other)
-                value = encoded.function_address(self.compiled, other) if base is None else base + addend
+                value = (
+                    encoded.function_address(self.compiled, other)
+                    if base is None
+                    else base + addend
+                )
                 data[offset : offset + 8] = (value % 2**64).to_bytes(8, "little")
             ctypes.memmove(address, bytes(data), len(data))
         if variable.data is not None or variable.space != "const":
@@ -389,19 +494,38 @@ class Module:
         space, symbol = "constant" if variable.space == "const" else "device", variable.name
         known = self.variables.get(symbol)
         if known is None:  # what the compiler made of constants: a table, a string
-            return Global(plain_name(symbol), address, variable.size, space, symbol, "", 1, (variable.size,))
-        return Global(known.name, address, variable.size, space, symbol, known.element, known.element_bytes, known.extents)
+            return Global(
+                plain_name(symbol), address, variable.size, space, symbol, "", 1, (variable.size,)
+            )
+        return Global(
+            known.name,
+            address,
+            variable.size,
+            space,
+            symbol,
+            known.element,
+            known.element_bytes,
+            known.extents,
+        )
 
     def _kernel(self, info: KernelInfo) -> Kernel:
-        return Kernel(info.name, info.mangled, tuple(info.parameters), info.line, self, self.compiled)
+        return Kernel(
+            info.name, info.mangled, tuple(info.parameters), info.line, self, self.compiled
+        )
 
     def file_of(self, path: str) -> str:
-        """How the module speaks of a file of the debug information: the source has the name that it was compiled under."""
+        """How the module speaks of a file of the debug information: the source has the name that it
+        was compiled under.
+        """
         return self.compiled.file if Path(path).name == Path(self.compiled.file).name else path
 
     def text_of(self, file: str) -> str:
         """The text of the source, or of a header; "" where it cannot be read."""
-        return self.compiled.source if file == self.compiled.file else "".join(linecache.getlines(file))
+        return (
+            self.compiled.source
+            if file == self.compiled.file
+            else "".join(linecache.getlines(file))
+        )
 
     def close(self) -> None:
         """Frees the variables. The module's kernels and globals must not be used afterwards."""
@@ -414,20 +538,27 @@ def _release(addresses: list[int]) -> None:
     addresses.clear()
 
 
-def load(source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False) -> Module:
-    """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and toolkit.ToolkitMissingError.
+def load(
+    source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False
+) -> Module:
+    """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and
+    toolkit.ToolkitMissingError.
 
     Constant memory over 64 KB and static shared memory over 48 KB are refused here, as ptxas does.
     """
     compiled = compiler.compile_source(source, tuple(options), file, extern_c)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
-        raise CompileFailed(f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most")
+        raise CompileFailed(
+            f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most"
+        )
     module = Module(compiled)
     if encoded.may_exceed_shared(compiled, MAX_STATIC_SHARED):
         for kernel in module.kernels.values():
             if kernel.static_shared > MAX_STATIC_SHARED:
                 module.close()
                 used = f"{kernel.static_shared:,} bytes of static shared memory"
-                raise CompileFailed(f"{file}:{kernel.line}: {used} in {kernel.name}, {MAX_STATIC_SHARED:,} at most")
+                raise CompileFailed(
+                    f"{file}:{kernel.line}: {used} in {kernel.name}, {MAX_STATIC_SHARED:,} at most"
+                )
     return module

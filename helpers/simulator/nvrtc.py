@@ -2,6 +2,10 @@
 
 Each call takes a process that waits, or starts one. A source that crashes the compiler ends that
 process and nothing else, and so does Ctrl-C.
+
+The compiler does not forget all options of a compilation: after one with --restrict, a process
+reads through the read-only cache in every later source, too. So a process serves only requests
+with the same options, apart from those that are known to leave nothing behind.
 """
 
 from __future__ import annotations
@@ -14,17 +18,24 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from . import nvrtc_worker, standard_headers, toolkit
 
 _MOST_WAITING = 2
+# Options that leave nothing behind, as trials of each with a later plain compilation have shown.
+_FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
+              "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
+              "--maxrregcount=")  # fmt: skip
 
 
 class _Process(subprocess.Popen):
-    """A process of nvrtc_worker.py, with its two pipes."""
+    """A process of nvrtc_worker.py, with its two pipes. kept: the options that it may not
+    forget.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: frozenset[str]) -> None:
+        self.kept = kept
         super().__init__(
             [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))],
             stdin=subprocess.PIPE,
@@ -35,8 +46,8 @@ class _Process(subprocess.Popen):
         )
         self.requests, self.answers = cast(BinaryIO, self.stdin), cast(BinaryIO, self.stdout)
         library, builtins = map(str, toolkit.nvrtc_libraries())
-        first = {"library": library, "builtins": builtins, "headers": standard_headers.headers()}
-        nvrtc_worker.send(self.requests, first)
+        headers = [part for header in standard_headers.headers().items() for part in header]
+        nvrtc_worker.send(self.requests, [library, builtins, *headers])
 
 
 _lock = threading.Lock()
@@ -52,11 +63,11 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
-    request = {"text": text, "file": file, "options": list(options)}
+    request, kept = [text, file, *options], _kept(options)
     answer, status = None, 0
     # A process that waited may have been ended meanwhile, by whatever ends processes.
-    for process in (_waiting_one(), None):
-        process = process or _Process()
+    for process in (_waiting_one(kept), None):
+        process = process or _Process(kept)
         try:
             answer, status = _ask(process, request)
         except BaseException:  # Ctrl-C: an answer that still comes is nobody's
@@ -64,25 +75,30 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
             raise
         if answer is not None:
             _give_back(process)
-            return answer["ptx"], answer["log"]
+            said, ptx, log = answer
+            return ptx if said == nvrtc_worker.ACCEPTED else None, log
     how = f"signal {-status}" if status < 0 else f"status {status}"
     raise CompilerCrashed(f"NVIDIA's compiler ended on this source with {how}")
 
 
-def _ask(process: _Process, request: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
+def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, int]:
     """The answer, or None and the status that the process ended with."""
     try:
         nvrtc_worker.send(process.requests, request)
         answer = nvrtc_worker.receive(process.answers)
-    except (OSError, ValueError):  # the second: an answer cut short
+    except OSError:
         answer = None
     return answer, _end(process) if answer is None else 0
 
 
-def _waiting_one() -> _Process | None:
+def _kept(options: Sequence[str]) -> frozenset[str]:
+    return frozenset(option for option in options if not option.startswith(_FORGOTTEN))
+
+
+def _waiting_one(kept: frozenset[str]) -> _Process | None:
     with _lock:
-        while _waiting:
-            process = _waiting.pop()
+        for process in reversed([one for one in _waiting if one.kept == kept]):
+            _waiting.remove(process)
             if process.poll() is None:
                 return process
     return None
@@ -90,10 +106,10 @@ def _waiting_one() -> _Process | None:
 
 def _give_back(process: _Process) -> None:
     with _lock:
-        if len(_waiting) < _MOST_WAITING:
-            _waiting.append(process)
-            return
-    _end(process)
+        _waiting.append(process)
+        oldest = _waiting.pop(0) if len(_waiting) > _MOST_WAITING else None
+    if oldest is not None:
+        _end(oldest)
 
 
 def _end(process: _Process) -> int:

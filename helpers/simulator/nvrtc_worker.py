@@ -1,44 +1,62 @@
 """The run-time compiler in a process of its own: requests on standard input, answers on the output.
 
 A source may crash a compiler, or keep it busy for ever; a notebook's process has to live on. This
-file is run as a script and imports the standard library only, so that the process starts quickly.
+file is run as a script. It imports next to nothing, so that the process starts quickly: json,
+signal, threading and typing would take as long as the compilation of a small kernel.
 
-Messages are JSON behind their length in 8 bytes. The first holds "library" and "builtins", paths,
-and "headers", texts by name. Each later one holds "text", "file" and "options", and is answered
-by one that holds "ptx", null for what the compiler refuses, and "log", its messages.
+A message is a list of texts: their number in 8 bytes, then each text in UTF-8 behind its length in
+8 bytes. The first message holds the paths of the library and of its built-in functions, then the
+name and the text of each header. Each later one holds a source, what its file is called, and the
+options; it is answered by "ptx" or "refused", the PTX or nothing, and the compiler's messages.
 """
 
 from __future__ import annotations
 
+import _thread
 import ctypes
-import json
 import os
-import signal
 import sys
-import threading
-from typing import Any, BinaryIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import BinaryIO
 
 STACK_BYTES = 1 << 29  # of address space: deeply nested sources need more than a usual stack
+ACCEPTED, REFUSED = "ptx", "refused"
 
 
-def send(stream: BinaryIO, message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    stream.write(len(body).to_bytes(8, "little") + body)
+def send(stream: BinaryIO, texts: Sequence[str]) -> None:
+    bodies = [text.encode(errors="replace") for text in texts]
+    parts = [part for body in bodies for part in (_number(len(body)), body)]
+    stream.write(b"".join([_number(len(bodies)), *parts]))
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> dict[str, Any] | None:
-    """The next message; None at the end of the stream."""
+def receive(stream: BinaryIO) -> list[str] | None:
+    """The next message; None at the end of the stream, or where it ends in a message."""
     head = stream.read(8)
-    body = stream.read(int.from_bytes(head, "little")) if len(head) == 8 else b""
-    return json.loads(body) if body else None
+    if len(head) < 8:
+        return None
+    texts = []
+    for _ in range(int.from_bytes(head, "little")):
+        size = int.from_bytes(stream.read(8), "little")
+        body = stream.read(size)
+        if len(body) < size:
+            return None
+        texts.append(body.decode(errors="replace"))
+    return texts
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "little")
 
 
 def _bytes(text: str) -> bytes:
     return text.replace("\0", " ").encode(errors="replace")
 
 
-def _array(texts: list[str]) -> ctypes.Array:
+def _array(texts: Sequence[str]) -> ctypes.Array:
     return (ctypes.c_char_p * len(texts))(*map(_bytes, texts))
 
 
@@ -51,21 +69,20 @@ def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
 
 
 def _compile(
-    library: ctypes.CDLL, headers: dict[str, str], request: dict[str, Any]
-) -> dict[str, Any]:
-    program, options = ctypes.c_void_p(), request["options"]
-    names, texts = _array(list(headers)), _array(list(headers.values()))
-    source, file = _bytes(request["text"]), _bytes(request["file"])
+    library: ctypes.CDLL, headers: Sequence[str], text: str, file: str, options: Sequence[str]
+) -> list[str]:
+    """The answer to a request. headers: names and texts in turn."""
+    program, names, texts = ctypes.c_void_p(), _array(headers[::2]), _array(headers[1::2])
     status = library.nvrtcCreateProgram(
-        ctypes.byref(program), source, file, len(headers), texts, names
+        ctypes.byref(program), _bytes(text), _bytes(file), len(names), texts, names
     )
     if not status:
         status = library.nvrtcCompileProgram(program, len(options), _array(options))
     log = _result(library, program, "ProgramLog") if program else ""
     if status:
-        answer = {"ptx": None, "log": log or library.nvrtcGetErrorString(status).decode()}
+        answer = [REFUSED, "", log or library.nvrtcGetErrorString(status).decode()]
     else:
-        answer = {"ptx": _result(library, program, "PTX"), "log": log}
+        answer = [ACCEPTED, _result(library, program, "PTX"), log]
     library.nvrtcDestroyProgram(ctypes.byref(program))
     return answer
 
@@ -74,22 +91,33 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     first = receive(requests)
     if first is None:
         return
+    path, builtins, *headers = first
     # The library opens this one by its bare name, which the dynamic linker knows once it is loaded.
-    ctypes.CDLL(first["builtins"])
-    library = ctypes.CDLL(first["library"])
+    ctypes.CDLL(builtins)
+    library = ctypes.CDLL(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     while (request := receive(requests)) is not None:
-        send(answers, _compile(library, first["headers"], request))
+        text, file, *options = request
+        send(answers, _compile(library, headers, text, file, options))
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    # Ctrl-C is for the process that asks: SIGINT (2) is ignored (SIG_IGN, 1).
+    ctypes.pythonapi.PyOS_setsig(2, ctypes.c_void_p(1))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    threading.stack_size(STACK_BYTES)
-    thread = threading.Thread(target=_serve, args=(sys.stdin.buffer, answers))
-    thread.start()
-    thread.join()
+    _thread.stack_size(STACK_BYTES)
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def serve() -> None:
+        try:
+            _serve(sys.stdin.buffer, answers)
+        finally:
+            done.release()
+
+    _thread.start_new_thread(serve, ())
+    done.acquire()
 
 
 if __name__ == "__main__":

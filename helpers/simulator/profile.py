@@ -1,4 +1,6 @@
-"""Counters as records that print themselves: what a launch did to memory, by source line and by array, and before against after."""
+"""Counters as records that print themselves: what a launch did to memory, by source line and by
+array, and before against after.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from .library import Site
 from .module import Kernel
 
 SECTOR_BYTES = 32
-# What the machine keeps: requests of the watched warp, one by one (watched_limit in machine/traffic.h).
+# What the machine keeps: requests of the watched warp, one by one (watched_limit in
+# machine/traffic.h).
 WATCHED_REQUESTS = 4096
 
 # By the number of the machine's Space (machine/memory.h).
@@ -45,7 +48,9 @@ class _Traffic:
 
     @property
     def efficiency(self) -> float:
-        """Bytes that lanes asked for, as a share of the bytes moved (may exceed 1: lanes that read the same word share it)."""
+        """Bytes that lanes asked for, as a share of the bytes moved (may exceed 1: lanes that read
+        the same word share it).
+        """
         return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
 
     @property
@@ -58,12 +63,14 @@ class _Traffic:
 class LineTraffic(_Traffic):
     """What one source line did to one array.
 
-    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests: warp instructions;
-    lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32 bytes moved (global); wavefronts, conflicts:
-    passes over the banks, and those beyond the first (shared); replays: different words in a request, beyond the first (constant);
-    serialised: turns that lanes updating one address take, beyond the first (atomics); repeated: stores of the value that another
-    thread has just put there, which is no race; model: "sass" where every access was counted
-    as the kernel's machine code has it, "rule" where rules say what ptxas makes of it.
+    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests:
+    warp instructions; lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32
+    bytes moved (global); wavefronts, conflicts:
+    passes over the banks, and those beyond the first (shared); replays: different words in a
+    request, beyond the first (constant); serialised: turns that lanes updating one address take,
+    beyond the first (atomics); repeated: stores of the value that another thread has just put
+    there, which is no race; model: "sass" where every access was counted as the kernel's machine
+    code has it, "rule" where rules say what ptxas makes of it.
     """
 
     line: int
@@ -85,7 +92,9 @@ class LineTraffic(_Traffic):
 
 @dataclass(frozen=True)
 class ArrayTraffic(_Traffic):
-    """What a launch did to one array by one kind of access: the sum of its LineTraffic, and the lines."""
+    """What a launch did to one array by one kind of access: the sum of its LineTraffic, and the
+    lines.
+    """
 
     array: str
     access: str
@@ -106,8 +115,9 @@ class ArrayTraffic(_Traffic):
 class LineControl:
     """Barriers and divergent branches of one source line.
 
-    kind: "barrier": count warps came to it, with `lanes` lanes; "branch": `count` times lanes of a warp that had run together took
-    different ways, and `lanes` lanes had to wait for the others. A branch that the compiler turned into a selection is none.
+    kind: "barrier": count warps came to it, with `lanes` lanes; "branch": `count` times lanes of a
+    warp that had run together took different ways, and `lanes` lanes had to wait for the others. A
+    branch that the compiler turned into a selection is none.
     """
 
     line: int
@@ -119,7 +129,9 @@ class LineControl:
 
 @dataclass(frozen=True)
 class Request:
-    """One instruction of the watched warp: which lanes took part, and the byte offset in the array that each touched."""
+    """One instruction of the watched warp: which lanes took part, and the byte offset in the array
+    that each touched.
+    """
 
     kind: str
     space: str
@@ -130,11 +142,29 @@ class Request:
     size: int
 
 
-_SUMS = ("requests", "lanes", "bytes_used", "sectors", "wavefronts", "conflicts", "replays", "serialised", "repeated")
+_SUMS = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+    "repeated",
+)
 # The counters of a launch: name -> (LineTraffic counter, space, access).
 _TOTALS = {
-    **{f"global_{a}_{c}": (c, "global", a) for a in ("load", "store", "atomic") for c in ("requests", "sectors")},
-    **{f"shared_{a}_{c}": (c, "shared", a) for a in ("load", "store") for c in ("requests", "wavefronts", "conflicts")},
+    **{
+        f"global_{a}_{c}": (c, "global", a)
+        for a in ("load", "store", "atomic")
+        for c in ("requests", "sectors")
+    },
+    **{
+        f"shared_{a}_{c}": (c, "shared", a)
+        for a in ("load", "store")
+        for c in ("requests", "wavefronts", "conflicts")
+    },
     **{f"shared_atomic_{c}": (c, "shared", "atomic") for c in ("requests", "wavefronts")},
     "global_atomic_serialised": ("serialised", "global", "atomic"),
     "shared_atomic_serialised": ("serialised", "shared", "atomic"),
@@ -149,16 +179,20 @@ def _total(name: str) -> property:
 
 @dataclass(frozen=True)
 class Profile:
-    """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics that DESIGN names.
+    """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics
+    that DESIGN names.
 
-    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch, wavefronts passes over the
-    banks of shared memory, conflicts the passes beyond the first. Not modelled: time, caches, occupancy.
+    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch,
+    wavefronts passes over the banks of shared memory, conflicts the passes beyond the first. Not
+    modelled: time, caches, occupancy.
 
-    lines: by source line and array; control: barriers and divergent branches by line; instructions: warps that executed each
-    operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas; requests: those of the watched warp one by
-    one, the first WATCHED_REQUESTS of them; blocks_run of `blocks` were run, and every counter is a sum over those only.
-    What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory, drops loads) is followed where its
-    rules are known; where they are not, `python -m helpers.tools.counters` says the effect.
+    lines: by source line and array; control: barriers and divergent branches by line; instructions:
+    warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
+    requests: those of the watched warp one by one, the first WATCHED_REQUESTS of them; blocks_run
+    of `blocks` were run, and every counter is a sum over those only.
+    What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory,
+    drops loads) is followed where its rules are known; where they are not, `python -m
+    helpers.tools.counters` says the effect.
     """
 
     kernel: str
@@ -176,18 +210,24 @@ class Profile:
     counts: Counts | None = field(default=None, repr=False, compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
-        """What no such device does faster, resource by resource; see helpers.simulator.bounds, which says how it is made.
+        """What no such device does faster, resource by resource.
 
-        cache: "cold" for a launch that finds nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which
-        lists the devices that there are, and ValueError for a launch that did not run whole.
+        helpers.simulator.bounds says how a bound is made. cache: "cold" for a launch that finds
+        nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which lists
+        the devices that there are, and ValueError for a launch that did not run whole.
         """
         if self.counts is None or self.sampled or not self.completed:
-            why = f"{self.blocks_run:,} of {self.blocks:,} blocks were run" if self.sampled else "it was stopped at a finding"
-            raise ValueError(f"{self.kernel} has no bounds, because {why}: profile it whole, without sample_every")
+            why = "it was stopped at a finding"
+            if self.sampled:
+                why = f"{self.blocks_run:,} of {self.blocks:,} blocks were run"
+            raise ValueError(
+                f"{self.kernel} has no bounds, because {why}: profile it whole, without "
+                "sample_every"
+            )
         return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
+        """Sum of a LineTraffic counter over lines, as total("sectors", "global", "load")."""
         return sum(
             getattr(row, counter)
             for row in self.lines
@@ -231,7 +271,9 @@ class Profile:
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of the sectors of global memory that they touched. Caches are not modelled: DRAM may see less."""
+        """Bytes of the sectors of global memory that they touched. Caches are not modelled: DRAM
+        may see less.
+        """
         return sum(row.bytes_moved for row in self.lines if row.space == "global")
 
     @property
@@ -252,25 +294,39 @@ class Profile:
         for row in self.lines:
             groups.setdefault((row.array, row.access, row.space), []).append(row)
         found = [
-            ArrayTraffic(*key, tuple(dict.fromkeys(row.line for row in rows)), *(_sum(rows, name) for name in _SUMS))
+            ArrayTraffic(
+                *key,
+                tuple(dict.fromkeys(row.line for row in rows)),
+                *(_sum(rows, name) for name in _SUMS),
+            )
             for key, rows in groups.items()
         ]
-        return tuple(sorted(found, key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access)))
+        return tuple(
+            sorted(
+                found, key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access)
+            )
+        )
 
     def counters(self) -> dict[str, int]:
         """The counters by name."""
         return {name: getattr(self, name) for name in [*_TOTALS, "barriers", "divergent_branches"]}
 
     def sentences(self) -> tuple[str, ...]:
-        """What the counters say, the line that matters most first for each kind of access; () for a kernel without traffic."""
+        """What the counters say, the line that matters most first for each kind of access; () for a
+        kernel without traffic.
+        """
         return tuple(_sentences(self))
 
     def to_dict(self) -> dict:
-        """Plain values, for a file: counters, lines, arrays, control and findings. The watched requests are left out."""
+        """Plain values, for a file: counters, lines, arrays, control and findings. The watched
+        requests are left out.
+        """
         return {
-            "kernel": self.kernel, "grid": list(self.grid), "block": list(self.block), "completed": self.completed,
+            "kernel": self.kernel, "grid": list(self.grid), "block": list(self.block),
+            "completed": self.completed,
             "blocks_run": self.blocks_run, "blocks": self.blocks, "counters": self.counters(),
-            "bytes_requested": self.bytes_requested, "bytes_moved": self.bytes_moved, "sentences": list(self.sentences()),
+            "bytes_requested": self.bytes_requested, "bytes_moved": self.bytes_moved,
+            "sentences": list(self.sentences()),
             "lines": [asdict(row) for row in self.lines],
             "arrays": [{**asdict(row), "lines": list(row.lines)} for row in self.arrays],
             "control": [asdict(row) for row in self.control],
@@ -278,8 +334,14 @@ class Profile:
         }  # fmt: skip
 
     def title(self) -> str:
-        """Kernel, grid and block, and what the counters do not cover: blocks left out of a sample, a launch that was stopped."""
-        part = f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)" if self.sampled else ""
+        """Kernel, grid and block, and what the counters do not cover: blocks left out of a sample,
+        a launch that was stopped.
+        """
+        part = (
+            f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)"
+            if self.sampled
+            else ""
+        )
         part += "" if self.completed else "; stopped at a finding, so the counters are partial"
         return f"{self.kernel}  grid {self.grid}  block {self.block}{part}"
 
@@ -293,7 +355,8 @@ class Profile:
         said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
         findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
         title = f"<p><b>{html.escape(self.title())}</b></p>"
-        return f"{title}{_html_table(_HEAD, self._rows())}{f'<ul>{said}</ul>' if said else ''}{findings}"
+        sentences = f"<ul>{said}</ul>" if said else ""
+        return f"{title}{_html_table(_HEAD, self._rows())}{sentences}{findings}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(row.line, _traffic_row(row)) for row in self.lines]
@@ -310,12 +373,20 @@ def _sum(rows: Iterable[LineTraffic], counter: str) -> int:
 
 def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
     is_global, is_shared = row.space == "global", row.space == "shared"
-    extra = f"{row.serialised:,} serialised" if row.serialised else f"{row.replays:,} replays" if row.replays else ""
+    extra = (
+        f"{row.serialised:,} serialised"
+        if row.serialised
+        else f"{row.replays:,} replays"
+        if row.replays
+        else ""
+    )
     conflicts = f"{row.conflicts:,}" if is_shared else ""
     return (
-        str(row.line), f"{row.space} {row.access}", row.array, f"{row.requests:,}", f"{row.active_lanes:.3g}",
+        str(row.line), f"{row.space} {row.access}", row.array, f"{row.requests:,}",
+        f"{row.active_lanes:.3g}",
         f"{row.sectors:,}" if is_global else "", f"{row.efficiency:.0%}" if is_global else "",
-        f"{row.wavefronts:,}" if is_shared else "", f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
+        f"{row.wavefronts:,}" if is_shared else "",
+        f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
     )  # fmt: skip
 
 
@@ -333,7 +404,13 @@ def _control_row(row: LineControl) -> tuple[str, ...]:
 
 
 def _percent(share: float) -> str:
-    return "all" if share == 1 else f"{share:.0%}".replace("%", " %") if share >= 0.005 else "less than 1 %"
+    return (
+        "all"
+        if share == 1
+        else f"{share:.0%}".replace("%", " %")
+        if share >= 0.005
+        else "less than 1 %"
+    )
 
 
 def _sentences(profile: Profile) -> Iterable[str]:
@@ -344,17 +421,24 @@ def _sentences(profile: Profile) -> Iterable[str]:
             arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
             if len(arrays) > 1:
                 lines = _listed(arrays[0].lines)
-                yield f"array {arrays[0].array} takes {_percent(arrays[0].sectors / total)} of the {access} sectors ({lines})"
+                part = _percent(arrays[0].sectors / total)
+                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({lines})"
     for access in ("load", "store"):
         rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
         if total := _sum(rows, "conflicts"):
             worst = _busiest_line(rows, "conflicts")
             passes = _sum(worst, "wavefronts") / _sum(worst, "requests")
             share = _percent(_sum(worst, "conflicts") / total)
-            yield f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: {passes:.3g} wavefronts a request"
+            yield (
+                f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
+                f"{passes:.3g} wavefronts a request"
+            )
     yield from _of_turns(profile)
     for row in (row for row in profile.lines if row.repeated):
-        yield f"line {row.line} stores what another thread has just put in {row.array}: the values are equal, so this is no race"
+        yield (
+            f"line {row.line} stores what another thread has just put in {row.array}: the values "
+            "are equal, so this is no race"
+        )
     yield from _of_control(profile)
 
 
@@ -369,34 +453,62 @@ def _of_sectors(rows: list[LineTraffic], total: int, access: str) -> str:
     sectors = _sum(rows, "sectors")
     used = _sum(rows, "bytes_used") / (sectors * SECTOR_BYTES)
     what = (
-        f"{_percent(used)} of the bytes it moves are used" if used <= 1 else f"each byte it moves serves {used:.3g} lanes' requests"
+        f"{_percent(used)} of the bytes it moves are used"
+        if used <= 1
+        else f"each byte it moves serves {used:.3g} lanes' requests"
     )
     return f"line {rows[0].line} makes {_percent(sectors / total)} of the {access} sectors; {what}"
 
 
 def _of_turns(profile: Profile) -> Iterable[str]:
-    for counter, space, what in (("serialised", None, "update one address"), ("replays", "constant", "read different words")):
-        rows = [row for row in profile.lines if getattr(row, counter) and space in (None, row.space)]
+    for counter, space, what in (
+        ("serialised", None, "update one address"),
+        ("replays", "constant", "read different words"),
+    ):
+        rows = [
+            row for row in profile.lines if getattr(row, counter) and space in (None, row.space)
+        ]
         if rows:
             worst = _busiest_line(rows, counter)
             turns = 1 + _sum(worst, counter) / _sum(worst, "requests")
-            yield f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request ({worst[0].array}, {worst[0].space})"
+            yield (
+                f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request "
+                f"({worst[0].array}, {worst[0].space})"
+            )
 
 
 def _of_control(profile: Profile) -> Iterable[str]:
     branches = [row for row in profile.control if row.kind == "branch"]
     if branches:
         worst = max(branches, key=lambda row: row.count)
-        yield f"line {worst.line} parts the lanes of a warp {worst.count:,} times; {worst.lanes / worst.count:.3g} wait each time"
+        yield (
+            f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
+            f"{worst.lanes / worst.count:.3g} wait each time"
+        )
 
 
 def _listed(lines: Sequence[int]) -> str:
-    return f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+    return (
+        f"line {lines[0]}"
+        if len(lines) == 1
+        else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+    )
 
 
 # ---- tables ----
 
-_HEAD = ("line", "access", "array", "requests", "lanes", "sectors", "used", "wavefronts", "conflicts", "source")
+_HEAD = (
+    "line",
+    "access",
+    "array",
+    "requests",
+    "lanes",
+    "sectors",
+    "used",
+    "wavefronts",
+    "conflicts",
+    "source",
+)
 _WORDS = {"access", "array", "source", "counter"}  # columns of text, set to the left
 
 
@@ -408,12 +520,23 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table that takes the page's colours, so that it reads in light and dark themes."""
 
     def cell(tag: str, name: str, text: str) -> str:
-        shown = f"<code>{html.escape(text)}</code>" if name == "source" and tag == "td" else html.escape(text)
+        shown = (
+            f"<code>{html.escape(text)}</code>"
+            if name == "source" and tag == "td"
+            else html.escape(text)
+        )
         side = "left" if name in _WORDS else "right"
-        return f"<{tag} style='text-align: {side}; color: inherit; background: transparent'>{shown}</{tag}>"
+        return (
+            f"<{tag} style='text-align: {side}; color: inherit; background: "
+            f"transparent'>{shown}</{tag}>"
+        )
 
     def line(tag: str, row: Sequence[str]) -> str:
-        return "<tr>" + "".join(cell(tag, name, text) for name, text in zip(head, row, strict=True)) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(cell(tag, name, text) for name, text in zip(head, row, strict=True))
+            + "</tr>"
+        )
 
     return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
 
@@ -423,30 +546,47 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class ProfileComparison:
-    """Two profiles side by side; made by compare(). `rows` names the counters, those that are zero in both left out."""
+    """Two profiles side by side; made by compare(). `rows` names the counters, those that are zero
+    in both left out.
+    """
 
     before: Profile
     after: Profile
 
     @property
     def rows(self) -> tuple[tuple[str, int, int], ...]:
-        """(counter, before, after) for each counter of the launch, then the bytes of global memory."""
-        before, after = ({**p.counters(), "bytes_requested": p.bytes_requested, "bytes_moved": p.bytes_moved} for p in self.pair)
-        return tuple((name, before[name], after[name]) for name in before if before[name] or after[name])
+        """(counter, before, after) for each counter of the launch, then the bytes of global
+        memory.
+        """
+        before, after = (
+            {**p.counters(), "bytes_requested": p.bytes_requested, "bytes_moved": p.bytes_moved}
+            for p in self.pair
+        )
+        return tuple(
+            (name, before[name], after[name]) for name in before if before[name] or after[name]
+        )
 
     @property
     def pair(self) -> tuple[Profile, Profile]:
         return self.before, self.after
 
     def ratio(self, counter: str) -> float:
-        """before / after: 4.0 means four times fewer after; inf where nothing is left, nan where there was nothing either way."""
+        """before / after: 4.0 means four times fewer after; inf where nothing is left, nan where
+        there was nothing either way.
+        """
         first, second = next(((a, b) for name, a, b in self.rows if name == counter), (0, 0))
         return first / second if second else float("inf") if first else float("nan")
 
     def sentences(self) -> tuple[str, ...]:
-        """What changed, the largest change first, a counter a sentence; equal counters are not mentioned."""
+        """What changed, the largest change first, a counter a sentence; equal counters are not
+        mentioned.
+        """
         changed = [(name, a, b) for name, a, b in self.rows if a != b]
-        changed.sort(key=lambda row: -max(row[1] / row[2], row[2] / row[1]) if row[1] and row[2] else float("-inf"))
+        changed.sort(
+            key=lambda row: (
+                -max(row[1] / row[2], row[2] / row[1]) if row[1] and row[2] else float("-inf")
+            )
+        )
         return tuple(_change(*row) for row in changed) or ("no counter differs",)
 
     def to_dict(self) -> dict:
@@ -465,7 +605,9 @@ class ProfileComparison:
         return f"before: {self.before.title()}", f"after:  {self.after.title()}"
 
     def _cells(self) -> list[tuple[str, ...]]:
-        return [(name.replace("_", " "), f"{a:,}", f"{b:,}", _times(a, b)) for name, a, b in self.rows]
+        return [
+            (name.replace("_", " "), f"{a:,}", f"{b:,}", _times(a, b)) for name, a, b in self.rows
+        ]
 
 
 _COMPARED = ("counter", "before", "after", "change")
@@ -487,16 +629,22 @@ def _change(name: str, before: int, after: int) -> str:
 
 
 def compare(before: Profile, after: Profile) -> ProfileComparison:
-    """Two launches of the same problem side by side. Raises ValueError where their counters do not sum over the same thing.
+    """Two launches of the same problem side by side. Raises ValueError where their counters do not
+    sum over the same thing.
 
-    A sample of blocks can only be set beside one of the same share, and a launch that was stopped beside none.
+    A sample of blocks can only be set beside one of the same share, and a launch that was stopped
+    beside none.
     """
     for profile in (before, after):
         if not profile.completed:
-            raise ValueError(f"{profile.kernel} was stopped at a finding, so its counters are partial: mend it first")
+            raise ValueError(
+                f"{profile.kernel} was stopped at a finding, so its counters are partial: mend it "
+                "first"
+            )
     if before.blocks_run * after.blocks != after.blocks_run * before.blocks:
         raise ValueError(
-            f"{before.kernel} ran {before.blocks_run:,} of {before.blocks:,} blocks and {after.kernel} {after.blocks_run:,} of "
+            f"{before.kernel} ran {before.blocks_run:,} of {before.blocks:,} blocks and "
+            f"{after.kernel} {after.blocks_run:,} of "
             f"{after.blocks:,}: profile both with all blocks (sample_every=1)"
         )
     return ProfileComparison(before, after)
@@ -524,17 +672,25 @@ class _Reader:
 
 
 def profile_of(
-    report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int
+    report: LaunchReport,
+    kernel: Kernel,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared: int,
 ) -> Profile:
-    """The Profile of a launch with the traffic observer on. shared: its bytes of dynamic shared memory."""
+    """The Profile of a launch with the traffic observer on. shared: its bytes of dynamic shared
+    memory."""
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
     profile = Profile(
-        kernel.name, grid, block, report.findings, report.completed, report.blocks_run, report.blocks, lines,
-        _requests(report.watched, reader), report.seconds, control, instructions.by_name(kernel.counted, report.executed),
+        kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
+        report.blocks, lines,
+        _requests(report.watched, reader), report.seconds, control,
+        instructions.by_name(kernel.counted, report.executed),
     )  # fmt: skip
-    whole = len(report.executed) and report.completed
-    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared)) if whole else profile
+    if not len(report.executed) or not report.completed:
+        return profile
+    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared))
 
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
@@ -543,8 +699,18 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
     for site in sites:
         if site.access in (_BARRIER, _BRANCH):
             continue
-        key = (reader.line(site.pc), _ACCESSES[site.access], _SPACES[site.space], reader.array(site.region))
-        counts = (site.requests, site.lanes, site.bytes, *(getattr(site, name) for name in _SUMS[3:]))
+        key = (
+            reader.line(site.pc),
+            _ACCESSES[site.access],
+            _SPACES[site.space],
+            reader.array(site.region),
+        )
+        counts = (
+            site.requests,
+            site.lanes,
+            site.bytes,
+            *(getattr(site, name) for name in _SUMS[3:]),
+        )
         rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
         if not reader.by_machine_code[site.pc]:
             by_rule.add(key)
@@ -566,19 +732,37 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
         row = rows.setdefault((line, _ACCESSES[site.access]), [0, 0])
         row[0] += site.requests
         row[1] += site.lanes
-    return tuple(LineControl(line, reader.text(line), kind, *row) for (line, kind), row in sorted(rows.items()))
+    return tuple(
+        LineControl(line, reader.text(line), kind, *row)
+        for (line, kind), row in sorted(rows.items())
+    )
 
 
 def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
-    """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a request one after another."""
+    """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a
+    request one after another.
+    """
     columns = {name: watched[name].tolist() for name in watched.dtype.names or ()}
     first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
-    offsets = [offset - first_bytes[region] for offset, region in zip(columns["offset"], columns["region"], strict=True)]
-    starts = [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)] if len(watched) else []
+    offsets = [
+        offset - first_bytes[region]
+        for offset, region in zip(columns["offset"], columns["region"], strict=True)
+    ]
+    starts = (
+        [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)]
+        if len(watched)
+        else []
+    )
     found = []
     for first, end in pairwise(starts):
-        access, space, region, pc, size = (columns[name][first] for name in ("access", "space", "region", "pc", "size"))
+        access, space, region, pc, size = (
+            columns[name][first] for name in ("access", "space", "region", "pc", "size")
+        )
         lanes = tuple(columns["lane"][first:end])
         where = reader.array(region), reader.line(pc)
-        found.append(Request(_ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size))
+        found.append(
+            Request(
+                _ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size
+            )
+        )
     return tuple(found)

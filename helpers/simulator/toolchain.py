@@ -1,7 +1,7 @@
 """The host's C++ compiler: find it, run it, and cache what it builds by content.
 
-Used by the simulator (whose machine is C++) and by `helpers.baselines` (the C++ CPU baselines). Nothing is
-searched for or compiled when this module is imported.
+Used by the simulator (whose machine is C++) and by `helpers.baselines` (the C++ CPU baselines).
+Nothing is searched for or compiled when this module is imported.
 """
 
 from __future__ import annotations
@@ -37,16 +37,22 @@ _INSTALL = """Install one of these and try again:
   conda                 conda install -c conda-forge cxx-compiler
   anywhere, no root     pip install ziglang"""
 
-_OPENMP_PROBE = '#include <omp.h>\nextern "C" int halo_threads() { return omp_get_max_threads(); }\n'
+_OPENMP_PROBE = (
+    '#include <omp.h>\nextern "C" int halo_threads() { return omp_get_max_threads(); }\n'
+)
 _FLAG_PROBE = 'extern "C" int halo_probe() { return 7; }\n'
 
 
 class CompilerMissingError(RuntimeError):
-    """No C++ compiler runs on this machine; the message lists what was tried and how to install one."""
+    """No C++ compiler runs on this machine; the message lists what was tried and how to install
+    one.
+    """
 
 
 class CompileFailed(Exception):
-    """The compiler refused a source. `message` is what it wrote, without the paths of temporary folders."""
+    """The compiler refused a source. `message` is what it wrote, without the paths of temporary
+    folders.
+    """
 
     def __init__(self, message: str):
         super().__init__(message)
@@ -61,8 +67,8 @@ class CacheError(OSError):
 class Compiler:
     """A C++ compiler that answered `--version`.
 
-    argv: how to call it, e.g. ("/usr/bin/c++",) or (python, "-m", "ziglang", "c++"); kind: "gcc", "clang" or "zig";
-    version: the first line of what it says about itself.
+    argv: how to call it, e.g. ("/usr/bin/c++",) or (python, "-m", "ziglang", "c++"); kind: "gcc",
+    "clang" or "zig"; version: the first line of what it says about itself.
     """
 
     argv: tuple[str, ...]
@@ -74,10 +80,11 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """The first compiler that runs of $CXX, c++, g++, clang++ and the ziglang wheel; looked up once per $CXX and $PATH.
+    """The first compiler that runs of $CXX, c++, g++, clang++ and the ziglang wheel; looked up once
+    per $CXX and $PATH.
 
-    Raises CompilerMissingError where none runs, also where $CXX is set and does not run: a compiler that was asked for
-    is never replaced by another one in silence.
+    Raises CompilerMissingError where none runs, also where $CXX is set and does not run: a compiler
+    that was asked for is never replaced by another one in silence.
     """
     return _find_compiler(os.environ.get("CXX", "").strip(), os.environ.get("PATH", ""))
 
@@ -88,7 +95,8 @@ def _find_compiler(asked: str, search_path: str) -> Compiler:
         found, why = _try(tuple(shlex.split(asked)), search_path)
         if found is None:
             raise CompilerMissingError(
-                f"CXX is set to {asked!r}, which does not run ({why}). Set CXX to a C++ compiler, or unset it to let "
+                f"CXX is set to {asked!r}, which does not run ({why}). Set CXX to a C++ compiler, "
+                "or unset it to let "
                 f"c++, g++, clang++ and the ziglang wheel be tried."
             )
         return found
@@ -98,7 +106,9 @@ def _find_compiler(asked: str, search_path: str) -> Compiler:
         if found is not None:
             return found
         tried.append(f"  {' '.join(argv[-2:] if 'ziglang' in argv else argv)}: {why}")
-    raise CompilerMissingError("No C++ compiler was found. Tried:\n" + "\n".join(tried) + "\n" + _INSTALL)
+    raise CompilerMissingError(
+        "No C++ compiler was found. Tried:\n" + "\n".join(tried) + "\n" + _INSTALL
+    )
 
 
 def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]:
@@ -106,7 +116,11 @@ def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]
     program = shutil.which(argv[0], path=search_path)
     if program is None:
         return None, "not found on PATH"
-    if "ziglang" in argv and argv[0] == sys.executable and importlib.util.find_spec("ziglang") is None:
+    if (
+        "ziglang" in argv
+        and argv[0] == sys.executable
+        and importlib.util.find_spec("ziglang") is None
+    ):
         return None, "the Python package ziglang is not installed"
     argv = (program, *argv[1:])
     try:
@@ -123,26 +137,33 @@ def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]
         return None, f"{program} does not start: {error}"
     lines = (answer.stdout or answer.stderr).strip().splitlines()
     if answer.returncode != 0 or not lines:
-        return None, f"{program} --version failed: {lines[0] if lines else f'exit status {answer.returncode}'}"
+        return (
+            None,
+            f"{program} --version failed: "
+            f"{lines[0] if lines else f'exit status {answer.returncode}'}",
+        )
     return Compiler(argv, _kind(argv, answer.stdout), lines[0]), ""
 
 
 def _kind(argv: tuple[str, ...], version_text: str) -> str:
-    # zig's driver says "clang version ..." too, and on macOS g++ is clang: ask the words, not the program's name.
+    # zig's driver says "clang version ..." too, and on macOS g++ is clang: ask the words, not the
+    # program's name.
     if "ziglang" in argv or Path(argv[0]).stem == "zig":
         return "zig"
     return "clang" if "clang" in version_text.lower() else "gcc"
 
 
 def _environment() -> dict[str, str]:
-    # The C locale keeps messages in English with plain quotes, so that line numbers can be found in them.
+    # The C locale keeps messages in English with plain quotes, so that line numbers can be found in
+    # them.
     return {**os.environ, "LC_ALL": "C"}
 
 
 def run_compiler(arguments: list[str], cwd: Path) -> None:
     """Runs the compiler with `arguments` in the folder `cwd`.
 
-    Raises CompileFailed with the compiler's message, and CompilerMissingError where there is no compiler.
+    Raises CompileFailed with the compiler's message, and CompilerMissingError where there is no
+    compiler.
     """
     compiler = find_compiler()
     done = subprocess.run(
@@ -156,7 +177,9 @@ def run_compiler(arguments: list[str], cwd: Path) -> None:
         env=_environment(),
     )
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip()) or f"{compiler} ended with status {done.returncode}"
+        said = (
+            done.stderr.strip() or done.stdout.strip()
+        ) or f"{compiler} ended with status {done.returncode}"
         raise CompileFailed(_without_folder(said, Path(cwd)))
 
 
@@ -174,7 +197,9 @@ def cache_directory() -> Path:
     Raises CacheError when it cannot be made or written to.
     """
     asked = os.environ.get(CACHE_VARIABLE, "").strip()
-    folder = Path(asked).expanduser().absolute() if asked else platformdirs.user_cache_path("halo-labs")
+    folder = (
+        Path(asked).expanduser().absolute() if asked else platformdirs.user_cache_path("halo-labs")
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -191,7 +216,8 @@ def _cache_error(folder: Path, error: OSError) -> CacheError:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A new folder inside the cache folder, removed afterwards: `os.replace` from it into the cache is atomic.
+    """A new folder inside the cache folder, removed afterwards: `os.replace` from it into the cache
+    is atomic.
 
     Raises CacheError when the cache folder cannot be written to.
     """
@@ -205,21 +231,27 @@ def scratch() -> Iterator[Path]:
 
 
 def content_key(*parts: str) -> str:
-    """24 hexadecimal digits of sha256 over the compiler, this machine's architecture and `parts` (order counts)."""
+    """24 hexadecimal digits of sha256 over the compiler, this machine's architecture and `parts`
+    (order counts).
+    """
     compiler = find_compiler()
     digest = hashlib.sha256()
     for part in (compiler.kind, compiler.version, sys.platform, platform.machine(), *parts):
         encoded = part.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)  # lengths, so that ("ab", "c") != ("a", "bc")
+        # Lengths, so that ("ab", "c") != ("a", "bc").
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()[:24]
 
 
-def shared_library(name: str, text: str, flags: tuple[str, ...] = (), *, extra_key: str = "") -> Path:
+def shared_library(
+    name: str, text: str, flags: tuple[str, ...] = (), *, extra_key: str = ""
+) -> Path:
     """Compiles C++17 `text` into a shared library and returns its path in the cache.
 
-    The cache is keyed by text, flags, compiler, architecture and `extra_key`, and by the processor where the flags ask
-    for its own instructions. Safe when several processes ask at once: each builds in a folder of its own and moves
-    the finished file into place. Raises CompileFailed, CompilerMissingError, CacheError.
+    The cache is keyed by text, flags, compiler, architecture and `extra_key`, and by the processor
+    where the flags ask for its own instructions. Safe when several processes ask at once: each
+    builds in a folder of its own and moves the finished file into place. Raises CompileFailed,
+    CompilerMissingError, CacheError.
     """
     own_instructions = any(flag.endswith("=native") for flag in flags)
     key = content_key(text, *flags, extra_key, _processor() if own_instructions else "")
@@ -229,7 +261,8 @@ def shared_library(name: str, text: str, flags: tuple[str, ...] = (), *, extra_k
     with scratch() as folder:
         try:
             (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
-        except OSError as error:  # a full disk lets a folder be made, but nothing be written into it
+        # A full disk lets a folder be made, but nothing be written into it.
+        except OSError as error:
             raise _cache_error(folder.parent, error) from error
         run_compiler([*SHARED_FLAGS, f"{name}.cpp", *flags, "-o", f"{name}.so"], folder)
         os.replace(folder / f"{name}.so", target)
@@ -237,12 +270,18 @@ def shared_library(name: str, text: str, flags: tuple[str, ...] = (), *, extra_k
 
 
 def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Compiles all .cpp files of `folder`, as many at a time as there are cores, into one shared library; its path in the cache.
+    """Compiles all .cpp files of `folder`, as many at a time as there are cores, into one shared
+    library; its path in the cache.
 
-    The cache is keyed as in shared_library, by the texts of all .cpp and .h files of the folder. Objects are kept as well, so that
-    a change in one file does not compile the others. Raises CompileFailed, CompilerMissingError, CacheError.
+    The cache is keyed as in shared_library, by the texts of all .cpp and .h files of the folder.
+    Objects are kept as well, so that a change in one file does not compile the others. Raises
+    CompileFailed, CompilerMissingError, CacheError.
     """
-    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.suffix in (".cpp", ".h")}
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".cpp", ".h")
+    }
     headers = [part for name, text in texts.items() if name.endswith(".h") for part in (name, text)]
     processor = _processor() if any(flag.endswith("=native") for flag in flags) else ""
     cache = cache_directory()
@@ -272,7 +311,9 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
 
 @functools.cache
 def _processor() -> str:
-    """What tells one processor type from another: a home folder may be shared by machines of several types."""
+    """What tells one processor type from another: a home folder may be shared by machines of
+    several types.
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -299,7 +340,9 @@ def _supports_openmp(compiler: Compiler) -> bool:
 
 
 def native_flags() -> tuple[str, ...]:
-    """The flags that ask for this processor's own instructions, () where the compiler has no such flag."""
+    """The flags that ask for this processor's own instructions, () where the compiler has no such
+    flag.
+    """
     return _native_flags(find_compiler())
 
 

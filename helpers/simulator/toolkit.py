@@ -65,16 +65,19 @@ def root() -> Path:
 
 def _installation(folder: Path) -> Path:
     """A CUDA installation that was asked for. Raises ToolkitMissingError where it is none."""
-    if (folder / "include" / _HEADERS).is_file() and (folder / _libraries_of(folder) / _LIBRARY).exists():
+    if (folder / "include" / _HEADERS).is_file() and (
+        folder / _libraries_of(folder) / _LIBRARY
+    ).exists():
         return folder
     raise ToolkitMissingError(
-        f"{_ASKED}={folder}: expected a CUDA 13 installation with include/{_HEADERS} and {_LIBRARY} "
+        f"{_ASKED}={folder}: expected a CUDA 13 installation with include/{_HEADERS} and "
+        f"{_LIBRARY} "
         f"in lib64/; without {_ASKED} the simulator takes NVIDIA's wheels"
     )
 
 
 def _libraries_of(folder: Path) -> str:
-    """"lib", as in the wheels, or "lib64", as in an installation."""
+    """ "lib", as in the wheels, or "lib64", as in an installation."""
     return "lib64" if (folder / "lib64" / _LIBRARY).exists() else "lib"
 
 
@@ -136,12 +139,33 @@ def versions() -> dict[str, str]:
     """
     names = (*_WHEELS, "nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
     found = {_ASKED: asked} if (asked := os.environ.get(_ASKED)) else {}
+    beside = _installed_beside()
     for name in names:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+        if (version := beside.get(name) or _installed(name)) is not None:
+            found[name] = version
     return found
+
+
+def _installed_beside() -> dict[str, str]:
+    """Versions by name of NVIDIA's wheels that lie beside the compiler's, from the names of their
+    folders: importlib.metadata reads each wheel's description, which takes longer than a
+    compilation.
+    """
+    folders = (path.name for path in root().parent.parent.glob("nvidia_*.dist-info"))
+    parts = (name.removesuffix(".dist-info").split("-") for name in folders)
+    found: dict[str, str] = {}
+    for name, *version in parts:
+        if len(version) != 1 or name in found:  # two versions of one wheel: the slow way tells
+            return {}
+        found[name] = version[0]
+    return {name.replace("_", "-"): version for name, version in found.items()}
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""The maintainers' commands: run the labs, make the records, compare counters and findings with NVIDIA's tools."""
+"""The maintainers' commands: they run the labs, make records, and compare with NVIDIA's tools."""

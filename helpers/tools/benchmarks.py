@@ -1,27 +1,26 @@
-"""Recorded benchmarks: what the kernels and the timer of these labs reach on a GPU, and the simulator on a CPU.
+"""Recorded benchmarks of the kernels and the timer on a GPU, and of the simulator on a CPU.
 
     python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator]
                                        [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
-and up to 10^9 cells. Beside them, in the same run: the driver's own device-to-device copy, which
-moves the same bytes and computes nothing (the measure of "copy speed"), and CuPy's ``convolve``
-where CuPy is installed. A kernel is checked at each size before it is timed there: every output
-against the plainest kernel, which itself is checked against the oracle.
+and up to 10^9 cells. The same run times the driver's own device-to-device copy, which moves as many
+bytes and computes nothing (the measure of "copy speed"), and CuPy's ``convolve`` if CuPy is
+installed. A kernel must pass its check at each size before it is timed: every output is compared
+with the plainest kernel, and that kernel with the oracle.
 
-``timing`` asks the timer about itself: comparing a launch with itself must not find a difference,
-and comparing it with 5 % more work must.
+``timing`` tests the timer: a comparison of a launch with itself must find no difference, and a
+comparison with 5 % more work must find one.
 
-``conv2d`` runs when it is asked for: every kernel of the convolution layer, see
-``helpers.experiments.layer_benchmark``.
+``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``.
 
-All write a record by ``helpers.results`` and print a table. Without a GPU the recorded run is
-shown.
+``simulator`` needs no GPU. It measures how many threads and memory accesses a second our simulator
+checks and profiles, and how many numba-cuda's simulator does with the same three kernels in the
+same run. ``--numba`` names a Python with numba-cuda, by default this one; without numba-cuda, only
+ours is measured.
 
-``simulator`` needs no GPU and runs when it is asked for: how many threads and how many memory
-accesses a second our simulator checks and profiles, beside numba-cuda's simulator on the same three
-kernels, in the same run. ``--numba`` names a Python that has numba-cuda (this one, unless told
-otherwise); without it only ours is measured.
+Without an argument, ``conv1d`` and ``timing`` run. All write a record by ``helpers.results`` and
+print a table. Without a GPU, they print the recorded run.
 """
 
 from __future__ import annotations
@@ -67,19 +66,19 @@ from helpers.problems.conv1d import (
 FILTER_WIDTHS = (3, 5, 7, 15, 31)
 SIZES = (10**7, 10**8, 10**9)
 CUPY = "CuPy convolve"
-CUPY_LARGEST = 10**8  # beyond it CuPy's temporaries need several times the memory of the arrays
-# CuPy may go through an FFT, whose error is not bound by that of the sum; it is only a yardstick.
+CUPY_LARGEST = 10**8  # above it, CuPy's temporaries need several times the arrays' memory
+# The tolerance of CuPy, in error bounds of a direct sum: its FFT may err more.
 CUPY_SLACK = 100
 
 
 def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[int, ...]:
-    """Return the sizes up to ``max_n`` whose three float32 arrays fit in nine tenths of the free memory.
+    """Return the sizes up to ``max_n`` whose three float32 arrays fit 90 % of the free memory.
 
-    Prints what is left out for want of memory. Raises ValueError where none is left.
+    It prints a line for each size that does not fit. Raises ValueError if no size is left.
     """
-    wanted = [n for n in sizes if n <= max_n]
-    kept = tuple(n for n in wanted if 12 * n <= 0.9 * free_bytes)
-    for n in wanted[len(kept) :]:
+    allowed = [n for n in sizes if n <= max_n]
+    kept = tuple(n for n in allowed if 12 * n <= 0.9 * free_bytes)
+    for n in allowed[len(kept) :]:
         print(
             f"n = {n:,} is left out: it needs three arrays of {4 * n:,} bytes, "
             f"and {free_bytes:,} bytes are free"
@@ -96,7 +95,7 @@ def sizes_that_fit(sizes: Sequence[int], free_bytes: int, max_n: int) -> tuple[i
 
 
 class Conv1dBenchmark:
-    """The measurements of ``conv1d``: `measure()` is what ``results.record`` wants."""
+    """The measurements of ``conv1d``: ``results.record`` takes `measure`."""
 
     def __init__(
         self, sizes: Sequence[int], widths: Sequence[int], budget_s: float, max_n: int | None = None
@@ -110,7 +109,7 @@ class Conv1dBenchmark:
         self._copy_ms: dict[tuple[int, str], float] = {}
 
     def measure(self) -> list[dict[str, Any]]:
-        """Check and time everything. Raises checking.CheckError where a kernel is wrong: nothing wrong is timed."""
+        """Check and time everything. Raises checking.CheckError for a wrong kernel."""
         arrays = [self._cuda.mem_alloc(4 * max(self._sizes)) for _ in range(3)]
         try:
             return [row for n in self._sizes for row in self._size(n, *(int(a) for a in arrays))]
@@ -136,13 +135,16 @@ class Conv1dBenchmark:
                 try:
                     yield from self._one(CUPY, n, width, launch, result, checker, CUPY_SLACK)
                 except checking.CheckError as error:
-                    # No reason to lose what was measured of the kernels.
+                    # A wrong yardstick must not stop the measurement of the kernels.
                     print(f"{CUPY} is left out: {error}")
 
     def _prepare(
         self, n: int, source: int, want: int, filter: np.ndarray, checker: Checker
     ) -> None:
-        """Make `want`: the plainest kernel's outputs, checked by windows against the oracle, and none left out."""
+        """Fill `want` with the plainest kernel's outputs, and check it.
+
+        Windows are compared with the oracle; `everywhere` also sees outputs that are NaN.
+        """
         checker.poison(want)
         conv1d_launch(conv1d_named(PLAINEST), n, source, want, filter)(None)
         self._cuda.Context.synchronize()
@@ -158,7 +160,10 @@ class Conv1dBenchmark:
         checker: Checker,
         slack: float = 1.0,
     ) -> Iterator[dict[str, Any]]:
-        """Poison, launch, check, then time with cold and hot caches. `result()` is the address of the outputs."""
+        """Check a launch, then time it with cold and hot caches.
+
+        result: a function that returns the address of the outputs.
+        """
         if name != CUPY:
             checker.poison(result())
         launch(None)
@@ -189,7 +194,8 @@ class Conv1dBenchmark:
         self._cuda.Context.synchronize()
         if checker.wrong(output, source, 0.0):
             raise RuntimeError(
-                "the device-to-device copy did not copy: the GPU or its driver is at fault"
+                "the device-to-device copy is wrong: the GPU or its driver is at fault; "
+                "run nvidia-smi, and restart the machine"
             )
         verdict = checker.windows(output, np.ones(1, np.float32), COPY)
         for cache in ("cold", "hot"):
@@ -202,12 +208,12 @@ class Conv1dBenchmark:
 
 @functools.lru_cache(maxsize=1)
 def _cupy() -> Any:
-    """Return CuPy, or None where it is not installed or does not start; says so once."""
+    """Return CuPy; if it is not installed or does not start, say so once and return None."""
     try:
         import cupy
 
         cupy.zeros(1)
-    except Exception as error:  # a broken CuPy fails in its own ways, and is only a yardstick here
+    except Exception as error:  # A broken installation may raise anything, and CuPy is optional.
         print(f"CuPy is left out: {type(error).__name__}: {error}")
         return None
     return cupy
@@ -216,7 +222,10 @@ def _cupy() -> Any:
 def _cupy_launch(
     cupy: Any, n: int, source: int, filter: np.ndarray
 ) -> tuple[Callable[[Any], None], Callable[[], int]]:
-    """Return (launch, address of its result). CuPy convolves: it gets the filter flipped. It makes its own output."""
+    """Return (launch, a function that returns the address of its result).
+
+    CuPy computes a convolution, so that it gets the flipped filter. It allocates its own output.
+    """
     memory = cupy.cuda.UnownedMemory(source, 4 * n, owner=None)
     cells = cupy.ndarray((n,), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
     flipped = cupy.asarray(np.ascontiguousarray(filter[::-1]))
@@ -235,7 +244,7 @@ def _cupy_launch(
 
 
 def timing_measure(tries: int, budget_s: float, n: int = 10**8) -> list[dict[str, Any]]:
-    """Compare a launch with itself and with 5 % more of it, ``tries`` times each: what ``results.record`` wants."""
+    """Compare a launch with itself and with 5 % more work, ``tries`` times; return the rows."""
     import pycuda.driver as cuda
 
     larger = n + n // 20
@@ -269,7 +278,7 @@ def _tries(
 ) -> list[dict[str, Any]]:
     rows = []
     for number in range(tries):
-        found = timing.compare(
+        comparison = timing.compare(
             a,
             b,
             verdicts=(verdict, verdict),
@@ -279,12 +288,18 @@ def _tries(
         )
         row = {
             "cells_ratio": true_ratio,
-            "ratio": found.ratio,
-            "low": found.low,
-            "high": found.high,
+            "ratio": comparison.ratio,
+            "low": comparison.low,
+            "high": comparison.high,
         }
         rows.append(
-            {"series": series, "try": number, **row, "different": found.different, "timing": None}
+            {
+                "series": series,
+                "try": number,
+                **row,
+                "different": comparison.different,
+                "timing": None,
+            }
         )
     share = sum(not row["different"] for row in rows)
     print(f"{series}: the interval contains 1 in {share} of {tries} tries", flush=True)
@@ -295,17 +310,20 @@ def _tries(
 # simulator
 
 NUMBA = "numba-cuda's simulator"
-# Threads of the launch that both simulators run: numba-cuda's does some thousands a second.
+# The threads of the launch for both simulators; numba-cuda's runs some thousands a second.
 SAME_N = 2048
-# And a launch worth measuring.
+# The threads of a launch that is long enough for our simulator, by kernel.
 SIMULATED = {"axpy_basic": 2**20, "conv1d_basic": 2**16, "conv1d_tiled_steps": 2**16}
 SIMULATED_WIDTH = 31
-NUMBA_SAMPLES = 6  # the fewest of which an interval of the median can be given
+NUMBA_SAMPLES = 6  # the fewest samples with an interval of the median
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """One launch for a simulator: kernel ``name`` over ``n`` cells, blocks of 256. x, y: float32, shape (n,)."""
+    """One launch for a simulator: kernel ``name`` over n cells, in blocks of 256.
+
+    x, y: float32, shape (n,).
+    """
 
     name: str
     x: np.ndarray
@@ -314,7 +332,7 @@ class Simulated:
 
     @classmethod
     def of(cls, name: str, n: int) -> Simulated:
-        """Random cells in [-1, 1) and a filter of SIMULATED_WIDTH."""
+        """Return a launch on random cells in [-1, 1), with a filter of SIMULATED_WIDTH."""
         rng = np.random.default_rng(SEED)
         return cls(
             name, *(rng.uniform(-1, 1, size).astype(np.float32) for size in (n, n, SIMULATED_WIDTH))
@@ -322,7 +340,7 @@ class Simulated:
 
     @property
     def plan(self) -> Plan:
-        """The launch."""
+        """The plan of the launch."""
         n = self.x.size
         if self.name != "axpy_basic":
             return conv1d_named(self.name).plan(n, self.weights.size)
@@ -331,7 +349,7 @@ class Simulated:
         return (Launch(kernels.source(self.name), self.name, (), grid, block, arguments=arguments),)
 
     def call(self, entry: Callable[..., Any], output: np.ndarray) -> Any:
-        """Run simulator.check or simulator.profile; ``output`` (float32, shape (n,)) is y on entry."""
+        """Run simulator.check or simulator.profile. output: float32, shape (n,), y on entry."""
         arrays = {"P": output, "N": self.x, "filter": self.weights}
         return launch.simulate(self.plan, arrays, entry)[0]
 
@@ -345,7 +363,10 @@ class Simulated:
 
 
 def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]]:
-    """Time both simulators: what ``results.record`` wants. A launch is checked before it is timed, and has no finding."""
+    """Time both simulators; return the rows. A launch must be right before it is timed.
+
+    Raises RuntimeError for a finding, and checking.CheckError for wrong outputs.
+    """
     rows = [
         row
         for name, n in SIMULATED.items()
@@ -369,11 +390,11 @@ def simulator_measure(budget_s: float, numba_python: str) -> list[dict[str, Any]
 def _simulated_rows(name: str, n: int, budget_s: float) -> Iterator[dict[str, Any]]:
     launch = Simulated.of(name, n)
     output = launch.y.copy()
-    seen = launch.call(simulator.profile, output)
-    if seen.findings:
-        raise RuntimeError(f"the simulator finds fault with a right kernel: {seen.findings[0]}")
+    profile = launch.call(simulator.profile, output)
+    if profile.findings:
+        raise RuntimeError(f"the simulator finds fault with a right kernel: {profile.findings[0]}")
     verdict = launch.check(output, "the simulator")
-    accesses = sum(row.lanes for row in seen.lines)
+    accesses = sum(row.lanes for row in profile.lines)
     for entry in (simulator.check, simulator.profile):
         again = launch.y.copy()
         timed = timing.time_cpu(
@@ -401,11 +422,11 @@ def _simulated_row(
 
 
 class NumbaMissing(RuntimeError):
-    """The Python that was named has no numba-cuda, or its simulator failed; the message is its last line."""
+    """The Python of --numba has no numba-cuda, or its simulator failed; the message says which."""
 
 
 def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[float]]:
-    """Run the three kernels in numba-cuda's simulator, check what they give, and return the seconds of each sample."""
+    """Run the kernels in numba-cuda's simulator, check them, return the seconds of each sample."""
     launches = {name: Simulated.of(name, n) for name in SIMULATED}
     with tempfile.TemporaryDirectory() as folder:
         one = next(iter(launches.values()))
@@ -418,11 +439,11 @@ def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[
         except OSError as error:
             raise NumbaMissing(f"{python} does not start: {error.strerror}") from None
         if done.returncode:
-            raise NumbaMissing((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
-        with np.load(Path(folder) / "outputs.npz") as made:
+            raise NumbaMissing((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
+        with np.load(Path(folder) / "outputs.npz") as outputs:
             for name, launch in launches.items():
-                launch.check(made[name], f"{NUMBA} ({made['version']})")
-            return {name: made[f"{name} seconds"].tolist() for name in launches}
+                launch.check(outputs[name], f"{NUMBA} ({outputs['version']})")
+            return {name: outputs[f"{name} seconds"].tolist() for name in launches}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -430,10 +451,10 @@ def numba_seconds(python: str, samples: int, n: int = SAME_N) -> dict[str, list[
 
 
 def conv1d_table(rows: Sequence[dict[str, Any]], cache: str = "cold") -> str:
-    """Return, for each n, a table of series against filter widths: median in ms and percent of the copy's speed.
+    """Return, for each n, a table of series against filter widths.
 
-    ``rows`` are the rows of a record (``record.rows()``) whose measurements
-    `Conv1dBenchmark.measure` made.
+    A cell has the median in ms and the percent of the copy's speed. rows: ``record.rows()`` of a
+    record of `Conv1dBenchmark.measure`.
     """
     rows = [row for row in rows if row["cache"] == cache]
     lines = []
@@ -457,7 +478,7 @@ def _cell(row: dict[str, Any] | None) -> str:
 
 
 def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
-    """Return two sentences: the best kernel's least percentage of copy speed, and its least speedup over CuPy."""
+    """Return the best kernel's least percentage of copy speed, and its least speedup over CuPy."""
     best = [row for row in rows if row["series"] == BEST and row["cache"] == "cold"]
     large = [row["percent_of_copy"] for row in best if row["n"] >= 10**8]
     cupy = {
@@ -479,7 +500,7 @@ def conv1d_summary(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def timing_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return one line for each comparison: how many intervals contain 1, and the median ratio."""
+    """Return a line for each comparison: how many intervals contain 1, and the median ratio."""
     lines = []
     for series in dict.fromkeys(row["series"] for row in rows):
         here = [row for row in rows if row["series"] == series]
@@ -492,7 +513,7 @@ def timing_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def simulator_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return one line for each launch: threads and accesses a second, and how many times numba-cuda's rate that is."""
+    """Return a line for each launch: threads and accesses a second, and times numba-cuda's rate."""
     yardstick = {row["kernel"]: row["threads_per_s"] for row in rows if row["series"] == NUMBA}
     head = ["simulator", "kernel", "threads", "threads/s", "accesses/s", "of numba-cuda"]
     lines = []
@@ -516,7 +537,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "what",
         nargs="?",
         choices=("conv1d", "timing", "conv2d", "simulator"),
-        help="one; the first two when left out",
+        help="the benchmark to run (default: conv1d and timing)",
     )
     parser.add_argument(
         "--max-n", type=int, default=max(SIZES), help="leave out larger arrays (default 10^9 cells)"
@@ -535,20 +556,20 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="PYTHON",
         help="a Python with numba-cuda, for `simulator`",
     )
-    asked = parser.parse_args(argv)
-    if asked.budget_s is None:
-        asked.budget_s = 0.2 if asked.what == "conv2d" else 0.3
-    return asked
+    options = parser.parse_args(argv)
+    if options.budget_s is None:
+        options.budget_s = 0.2 if options.what == "conv2d" else 0.3
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the benchmarks, write their records, print their tables. Returns the exit status."""
-    asked = _arguments(argv)
+    """Run the benchmarks, write their records, print their tables; return the exit status."""
+    options = _arguments(argv)
     gpu = device.select()
-    if asked.what in (None, "conv1d"):
+    if options.what in (None, "conv1d"):
 
         def measure() -> list[dict[str, Any]]:
-            return Conv1dBenchmark(SIZES, FILTER_WIDTHS, asked.budget_s, asked.max_n).measure()
+            return Conv1dBenchmark(SIZES, FILTER_WIDTHS, options.budget_s, options.max_n).measure()
 
         record = results.record("benchmark_conv1d", measure, device=gpu, lab="benchmarks")
         rows = record.rows()
@@ -556,20 +577,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"\n{record.caption()}\n{conv1d_table(rows)}\n\n{conv1d_table(rows, 'hot')}"
             f"\n\n{conv1d_summary(rows)}"
         )
-    if asked.what in (None, "timing"):
+    if options.what in (None, "timing"):
         record = results.record(
             "benchmark_timing",
-            lambda: timing_measure(asked.tries, asked.budget_s, min(10**8, asked.max_n)),
+            lambda: timing_measure(options.tries, options.budget_s, min(10**8, options.max_n)),
             device=gpu,
             lab="benchmarks",
         )
         print(f"\n{record.caption()}\n{timing_table(record.rows())}")
-    if asked.what == "conv2d":
-        # Only now: the others need no weights and images.
+    if options.what == "conv2d":
+        # The other benchmarks need no weights and images.
         from helpers.experiments import layer_benchmark
 
         def measure_layers() -> Iterator[dict[str, Any]]:
-            return layer_benchmark.LayerBenchmark(budget_s=asked.budget_s).measure()
+            return layer_benchmark.LayerBenchmark(budget_s=options.budget_s).measure()
 
         record = results.record(layer_benchmark.NAME, measure_layers, device=gpu, lab="benchmarks")
         rows = record.rows()
@@ -577,10 +598,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"\n{record.caption()}\n{layer_benchmark.table(rows)}"
             f"\n\n{layer_benchmark.summary(rows)}"
         )
-    if asked.what == "simulator":
+    if options.what == "simulator":
         record = results.record(
             "benchmark_simulator",
-            lambda: simulator_measure(asked.budget_s, asked.numba),
+            lambda: simulator_measure(options.budget_s, options.numba),
             device=gpu,
             lab="benchmarks",
             needs_gpu=False,

@@ -1,7 +1,7 @@
-"""Small CUDA kernels that say in their header how to launch them and what is wrong, or right, about them.
+"""Small CUDA kernels with a header that says how to launch them, and which fault they have.
 
-tests/corpus/faulty holds wrong ones, tests/corpus/correct right ones, most of them near twins. A
-header consists of comment lines:
+A corpus is a folder: faulty/ has faulty kernels, correct/ right ones, most of them twins of a
+faulty one. A header consists of comment lines:
 
     // scale.cu -- one line on what it shows
     //
@@ -12,15 +12,17 @@ header consists of comment lines:
     // launch: grid=4x2 block=64x4 shared=512
     // arguments: out float y 1000; in float x 1000 uniform; int n=1000
     // options: -DWIDTH=4
-    // result: y = 2 * x                    NumPy, for each output: what it must hold (correct kernels)
-    // compare: within 1e-5                 how to compare; else whole numbers exactly, floats bitwise with a GPU
+    // result: y = 2 * x                    the right value of each output, in NumPy (correct kernels)
+    // compare: within 1e-5                 a tolerance, or "sorted"; without it, integers must be
+    //                                      equal, and floats have the bits of a GPU
 
 The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's
-parameters: `out` is a fresh array that the launch must write wholly, `in` and `inout` are filled by
-the host, `scratch` is fresh and need not be written, `null` is a null pointer, `freed` an array
-that is gone, `constant` a symbol of the source and no parameter. Arrays are filled by `uniform` (-1
-to 1), `integers` (-9 to 9), `small` (-2 to 2), `below=K` (0 to K - 1; with `minus=1`, some are -1),
-`zeros`, `ones` or `permutation`, from a seed that depends on the array's name only.
+parameters: `out` is a new array that the launch must write completely, the host fills `in` and
+`inout`, `scratch` is a new array that the launch may leave unwritten, `null` is a null pointer,
+`freed` an array that was freed, `constant` a symbol of the source and no parameter. The values of
+arrays: `uniform` (-1 to 1), `integers` (-9 to 9), `small` (-2 to 2), `below=K` (0 to K - 1; with
+`minus=1`, some are -1), `zeros`, `ones` or `permutation`. Their seed depends only on the array's
+name.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class CaseError(ValueError):
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a case. role: "value", "null", or one of ARRAYS; value: of a scalar, as its dtype holds it."""
+    """One argument of a case. role: "value", "null", or one of ARRAYS. value: of a scalar."""
 
     role: str
     name: str
@@ -87,7 +89,7 @@ class Argument:
     value: np.generic | None = None
 
     def initial(self) -> np.ndarray:
-        """What the host puts into the array; NaN or -1 for an array that the host leaves alone."""
+        """Return the values that the host writes; NaN or 0 for an array that it does not fill."""
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
         options = dict(word.split("=") for word in self.fill if "=" in word)
         first = self.fill[0] if self.fill else ""
@@ -113,7 +115,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Case:
-    """One kernel of the corpus and how to launch it; `lines` are those that a finding may name (from 1)."""
+    """One kernel of the corpus and its launch. lines: those that a finding may name, from 1 on."""
 
     path: Path
     name: str
@@ -134,12 +136,12 @@ class Case:
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """The arrays that the launch leaves results in."""
+        """The arrays with the results of the launch."""
         return tuple(a for a in self.arguments if a.role in ("out", "inout"))
 
     @property
     def digest(self) -> str:
-        """sha256 of what decides about the run: the code without its comments, the launch and the arguments."""
+        """The sha256 of the code without its comments, the launch and the arguments."""
         code = " ".join(without_comments(self.source).split())
         text = repr(
             (code, self.lines, self.grid, self.block, self.shared, self.arguments, self.options)
@@ -147,13 +149,13 @@ class Case:
         return hashlib.sha256(re.sub(r"frozenset\(\{?(.*?)\}?\)", r"\1", text).encode()).hexdigest()
 
     def is_bitwise(self, output: np.ndarray) -> bool:
-        """Whether a GPU and the simulator must agree to the last bit on this output."""
+        """Return whether a GPU and the simulator must agree on every bit of this output."""
         return self.tolerance is None or output.dtype.kind != "f"
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a checker said: the kind of fault and the lines it names (none where it names no line), in its own words."""
+    """An answer of a checker: the kind of the fault, its lines (maybe none), its words."""
 
     kind: str
     lines: tuple[int, ...]
@@ -169,14 +171,16 @@ class Said:
 
 def cases(folder: Path) -> tuple[Case, ...]:
     """Return the kernels of a folder called "faulty" or "correct", by name. Raises CaseError."""
-    found = tuple(read(path) for path in sorted(folder.glob("*.cu")))
-    if not found:
-        raise CaseError(f"no kernel in {folder}: give the folder of the corpus: tests/corpus")
-    return found
+    kernels = tuple(read(path) for path in sorted(folder.glob("*.cu")))
+    if not kernels:
+        raise CaseError(
+            f"no kernel in {folder}: give the folder of a corpus, with faulty/ and correct/ in it"
+        )
+    return kernels
 
 
 def read(path: Path) -> Case:
-    """The case in `path`. Raises CaseError for a header that is wrong or does not fit the kernel."""
+    """Return the case of a file. Raises CaseError for a wrong header or one of another kernel."""
     source = path.read_text(encoding="utf-8")
     header = _header(path, source)
     launch = dict(word.split("=") for word in _one(path, header, "launch").split())
@@ -236,15 +240,15 @@ def _header(path: Path, source: str) -> dict[str, list[str]]:
     for number, line in enumerate(rest, 2):
         if not line.startswith("//"):
             break
-        found = re.fullmatch(r"// (\w+): (.+)", line)
-        if found is None:
+        field = re.fullmatch(r"// (\w+): (.+)", line)
+        if field is None:
             continue
-        if found[1] not in known:
+        if field[1] not in known:
             raise CaseError(
-                f"{path.name}:{number}: unknown field {found[1]!r}; a header has "
+                f"{path.name}:{number}: unknown field {field[1]!r}; a header has "
                 f"{', '.join(sorted(known))}"
             )
-        header.setdefault(found[1], []).append(found[2].strip())
+        header.setdefault(field[1], []).append(field[2].strip())
     return header
 
 
@@ -270,29 +274,29 @@ def _extents(text: str) -> tuple[int, ...]:
 
 
 def _argument(path: Path, text: str) -> Argument:
-    if found := re.fullmatch(r"(\w+) (\w+)=(\S+)", text):
-        dtype = _dtype(path, found[1])
+    if scalar := re.fullmatch(r"(\w+) (\w+)=(\S+)", text):
+        dtype = _dtype(path, scalar[1])
         return Argument(
             "value",
-            found[2],
+            scalar[2],
             dtype,
-            value=dtype.type(float(found[3]) if dtype.kind == "f" else int(found[3], 0)),
+            value=dtype.type(float(scalar[3]) if dtype.kind == "f" else int(scalar[3], 0)),
         )
-    if found := re.fullmatch(r"null (\w+) (\w+)", text):
-        return Argument("null", found[2], _dtype(path, found[1]))
-    found = re.fullmatch(r"(\w+) (\w+) (\w+) (\d+(?:x\d+)*)((?: \S+)*)", text)
-    if found is None or found[1] not in ARRAYS:
+    if pointer := re.fullmatch(r"null (\w+) (\w+)", text):
+        return Argument("null", pointer[2], _dtype(path, pointer[1]))
+    array = re.fullmatch(r"(\w+) (\w+) (\w+) (\d+(?:x\d+)*)((?: \S+)*)", text)
+    if array is None or array[1] not in ARRAYS:
         raise CaseError(
             f"{path.name}: cannot read the argument {text!r}; write e.g. 'in float "
             "x 1000 uniform' or 'int n=1000'"
         )
-    fill = tuple(found[5].split())
-    if found[1] in FILLED and found[1] != "freed" and not fill:
+    fill = tuple(array[5].split())
+    if array[1] in FILLED and array[1] != "freed" and not fill:
         raise CaseError(
             f"{path.name}: the argument {text!r} does not say what fills it, e.g. 'uniform'"
         )
     fill = fill or ("zeros",)
-    return Argument(found[1], found[3], _dtype(path, found[2]), _extents(found[4]), fill)
+    return Argument(array[1], array[3], _dtype(path, array[2]), _extents(array[4]), fill)
 
 
 def _dtype(path: Path, name: str) -> np.dtype:
@@ -303,19 +307,21 @@ def _dtype(path: Path, name: str) -> np.dtype:
 
 def _require_fit(case: Case) -> None:
     faulty = case.path.parent.name == "faulty"
-    named = re.search(
+    signature = re.search(
         rf"__global__[^;{{]*?\b{case.name}\s*\((.*?)\)\s*\{{",
         without_comments(case.source),
         flags=re.DOTALL,
     )
-    if named is None:
+    if signature is None:
         raise CaseError(f"{case.path.name}: it has no kernel {case.name}")
-    parameters = [name for text in named[1].split(",") for name in re.findall(r"(\w+)\s*$", text)]
-    given = [a.name for a in case.arguments if a.role != "constant"]
-    if parameters != given:
+    parameters = [
+        name for text in signature[1].split(",") for name in re.findall(r"(\w+)\s*$", text)
+    ]
+    names = [a.name for a in case.arguments if a.role != "constant"]
+    if parameters != names:
         raise CaseError(
             f"{case.path.name}: the kernel takes {', '.join(parameters)}, the "
-            f"header gives {', '.join(given)}"
+            f"header gives {', '.join(names)}"
         )
     if faulty != (case.fault is not None) or faulty == bool(case.results):
         raise CaseError(
@@ -330,7 +336,10 @@ def _require_fit(case: Case) -> None:
 
 
 def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
-    """Compiles cases for the simulator, `jobs` at a time (all cores unless given); what does not compile is said when it runs."""
+    """Compile cases for the simulator, `jobs` at a time, by default one for each core.
+
+    A case that does not compile raises its error when it runs.
+    """
 
     def build(case: Case) -> None:
         with contextlib.suppress(CompileFailed):
@@ -343,7 +352,10 @@ def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
 def run_in_simulator(
     case: Case, time_limit: float | None = None
 ) -> tuple[tuple[Said, ...], dict[str, np.ndarray]]:
-    """Launches the case in the simulator: what it found, and the outputs by name (empty when it stopped the launch)."""
+    """Launch a case in the simulator; return the findings, and the outputs by name.
+
+    The outputs are empty if the simulator stopped the launch.
+    """
     try:
         module = load(case.source, case.options, file=case.path.name)
     except CompileFailed as error:
@@ -418,10 +430,10 @@ def _said(finding) -> Said:
 
 
 def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:
-    """Launches the compiled case once through PyCUDA, in the current context, and returns its outputs by name.
+    """Launch a compiled case once through PyCUDA, in the current context; return its outputs.
 
-    Raises what PyCUDA raises: after a fault the context is lost, so a faulty kernel needs a process
-    of its own.
+    Raises PyCUDA's errors. A fault destroys the context, so that a faulty kernel needs a process of
+    its own.
     """
     import pycuda.driver as cuda
 

@@ -2,9 +2,9 @@
 
     python -m helpers.tools.notebook_metadata --fix
 
-JupyterLab writes both into a notebook that it opens, as they are on that machine: another name of
-the kernel, another version of Python. A lab that is saved by `make jupyter` keeps its own (see
-helpers/jupyterlab); this tool finds and repairs what another editor has changed.
+JupyterLab writes both into a notebook that it opens, with the names of that machine: another
+kernel, another version of Python. `make jupyter` keeps the metadata of a saved lab (see
+helpers/jupyterlab). This tool finds and repairs the changes of other editors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ METADATA: dict[str, Any] = {
 
 
 def repaired(text: str) -> str:
-    """Return the text of a notebook with METADATA, and otherwise as it is."""
+    """Return the text of a notebook with METADATA, otherwise unchanged."""
     notebook = json.loads(text)
     if notebook["metadata"] == METADATA:
         return text
@@ -40,22 +40,22 @@ def repaired(text: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check the notebooks, or repair them with --fix. Return 1 where one differed."""
+    """Check the notebooks, or repair them with --fix. Return 1 if one differed."""
     parser = argparse.ArgumentParser(
         prog="helpers.tools.notebook_metadata", description=main.__doc__
     )
-    parser.add_argument("notebooks", nargs="*", type=Path, help="all of labs/ where none is named")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="by default all of labs/")
     parser.add_argument("--fix", action="store_true", help="write the metadata that the labs share")
     options = parser.parse_args(argv)
     status = 0
     for path in options.notebooks or sorted(LABS.glob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
-        wanted = repaired(text)
-        if wanted == text:
+        repair = repaired(text)
+        if repair == text:
             continue
         status = 1
         if options.fix:
-            path.write_text(wanted, encoding="utf-8")
+            path.write_text(repair, encoding="utf-8")
             print(f"{path}: repaired")
         else:
             print(f"{path}: its metadata are not those of the other labs; repair them with --fix")

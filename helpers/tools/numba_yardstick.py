@@ -1,11 +1,12 @@
-"""Three kernels in numba-cuda's simulator, timed: the yardstick of `python -m helpers.tools.benchmarks simulator`.
+"""Times of three kernels in numba-cuda's simulator, a yardstick for our simulator.
 
     python helpers/tools/numba_yardstick.py FOLDER SAMPLES
 
-is a process of its own, because Numba decides at its import whether it simulates, and because it
-may live in another Python than these labs. It needs numba-cuda and NumPy only. FOLDER/inputs.npz
-holds the inputs; FOLDER/outputs.npz gets each kernel's output, and the seconds of each sample under
-"<kernel> seconds". The kernels say what the .cu files of the same names say.
+`python -m helpers.tools.benchmarks simulator` runs this in a process of its own: Numba decides at
+its import whether it simulates, and it may be installed in another Python than the labs. The
+program needs only numba-cuda and NumPy. FOLDER/inputs.npz has the inputs; FOLDER/outputs.npz gets
+each kernel's output, and the seconds of each sample under "<kernel> seconds". The kernels compute
+the same as the .cu files of their names.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ import numpy as np
 
 THREADS = 256
 
-# Set by main(): numba must not be imported before its simulator is asked for.
+# main() sets them: it must choose Numba's simulator before it imports Numba.
 cuda: Any
 float32: Any
 
 
 def kernels(weights: np.ndarray) -> dict:
-    """The kernels by name, for a filter of weights.size; `weights` is constant memory in the tiled one.
+    """Return the kernels by name. The tiled one has `weights` in constant memory.
 
-    Numba's simulator puts itself in the place of the name `cuda` among a kernel's globals, so it
-    must be one.
+    `cuda` must be a global name, because Numba's simulator replaces it among a kernel's globals.
     """
     width = weights.size
     radius, tile_width = width // 2, THREADS
@@ -76,7 +76,7 @@ def kernels(weights: np.ndarray) -> dict:
 
 
 def main(folder: Path, samples: int) -> None:
-    """Run each kernel once to warm up and `samples` times more, on fresh outputs."""
+    """Run each kernel once to warm up, then `samples` times, on new outputs."""
     global cuda, float32
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
     import numba
@@ -85,9 +85,9 @@ def main(folder: Path, samples: int) -> None:
     inputs = np.load(folder / "inputs.npz")
     x, y, weights = inputs["x"], inputs["y"], inputs["weights"]
     n = x.size
-    made = kernels(weights)
+    by_name = kernels(weights)
     results: dict[str, Any] = {"version": np.array(numba.__version__)}
-    for name, kernel in made.items():
+    for name, kernel in by_name.items():
         seconds = []
         for _ in range(samples + 1):
             output = y.copy()

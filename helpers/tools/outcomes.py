@@ -1,16 +1,16 @@
-"""What a lab did when `python -m helpers.tools.run_labs` ran it, for its summary."""
+"""The outcome of a lab that `python -m helpers.tools.run_labs` ran, for the summary."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-ERROR_LINES = 12  # of a compiler's log, say; the executed notebook has all of it
+ERROR_LINES = 12  # the most lines of an error; the executed notebook has all of them
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Where and why a lab stopped: `cell` counts all its cells from 1, `line` the lines of that cell."""
+    """The error that stopped a lab. cell: from 1 on, among all cells; line: of that cell."""
 
     error: str
     cell: int | None = None
@@ -29,7 +29,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one lab did. `notebook` is the executed one; `seconds` is wall time, kernel start included."""
+    """The outcome of one lab. notebook: the executed one; seconds: with the start of its kernel."""
 
     lab: Path
     notebook: Path | None = None
@@ -37,7 +37,7 @@ class Outcome:
     checks: int = 0
     headline: str = "-"
     seconds: float = 0.0
-    figures: tuple[str, ...] = ()  # PNGs in base64, as the notebook holds them
+    figures: tuple[str, ...] = ()  # PNGs in base64, as in the notebook
     failure: Failure | None = None
 
     @property

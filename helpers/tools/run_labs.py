@@ -1,21 +1,19 @@
 """Run labs headless: `python -m helpers.tools.run_labs [LAB ...] [--results DIR] [--keep]`.
 
-Each lab runs top to bottom in a fresh Jupyter kernel of this very Python, as JupyterLab would run
-it. The executed notebooks, the records and figures that the labs save, and summary.html go to the
-results folder. A lab that fails is named with its cell, source line and error, and the others still
-run.
+Each lab runs from top to bottom in a new Jupyter kernel of this Python, as in JupyterLab. The
+executed notebooks, the records and figures of the labs, and summary.html go to the results folder.
+If a lab fails, the summary names its cell, source line and error, and the other labs still run.
 
-The summary reads what a lab shows its reader, nothing else:
+The summary uses only the outputs of a lab:
 
 ========  =================================================================================
 device    the line that `device.select()` prints ("Device: ...")
 verdict   whether every cell ran, and how many checks printed PASS
-headline  the line "Result: ..." in the output of the cell that is tagged `headline`
+headline  the line "Result: ..." in the output of the cell with the tag `headline`
 figures   the PNGs in the outputs of its cells; only summary.html shows them
 ========  =================================================================================
 
-Exit status: 0 when every lab passed, 1 when one failed, 2 when nothing could be run, 130 after
-Ctrl-C.
+The exit status is 0 if every lab passed, 1 if one failed, 2 if no lab could run, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -52,18 +50,18 @@ from helpers.tools.outcomes import Failure, Outcome
 
 LABS = ROOT / "labs"
 
-CELL_LIMIT_S = 900  # no cell of a lab comes near; a cell that hangs must not hold up a night's run
-LOG_INTERVAL_S = 10  # between progress lines where the output is not a terminal
+CELL_LIMIT_S = 900  # far above any cell of a lab, so that a hanging cell ends
+LOG_INTERVAL_S = 10  # between progress lines if the output is not a terminal
 
-# Figures under this name are shown by README.md, from data/measured/.
+# README.md shows the figures of these names, from data/measured/.
 README_FIGURES = "readme_*.png"
 
-_CELL_FILE = re.compile(r" \(\d+\.py, line \d+\)")  # the name IPython gives a cell in a SyntaxError
+_CELL_FILE = re.compile(r" \(\d+\.py, line \d+\)")  # IPython's name of a cell in a SyntaxError
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class RunnerError(Exception):
-    """Nothing can be run as asked: an unknown lab, or a results folder that cannot be written."""
+    """An unknown lab, or a results folder that cannot be written: no lab can run."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -71,9 +69,10 @@ class RunnerError(Exception):
 
 
 def find_labs(wanted: Sequence[str], folder: Path = LABS) -> tuple[Path, ...]:
-    """Notebooks to run: all of `folder` in order, or those named (file, name, or the start of a name such as "02").
+    """Return the notebooks to run, by default all of `folder`, in order.
 
-    Raises RunnerError for a name that matches none or several labs.
+    wanted: files, names, or the start of a name such as "02". Raises RunnerError for a name of no
+    lab, and for one of several labs.
     """
     labs = tuple(sorted(folder.glob("*.ipynb")))
     if not wanted:
@@ -102,7 +101,10 @@ def _find_lab(name: str, labs: Sequence[Path]) -> Path:
 
 
 def writable_folder(folder: Path) -> Path:
-    """Make `folder` where it is missing; return its absolute path. Raises RunnerError when no file can be put there."""
+    """Create `folder` if it is missing; return its absolute path.
+
+    Raises RunnerError if it cannot be written.
+    """
     folder = folder.expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +123,7 @@ def writable_folder(folder: Path) -> Path:
 
 
 class _Lines:
-    """A stream for tqdm where there is no terminal: every redraw becomes a line of its own."""
+    """A stream for tqdm without a terminal: every redraw becomes a line of its own."""
 
     def __init__(self, stream):
         self._stream = stream
@@ -136,7 +138,10 @@ class _Lines:
 
 
 class Progress:
-    """A bar over the labs, and one over the cells of the lab that runs; plain lines where stderr is not a terminal."""
+    """A bar over the labs, and one over the cells of the running lab.
+
+    If stderr is not a terminal, it prints plain lines.
+    """
 
     def __init__(self, labs: Sequence[Path]):
         self._labs = labs
@@ -155,7 +160,7 @@ class Progress:
             )
 
     def start(self, lab: Path, cells: int) -> None:
-        """Must come before the other methods: it makes the bar of the lab's cells."""
+        """Create the bar of the lab's cells. Call it before the other methods."""
         self._number += 1
         self._cells: tqdm = tqdm(
             total=cells,
@@ -169,7 +174,7 @@ class Progress:
         )
 
     def cell(self, source: str) -> None:
-        """Show the first line of the cell that runs now."""
+        """Show the first line of the running cell."""
         first = next((line for line in source.splitlines() if line.strip()), "")
         self._cells.set_postfix_str(first[:30], refresh=self._terminal)
 
@@ -177,13 +182,13 @@ class Progress:
         self._cells.update()
 
     def tick(self) -> None:
-        """Show the time that passes in a long cell."""
+        """Show the time of a long cell."""
         self._cells.refresh()
 
     def end(self, verdict: str) -> None:
         self._cells.set_postfix_str(verdict, refresh=False)
         if self._overall is not None:
-            self._overall.clear()  # the line below, where the cursor goes next
+            self._overall.clear()  # The cursor goes to its line next.
         self._cells.close()
         if self._overall is not None:
             self._overall.update()
@@ -198,7 +203,7 @@ class Progress:
 
 
 class _Execution:
-    """One notebook in one kernel. `current` is the index of the cell that runs, None before the first."""
+    """One notebook in one kernel. current: the index of the running cell, None before the first."""
 
     def __init__(self, notebook: NotebookNode, folder: Path, results: Path, progress: Progress):
         self.current: int | None = None
@@ -213,10 +218,10 @@ class _Execution:
             notebook,
             km=AsyncKernelManager(
                 kernel_name="python3",
-                # The kernel of this Python: a user's "python3" kernel may belong to another one.
+                # This finds the kernel of this Python; a user's "python3" may belong to another.
                 kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-                # No TCP ports: nobody else on the machine can join in. The path of a socket must be
-                # short.
+                # Without TCP ports, no other user of the machine can connect. The path of a socket
+                # must be short.
                 transport="ipc",
                 connection_file=str(Path(self._sockets.name, "kernel.json")),
             ),
@@ -226,16 +231,16 @@ class _Execution:
             on_cell_start=self._cell_started,
             on_cell_executed=self._cell_executed,
         )
-        self._client.log.disabled = True  # what goes wrong is reported once, by the caller
+        self._client.log.disabled = True  # The caller reports an error once.
         self._began = threading.Event()
-        # Ends the task below, from another thread.
+        # It ends the task of `_execute` from another thread.
         self._cancel: Callable[[], object] = lambda: None
 
     def run(self) -> None:
-        """Raises KeyboardInterrupt after Ctrl-C, else what nbclient raises.
+        """Run the notebook. Raises KeyboardInterrupt after Ctrl-C, else the errors of nbclient.
 
-        On a thread of its own: on the main thread nbclient answers Ctrl-C by taking the kernel away
-        under the running cell, which looks like a kernel that died.
+        nbclient runs on a thread of its own. On the main thread, it would answer Ctrl-C by ending
+        the kernel during the cell, which looks like a crash of the kernel.
         """
         with self._sockets, ThreadPoolExecutor(max_workers=1) as thread:
             running = thread.submit(asyncio.run, self._execute())
@@ -249,7 +254,7 @@ class _Execution:
 
     async def _execute(self) -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None, "asyncio.run() made a task of this coroutine"
+        assert task is not None, "asyncio.run() runs this coroutine in a task"
         self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
         self._began.set()
         clock = asyncio.create_task(self._tick())
@@ -274,13 +279,13 @@ class _Execution:
 
 
 def _python_path() -> str:
-    """So that labs find `helpers` from wherever the runner was started, installed or not."""
+    """Return a PYTHONPATH with which labs find `helpers` from every folder."""
     inherited = os.environ.get("PYTHONPATH")
     return os.pathsep.join([str(ROOT), inherited] if inherited else [str(ROOT)])
 
 
 def run_lab(lab: Path, results: Path, progress: Progress) -> Outcome:
-    """Execute one notebook, write it to `results` as far as it ran, and say how it went."""
+    """Execute one notebook, write it to `results` as far as it ran, and return its outcome."""
     started = time.perf_counter()
     try:
         notebook = nbformat.read(lab, as_version=4)
@@ -314,7 +319,7 @@ def _execute(
         failure, verdict = _failure(notebook, execution.current, error), "FAILED"
     finally:
         progress.end(verdict)
-        # Nbclient adds the version of this Python: noise in a diff.
+        # nbclient adds the version of this Python, which would change every file.
         notebook.metadata = nbformat.from_dict(metadata)
         _drop_paths(notebook)
         nbformat.write(notebook, results / lab.name)
@@ -322,7 +327,7 @@ def _execute(
 
 
 def _forget_outputs(notebook: NotebookNode) -> None:
-    """A cell that is not reached must not show what an earlier run left."""
+    """Remove the outputs of an earlier run, so that a cell that does not run shows none."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []
@@ -330,11 +335,11 @@ def _forget_outputs(notebook: NotebookNode) -> None:
 
 
 def _drop_paths(notebook: NotebookNode) -> None:
-    """In tracebacks, name files from the repository or the packages' folder on: the rest is this machine's business."""
+    """Shorten the paths of tracebacks to those inside the repository or the packages' folders."""
     folders = [str(ROOT), *{sysconfig.get_path(kind) for kind in ("purelib", "platlib", "stdlib")}]
     home = str(Path.home())
     for folder in sorted(folders, key=len, reverse=True):
-        # As IPython does.
+        # IPython writes "~" for the home folder.
         shortened = "~" + folder.removeprefix(home) if folder.startswith(home + os.sep) else folder
         for output in (
             out
@@ -369,17 +374,17 @@ def _failure(notebook: NotebookNode, index: int | None, error: Exception) -> Fai
 
 
 def _line_in_cell(traceback: str) -> int | None:
-    """The failing cell's own line comes first in IPython's traceback, the functions that it called later."""
-    found = re.search(r"Cell In\[\d+\], line (\d+)", _ANSI.sub("", traceback))
-    return None if found is None else int(found[1])
+    """Return the line of the failing cell, which comes first in IPython's traceback."""
+    place = re.search(r"Cell In\[\d+\], line (\d+)", _ANSI.sub("", traceback))
+    return None if place is None else int(place[1])
 
 
-# --------------------------------------------------------------------------------------------- what
-# a lab shows
+# --------------------------------------------------------------------------------------------------
+# outputs of a lab
 
 
 def _printed(cells: Sequence[NotebookNode]) -> list[str]:
-    """Lines that the cells printed or showed as text."""
+    """Return the text lines in the outputs of the cells."""
     lines: list[str] = []
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -399,7 +404,7 @@ def _first_after(prefix: str, lines: Sequence[str]) -> str:
 
 
 def _device(notebook: NotebookNode) -> str:
-    """The device without the reason, which stands in brackets behind it."""
+    """Return the device without the reason, which follows in brackets."""
     return _first_after("Device:", _printed(notebook.cells)).split(" (")[0]
 
 
@@ -419,7 +424,7 @@ def _figures(notebook: NotebookNode) -> tuple[str, ...]:
 
 
 def _shown(path: Path) -> str:
-    """Relative to where the user stands, when that is shorter."""
+    """Return the shorter one of the path and its path relative to the current folder."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)
 
@@ -429,7 +434,7 @@ def _shown(path: Path) -> str:
 
 
 def why_not_keep(outcomes: Sequence[Outcome]) -> str | None:
-    """The reason why these runs may not become the repository's own outputs and records; None when they may."""
+    """Return why these runs may not replace the repository's outputs and records, else None."""
     failed = [outcome.name for outcome in outcomes if not outcome.passed]
     if failed:
         return f"not every lab passed ({', '.join(failed)})"
@@ -445,9 +450,10 @@ def why_not_keep(outcomes: Sequence[Outcome]) -> str | None:
 def keep(
     outcomes: Sequence[Outcome], results: Path, since: float, measured: Path = MEASURED
 ) -> list[Path]:
-    """Copy executed notebooks over their labs, and what was measured after `since` (epoch s) to the folder `measured`.
+    """Copy executed notebooks over their labs, and new records to the folder `measured`.
 
-    That is every record and the figures that README.md shows. Returns the files written.
+    since: seconds of the epoch; the function copies the records and README.md's figures that are
+    newer. Returns the written files.
     """
     executed = [(one.notebook, one.lab) for one in outcomes if one.notebook is not None]
     copied = [Path(shutil.copyfile(notebook, lab)) for notebook, lab in executed]
@@ -464,7 +470,7 @@ def keep(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
+    """Run the labs of the command line; return the exit status."""
     options = _parser().parse_args(arguments)
     outcomes: list[Outcome] = []
     try:
@@ -517,21 +523,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "lab",
         nargs="*",
-        help="notebook, name, or start of a name (02); all labs when none is given",
+        help="notebook, name, or start of a name (02); by default all labs",
     )
     parser.add_argument(
         "--results",
         metavar="DIR",
         type=Path,
         default=results_folder(),
-        help="where executed notebooks, records and figures go (default: $LAB_RESULTS, "
+        help="folder for executed notebooks, records and figures (default: $LAB_RESULTS, "
         "else results/)",
     )
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="after all labs passed on a GPU: put the executed notebooks into labs/, "
-        "the records into data/measured/",
+        help="if all labs pass on a GPU, copy the executed notebooks to labs/, and "
+        "the records to data/measured/",
     )
     return parser
 

@@ -1,15 +1,15 @@
-"""A corpus of kernels under compute-sanitizer on a GPU, beside what the simulator says.
+"""A corpus of kernels under compute-sanitizer on a GPU, compared with the simulator.
 
-    python -m helpers.tools.sanitizer run tests/corpus
-    python -m helpers.tools.sanitizer table tests/corpus     # of the record; needs no GPU
+    python -m helpers.tools.sanitizer run CORPUS
+    python -m helpers.tools.sanitizer table CORPUS     # from the record, without a GPU
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several
-processes run at a time. What the tools said goes to data/measured/sanitizer.json with the digest of
-every kernel: the tables can be drawn again without a GPU.
+processes run at a time. The tools' answers go to data/measured/sanitizer.json with the digest of
+every kernel, so that the tables need no GPU.
 
-A tool is credited generously: any line that it names among those marked in the kernel will do, an
-error of the launch counts as a finding of the kind "resources", a failed assert that the kernel
-printed counts, and of the four tools the best answer is taken.
+The comparison is generous to the tools. One of the lines that are marked in the kernel is enough.
+An error of the launch counts as a finding of the kind "resources". A failed assert that the kernel
+printed counts. The best answer of the four tools counts.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ RECORD = ROOT / "data" / "measured" / "sanitizer.json"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OPTIONS = {"racecheck": ("--racecheck-report", "all")}
 TIME_LIMIT_S = 60.0
-RUNAWAY_S = 20.0  # for kernels that are known never to end
+RUNAWAY_S = 20.0  # for kernels that never end
 BATCH = 8  # correct kernels that share a process
 LONGEST_TEXT = 160
 
-# What a tool's headline means. Both barrier and warp errors are "Barrier error detected": the kind
-# is taken as any of these.
+# The kinds of a tool's headline. "Barrier error detected" stands for barrier and warp errors, so
+# that it means any of their kinds.
 _HEADLINES = (
     (r"is misaligned|misaligned address", ("misaligned",)),
     (
@@ -86,14 +86,14 @@ _HEADLINES = (
 _HOST_READS_NOTHING = r"Host API uninitialized memory access|Host API memory access"
 
 
-# ---- what compute-sanitizer wrote ----
+# ---- the output of compute-sanitizer ----
 
 
 def said_by(output: str, file: str) -> tuple[Said, ...]:
-    """The findings in what a tool (or nvcc, or a kernel's assert) wrote, with the lines of `file` that each names.
+    """Return the findings in the output of a tool, of nvcc, or of a kernel's assert.
 
-    kind is one word, or several joined by "|" where the tool does not tell them apart; notes that
-    are no finding are left out.
+    A finding has the lines of `file` that it names. Its kind is one word, or several joined by "|"
+    if the tool does not distinguish them. Notes that are no findings are dropped.
     """
     said: list[Said] = []
     for block in _blocks(output):
@@ -111,7 +111,7 @@ def said_by(output: str, file: str) -> tuple[Said, ...]:
 
 
 def _blocks(output: str) -> Iterable[list[str]]:
-    """Messages, each a headline and its indented lines; lines of other programs are messages of one line."""
+    """Yield messages: a headline with its indented lines, or a line of another program."""
     block: list[str] = []
     for line in output.splitlines():
         text = re.sub(r"^=========( |$)", "", line)
@@ -131,10 +131,10 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def verdict(case: Case, said: Sequence[Said]) -> str:
-    """How well a checker did on a case.
+    """Return the grade of a checker's answer to a case.
 
-    Faulty: "kind and line", "kind only", "another kind", "nothing"; correct: "silent" or "false
-    alarm".
+    It is "kind and line", "kind only", "another kind" or "nothing" for a faulty kernel, and
+    "silent" or "false alarm" for a correct one.
     """
     if case.fault is None:
         return "false alarm" if said else "silent"
@@ -150,9 +150,9 @@ def verdict(case: Case, said: Sequence[Said]) -> str:
 
 
 def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) -> dict:
-    """Compiles the cases, runs the correct ones alone and all under each tool, and returns the record.
+    """Compile the cases, run the correct ones alone and all under each tool; return the record.
 
-    Needs a GPU, PyCUDA, nvcc and compute-sanitizer.
+    It needs a GPU, PyCUDA, nvcc and compute-sanitizer.
     """
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         folder = Path(name)
@@ -194,7 +194,7 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
 
 
 def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
-    """(batch, work(batch)) for each batch: a faulty kernel is one by itself, correct ones come BATCH at a time."""
+    """Return (batch, work(batch)) for all batches: one faulty kernel, or BATCH correct ones."""
     correct = [case for case in chosen if case.fault is None]
     faulty = sorted(
         (case for case in chosen if case.fault is not None),
@@ -218,7 +218,10 @@ def _cubin(case: Case, folder: Path) -> Path:
 
 
 def _compile(case: Case, folder: Path) -> str:
-    """nvcc's message where it refused, else nothing. Without contraction, so that float sums can be compared bitwise."""
+    """Compile a case; return nvcc's error message, or "".
+
+    There is no contraction to fused multiply-adds, so that float sums can be compared bitwise.
+    """
     command = [
         "nvcc",
         "-cubin",
@@ -274,11 +277,11 @@ def _launcher(batch: Sequence[Case], folder: Path, *more: str) -> list[str]:
 
 
 def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict]]:
-    """The outputs of correct kernels without any tool, as `pack` holds them."""
-    status, said = _run(_launcher(batch, folder, "--keep"))
+    """Run correct kernels without a tool; return their outputs, packed by `pack`."""
+    status, output = _run(_launcher(batch, folder, "--keep"))
     if status != "ended":
         raise RuntimeError(
-            f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{said}"
+            f"{', '.join(case.name for case in batch)} did not run on the GPU ({status}):\n{output}"
         )
     packed = {}
     for case in batch:
@@ -288,7 +291,10 @@ def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict
 
 
 def pack(case: Case, values: np.ndarray) -> dict:
-    """An output as the record holds it: dtype, shape, sha256 of its bytes, and the bytes where only a tolerance is asked for."""
+    """Return an output for the record: dtype, shape, and the sha256 of its bytes.
+
+    An output with a tolerance also has its bytes.
+    """
     values = np.sort(values, axis=None) if case.is_sorted else values
     packed = {
         "dtype": str(values.dtype),
@@ -301,7 +307,10 @@ def pack(case: Case, values: np.ndarray) -> dict:
 
 
 def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict]:
-    """What a tool says of each kernel of a batch. Where it says anything, or fails, each is run again by itself."""
+    """Return a tool's answer to each kernel of a batch.
+
+    If it reports anything, or fails, each kernel runs again by itself.
+    """
     options = ("--print-limit", "20", "--show-backtrace", "no", *OPTIONS.get(tool, ()))
     limit = RUNAWAY_S if batch[0].fault == "runaway" else TIME_LIMIT_S
     status, output = _run(
@@ -320,7 +329,7 @@ def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict
 
 
 def _headlines(output: str) -> list[str]:
-    """The first words of a tool's messages: to see later what it said that was not understood."""
+    """Return the beginnings of a tool's messages, to read later those without a known kind."""
     marked = (
         line.removeprefix("=========")
         for line in output.splitlines()
@@ -335,7 +344,10 @@ def _headlines(output: str) -> list[str]:
 
 
 def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]:
-    """("ended" | "failed" | "hung", everything it wrote). A hung command is killed with its children."""
+    """Run a command; return "ended", "failed" or "hung", and its output.
+
+    A hung command is killed with its children.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
@@ -356,7 +368,7 @@ def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         output.seek(0)
-        # A record holds no machine's folders.
+        # A record must not contain the folders of a machine.
         return status, output.read().replace(f"{ROOT}{os.sep}", "")
 
 
@@ -364,7 +376,7 @@ def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]
 
 
 def load(path: Path = RECORD) -> dict:
-    """The record. Raises FileNotFoundError, and ValueError for another schema."""
+    """Return the record. Raises FileNotFoundError, and ValueError for another schema."""
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise ValueError(
@@ -375,7 +387,7 @@ def load(path: Path = RECORD) -> dict:
 
 
 def as_text(record: Mapping) -> str:
-    """The record as JSON, a line for each kernel."""
+    """Return the record as JSON, with a line for each kernel."""
     about = json.dumps(
         {key: value for key, value in record.items() if key != "kernels"}, indent=1
     ).removesuffix("\n}")
@@ -386,13 +398,13 @@ def as_text(record: Mapping) -> str:
 
 
 def recorded(record: Mapping, case: Case) -> Mapping | None:
-    """The record's entry for the case; None where it has none, or the kernel has changed since."""
+    """Return the record's entry of a case; None without one, and for a changed kernel."""
     entry = record["kernels"].get(_key(case))
     return entry if entry is not None and entry["digest"] == case.digest else None
 
 
 def answers(entry: Mapping) -> dict[str, tuple[Said, ...]]:
-    """What each tool said, as findings; "nvcc" among them where it refused the source."""
+    """Return the findings of each tool, and those of "nvcc" if it refused the source."""
     raw = {tool: answer["said"] for tool, answer in entry["tools"].items()}
     if "compiler" in entry:
         raw["nvcc"] = entry["compiler"]
@@ -406,13 +418,13 @@ _BEST_FIRST = ("kind and line", "kind only", "another kind", "nothing", "false a
 
 
 def best(case: Case, entry: Mapping) -> tuple[str, str]:
-    """(verdict, tool) of the tool that did best on a faulty kernel, of one that raised a false alarm on a correct one."""
+    """Return (verdict, tool) of the best answer to a faulty kernel, or of a false alarm."""
     verdicts = [(verdict(case, said), tool) for tool, said in answers(entry).items()]
     return min(verdicts, key=lambda pair: _BEST_FIRST.index(pair[0]), default=("nothing", ""))
 
 
 def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) -> str:
-    """Simulator and compute-sanitizer side by side, a line for each kernel, and the sums."""
+    """Return a table of simulator and compute-sanitizer, a line for each kernel, and the sums."""
     rows: list[list[str]] = []
     sums: dict[tuple[str, str], dict[str, int]] = {}
     for case, said in simulated.items():
@@ -450,7 +462,7 @@ def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) ->
 def compare_results(
     case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping
 ) -> dict[str, tuple[bool, str]]:
-    """For each output: (whether the recorded GPU result and the simulator's agree as the case asks, in words)."""
+    """Return for each output whether the simulator agrees with the recorded GPU, and words."""
     compared = {}
     for name, values in outputs.items():
         ours, theirs = pack(case, values), entry["outputs"][name]
@@ -472,7 +484,7 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
         if np.isfinite(ours).all() and np.isfinite(gpu).all()
         else np.inf
     )
-    if case.tolerance is None:  # only the same bits are right
+    if case.tolerance is None:  # Only the same bits are right.
         return False, f"differs by {error:.1e} of the largest value"
     return (
         error <= case.tolerance,
@@ -481,7 +493,7 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
 
 
 def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
-    """Outputs of the correct kernels, GPU against simulator, a line for each."""
+    """Return a table of the correct kernels' outputs, GPU against simulator, a line for each."""
     rows: list[list[str]] = []
     good = total = 0
     for case, outputs in simulated.items():
@@ -502,7 +514,10 @@ def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 when the simulator finds every fault, raises no false alarm and computes what the GPU does; else 1."""
+    """Run a command of the tool; return the exit status.
+
+    It is 0 if the simulator finds every fault, raises no false alarm and agrees with the GPU.
+    """
     options = _parse(arguments)
     if options.command == "launch":
         return _launch(options)
@@ -544,25 +559,25 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     table = commands.add_parser("table", help="show the tables of the record; needs no GPU")
     for command in (run, table):
-        command.add_argument("corpus", type=Path, help="the folder of the corpus: tests/corpus")
+        command.add_argument(
+            "corpus", type=Path, help="the folder of the corpus, with faulty/ and correct/ in it"
+        )
         command.add_argument(
             "--only", nargs="+", default=[], metavar="NAME", help="kernels, by name"
         )
-        command.add_argument("--record", type=Path, default=RECORD, help="where the record is")
+        command.add_argument("--record", type=Path, default=RECORD, help="the file of the record")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     run.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     launch = commands.add_parser(
         "launch", help="launch compiled kernels on the GPU, one after another"
     )
-    launch.add_argument("folder", type=Path, help="where the cubins are")
+    launch.add_argument("folder", type=Path, help="the folder of the cubins")
     launch.add_argument("cases", nargs="+", type=Path, metavar="FILE.cu")
     launch.add_argument("--keep", action="store_true", help="write the outputs beside the cubins")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return parser.parse_args(
-        given
-        if given[:1] and given[0] in ("run", "table", "launch", "-h", "--help")
-        else ["run", *given]
-    )
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] and words[0] in ("run", "table", "launch", "-h", "--help"):
+        return parser.parse_args(words)
+    return parser.parse_args(["run", *words])
 
 
 def _launch(options: argparse.Namespace) -> int:
@@ -585,11 +600,12 @@ def _launch(options: argparse.Namespace) -> int:
 def _show(record: Mapping, chosen: Sequence[Case]) -> int:
     corpus.compile_all(chosen)
     ran = {case: corpus.run_in_simulator(case, time_limit=2.0) for case in chosen}
-    said = {case: findings for case, (findings, _) in ran.items()}
+    answers_by_case = {case: findings for case, (findings, _) in ran.items()}
     outputs = {case: values for case, (_, values) in ran.items() if case.fault is None}
-    print(findings_table(record, said), results_table(record, outputs), sep="\n\n")
-    found = all(
-        verdict(case, findings) in ("kind and line", "silent") for case, findings in said.items()
+    print(findings_table(record, answers_by_case), results_table(record, outputs), sep="\n\n")
+    right = all(
+        verdict(case, findings) in ("kind and line", "silent")
+        for case, findings in answers_by_case.items()
     )
     entries = ((case, values, recorded(record, case)) for case, values in outputs.items())
     same = all(
@@ -598,7 +614,7 @@ def _show(record: Mapping, chosen: Sequence[Case]) -> int:
         if entry
         for agrees, _ in compare_results(case, values, entry).values()
     )
-    return 0 if found and same else 1
+    return 0 if right and same else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What `python -m helpers.tools.run_labs` shows at its end: a table, and a page with all figures.
+"""The summary of `python -m helpers.tools.run_labs`: a table, and a page with all figures.
 
-The table has two lines for each lab and fits into a terminal of 100 columns. The page is one file
-without links to others, so that it can be sent: the same table with the whole results, and below it
-every figure that a lab showed.
+The table has two lines for each lab and fits a terminal of 100 columns. The page is one file
+without links to other files, so that it can be sent. It has the same table with the whole results,
+and every figure of the labs.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ pre { white-space: pre-wrap; }
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return the labs as text, two lines each, and below it one paragraph for each lab that failed.
+    """Return a table with two lines for each lab, and a paragraph for each failed lab.
 
-    The second line is what the lab found, cut to the width of the table.
+    The second line is the result of the lab, cut to the width of the table.
     """
     cells = [(o.name, o.verdict, f"{o.seconds:.1f}", o.device) for o in outcomes]
     head, *rows = tables.text(_HEAD, cells, left=(0, 1, 3)).splitlines()
@@ -67,9 +67,11 @@ def write_page(outcomes: Sequence[Outcome], folder: Path) -> Path:
 def page(outcomes: Sequence[Outcome]) -> str:
     """Return the page as HTML."""
     passed = sum(outcome.passed for outcome in outcomes)
-    told = f"{passed} of {len(outcomes)} labs passed, {datetime.now().astimezone():%Y-%m-%d %H:%M}."
+    sentence = (
+        f"{passed} of {len(outcomes)} labs passed, {datetime.now().astimezone():%Y-%m-%d %H:%M}."
+    )
     if not all(outcome.on_gpu for outcome in outcomes):
-        told += f" {RECORDED.replace('above', 'below')}"
+        sentence += f" {RECORDED.replace('above', 'below')}"
     heads = "".join(
         f'<th scope="col"{" class=number" if head == "seconds" else ""}>{head}</th>'
         for head in (*_HEAD, "best speedup or counters")
@@ -78,7 +80,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Halo Labs: summary</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-        f"<h1>Halo Labs: summary</h1>\n<p>{html.escape(told)}</p>",
+        f"<h1>Halo Labs: summary</h1>\n<p>{html.escape(sentence)}</p>",
         f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>",
         *map(_row, outcomes),
         "</tbody>\n</table>",

@@ -1,11 +1,9 @@
-"""A class that never was: submissions made of the exercises' own right and wrong answers, so that
-each verdict is known.
+"""A synthetic class: submissions with the exercises' own answers, whose verdicts are known.
 
-    python -m helpers.tools.synthetic_submissions submitted/ --students 500 --exercises 10 [--distinct]
-    python -m helpers.tools.synthetic_submissions submitted/ --compare grades/
+    python -m helpers.tools.synthetic_submissions submitted/ --students 500 --exercises 10
+    [--distinct] python -m helpers.tools.synthetic_submissions submitted/ --compare grades/
 
---distinct puts a comment with the student's name behind each answer, so that no two texts are
-equal.
+--distinct appends a comment with the student's name to each answer, so that no two texts are equal.
 """
 
 from __future__ import annotations
@@ -24,8 +22,9 @@ EXPECTED = "expected.json"
 
 
 def write(folder: Path, students: int, count: int, distinct: bool = False, seed: int = 1) -> int:
-    """Write submitted/STUDENT/LAB/LAB.ipynb for `count` exercises, and expected.json; how many
-    answers.
+    """Write submitted/STUDENT/LAB/LAB.ipynb for `count` exercises, and expected.json.
+
+    Returns the number of answers.
     """
     rng = random.Random(seed)
     places = [p for p in submissions.places() if p.exercise not in python_answers.TASKS][:count]
@@ -41,8 +40,7 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
             answer, text = rng.choice(answers[place.exercise])
             if distinct:
                 text += f"// {student}\n"
-            # Only the answer's cell: as a notebook that is handed in, with the other cells
-            # dropped, for the disk's sake.
+            # A submitted notebook with only the answer's cell, to save space on the disk.
             book = {**books[place.lab], "cells": [dict(_cell(place.cell), source=text)]}
             path = folder / student / place.lab / f"{place.lab}.ipynb"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,35 +60,33 @@ def _cell(cell: str) -> dict:
 
 
 def compare(folder: Path, graded: Path) -> list[str]:
-    """The answers whose verdict is not the one expected, a line each."""
+    """Return a line for each answer whose verdict is not the expected one."""
     expected = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))
     wrong = []
     for place, status in expected.items():
-        found = grades.load(graded / f"{place}.json")
-        got = found["status"] if found else "no result"
+        grade = grades.load(graded / f"{place}.json")
+        got = grade["status"] if grade else "no result"
         if got != status:
             wrong.append(
-                f"{place}: {got}, expected {status}: {found['messages'][0][:200] if found else ''}"
+                f"{place}: {got}, expected {status}: {grade['messages'][0][:200] if grade else ''}"
             )
     return wrong
 
 
 def main() -> int:
-    """Write submissions, or compare their grades; the exit status."""
+    """Write submissions, or compare their grades; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--students", type=int, default=500)
     parser.add_argument("--exercises", type=int, default=10)
     parser.add_argument("--distinct", action="store_true")
     parser.add_argument("--compare", type=Path, metavar="GRADES")
-    given = parser.parse_args()
-    if given.compare is None:
-        print(
-            f"{write(given.folder, given.students, given.exercises, given.distinct):,} answers in "
-            f"{given.folder}"
-        )
+    options = parser.parse_args()
+    if options.compare is None:
+        count = write(options.folder, options.students, options.exercises, options.distinct)
+        print(f"{count:,} answers in {options.folder}")
         return 0
-    wrong = compare(given.folder, given.compare)
+    wrong = compare(options.folder, options.compare)
     print("\n".join([*wrong, f"{len(wrong):,} verdicts differ from those expected"]))
     return 1 if wrong else 0
 

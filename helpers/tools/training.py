@@ -1,19 +1,20 @@
-"""Trains the LeNet of `helpers.problems.lenet.network` on Fashion-MNIST's 60,000 training images, with PyTorch.
+"""Training of the labs' LeNet on Fashion-MNIST's 60,000 training images, with PyTorch.
 
     python -m helpers.tools.training --search --out data
 
-writes data/lenet_weights.bin and data/lenet_training.json; nothing else of the labs needs PyTorch.
-It first trains without the last 5,000 training images and measures the accuracy on those: once, or
-with `--search` once for each of `CHANGES` too, of which it keeps those that help. The test images
-choose nothing. The weights that are written come from a last training, on all 60,000 images, with
-the settings found.
+This writes data/lenet_weights.bin and data/lenet_training.json. Nothing else in the labs needs
+PyTorch. The program first trains without the last 5,000 training images and measures the accuracy
+on these: once or, with `--search`, once more for each of `CHANGES`, of which it keeps those that
+help. The test images do not influence the choice. The final training uses the best settings and all
+60,000 images.
 
-The network sees pixels times `PIXEL_SCALE`; at the end the scale is multiplied into conv1, so the
-weights written take raw values 0 to 255, as the course's do. What is written is the running average
-of the weights over the last steps (B. Polyak, A. Juditsky, "Acceleration of stochastic
-approximation by averaging", 1992). Optimizer: AdamW (I. Loshchilov, F. Hutter, "Decoupled weight
-decay regularization", 2019) with their cosine schedule; loss: cross-entropy with smoothed labels
-(C. Szegedy et al., "Rethinking the Inception architecture for computer vision", 2016).
+The network of `helpers.problems.lenet.network` reads pixels times `PIXEL_SCALE`. At the end, conv1
+is multiplied by the scale, so that the written weights take raw values 0 to 255 like the course's.
+They are the running average of the weights over the last steps (B. Polyak, A. Juditsky,
+"Acceleration of stochastic approximation by averaging", 1992). The optimizer is AdamW (I.
+Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019) with their cosine schedule;
+the loss is cross-entropy with smoothed labels (C. Szegedy et al., "Rethinking the Inception
+architecture for computer vision", 2016).
 """
 
 from __future__ import annotations
@@ -41,14 +42,16 @@ SCHEMA = 1
 
 
 class TrainingError(RuntimeError):
-    """Training cannot begin, or has come to nothing; the message says why."""
+    """Training cannot begin, or it failed; the message says why."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a training depends on. `shift`: pixels of the 86x86 image by which it is moved at most, in each direction;
-    `flip`: whether half of the images are mirrored; `average`: by how much the averaged weights
-    keep their value in one step.
+    """The settings of a training.
+
+    shift: the most pixels by which an 86x86 image moves in each direction. flip: whether half of
+    the images are mirrored. average: the share of their value that the averaged weights keep in a
+    step. Raises ValueError for values outside of their range.
     """
 
     epochs: int = 40
@@ -78,8 +81,8 @@ class Settings:
             )
 
 
-# What --search tries, one after the other: a change stays where the accuracy on the held-out images
-# grows.
+# The changes of --search, in their order. A change stays if it improves the accuracy on the
+# held-out images.
 CHANGES = (
     {"dropout": 0.0},
     {"dropout": 0.25},
@@ -97,8 +100,11 @@ CHANGES = (
 
 
 def learning_rate(step: int, steps: int, peak: float, warm_up: float = 0.05) -> float:
-    """The rate of step `step` (from 0) of `steps`: up to `peak` in a straight line over the first `warm_up` of the steps, then
-    down to 0 along half a cosine."""
+    """Return the learning rate of step `step` (from 0) of `steps`.
+
+    It rises to `peak` in a straight line over the share `warm_up` of the steps, then falls to 0
+    along half a cosine. Raises ValueError for another step.
+    """
     if not 0 <= step < steps:
         raise ValueError(f"step is {step} of {steps}; expected 0 to {steps - 1}")
     rising = max(1, round(warm_up * steps))
@@ -108,15 +114,18 @@ def learning_rate(step: int, steps: int, peak: float, warm_up: float = 0.05) -> 
 
 
 def averaging(step: int, most: float) -> float:
-    """How much of the average stays in step `step` (from 0): less in the first steps, whose weights are still random."""
+    """Return the share of the average that stays in step `step` (from 0).
+
+    It is smaller in the first steps, whose weights are still random.
+    """
     return min(most, (step + 1) / (step + 10))
 
 
 def folded(arrays: Mapping[str, np.ndarray], scale: float, *, name: str, source: str) -> Weights:
-    """The weights of a network for raw pixel values, from those of one for pixels times `scale`: conv1 is multiplied by it.
+    """Return the weights for raw pixel values, from those for pixels times `scale`.
 
-    arrays: by layer as in `datasets.LAYER_SHAPES`. Raises TrainingError where they hold NaN,
-    ValueError for other shapes.
+    It multiplies conv1 by the scale. arrays: by layer as in `datasets.LAYER_SHAPES`. Raises
+    TrainingError for NaN and infinity, ValueError for other shapes.
     """
     broken = [layer for layer, array in arrays.items() if not np.isfinite(array).all()]
     if broken:
@@ -129,8 +138,11 @@ def folded(arrays: Mapping[str, np.ndarray], scale: float, *, name: str, source:
 
 
 def measured(images: Images, weights: Weights) -> dict[str, Any]:
-    """Right answers by the NumPy network over the first 100, 1,000, ... images and over all, and the closest decision:
-    by how much the two best outputs differ at least, which rounding must stay below."""
+    """Return the accuracy of weights by the NumPy network, for the record.
+
+    "right": the right answers among the first 100, 1,000, ... images and among all. "closest": the
+    smallest difference of an image's two best outputs, which rounding errors must not reach.
+    """
     logits = network.logits(images, weights)
     classes = network.classify(logits)
     counts = sorted({min(count, len(images)) for count in (*network.ACCURACY_SIZES, len(images))})
@@ -146,7 +158,10 @@ def measured(images: Images, weights: Weights) -> dict[str, Any]:
 
 
 def split(images: Images, hold_out: int) -> tuple[Images, Images | None]:
-    """The images without the last `hold_out`, and those (None where `hold_out` is 0). Raises ValueError if none are left."""
+    """Return the images without the last `hold_out`, and the last ones (None if `hold_out` is 0).
+
+    Raises ValueError if no images are left.
+    """
     if not 0 <= hold_out < len(images):
         raise ValueError(
             f"hold-out is {hold_out}; expected 0 to {len(images) - 1:,}: some "
@@ -165,16 +180,17 @@ def split(images: Images, hold_out: int) -> tuple[Images, Images | None]:
 
 
 def require_torch() -> ModuleType:
-    """PyTorch. Raises TrainingError where it is not installed."""
-    # cuBLAS sums in a fixed order only with a workspace of its own, and reads this when it starts.
+    """Return PyTorch. Raises TrainingError if it is not installed."""
+    # cuBLAS sums in a fixed order only with its own workspace, and reads this variable at its
+    # start.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
         import torch
     except ImportError as error:
         raise TrainingError(
             f"Training needs PyTorch, which is not installed ({error}): https://pytorch.org says "
-            "how. The labs do not need it: datasets.lenet_weights() reads "
-            "weights that are trained already."
+            "how to install it. The labs do not need it: datasets.lenet_weights() reads trained "
+            "weights."
         ) from error
     return torch
 
@@ -182,15 +198,16 @@ def require_torch() -> ModuleType:
 def train(
     images: Images, settings: Settings, *, device: str | None = None
 ) -> dict[str, np.ndarray]:
-    """The trained weights by layer, float32, for pixels times `PIXEL_SCALE`: see `folded`. Prints some five lines.
+    """Return the trained weights by layer, float32, for pixels times `PIXEL_SCALE` (see `folded`).
 
-    device: "cuda" or "cpu"; without it, a GPU where there is one. The same images, settings, device
-    and versions of PyTorch give the same weights. Raises TrainingError without PyTorch.
+    device: "cuda" or "cpu"; by default a GPU if there is one. The same images, settings, device and
+    version of PyTorch give the same weights. It prints about five lines. Raises TrainingError
+    without PyTorch.
     """
     torch = require_torch()
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # It picks algorithms by timing them, so not the same ones each time.
+    # The benchmark mode would choose algorithms by their times, and so vary between runs.
     torch.backends.cudnn.benchmark = False
     torch.manual_seed(settings.seed)
     draws = torch.Generator(device).manual_seed(settings.seed)
@@ -218,7 +235,7 @@ def train(
                 mean.lerp_(parameter.detach(), 1 - keep)
             total += loss.detach() * len(chosen)
             step += 1
-        mean_loss = total.item() / len(labels)  # waits for the GPU
+        mean_loss = total.item() / len(labels)  # It waits for the GPU.
         if epoch % max(1, settings.epochs // 5) == 0:
             print(
                 f"epoch {epoch:>3}: loss {mean_loss:.4f}, {time.perf_counter() - begin:.1f} s",
@@ -251,19 +268,19 @@ def _model(torch: ModuleType, dropout: float) -> Any:
 def _on_device(
     torch: ModuleType, images: Images, settings: Settings, device: str
 ) -> tuple[Any, Any]:
-    """All images at 86x86 as uint8 with a border of `shift` zeros, so that a moved image is a part of it; and the labels."""
+    """Return the images at 86x86 as uint8 with a border of `shift` zeros, and the labels.
+
+    A moved image is a part of the image with its border.
+    """
     pixels = torch.from_numpy(datasets.resize(images.pixels)).to(device)
     pixels = torch.nn.functional.pad(pixels, (settings.shift,) * 4)
     return pixels, torch.from_numpy(images.labels.astype(np.int64)).to(device)
 
 
 def _augmented(torch: ModuleType, pixels: Any, chosen: Any, settings: Settings, draws: Any) -> Any:
-    """The chosen images as float32 (B, 1, 86, 86), each moved and mirrored at random."""
-    count, side, device = (
-        len(chosen),
-        torch.arange(datasets.NETWORK_SIDE, device=pixels.device),
-        pixels.device,
-    )
+    """Return the chosen images as float32 (B, 1, 86, 86), each moved and mirrored at random."""
+    count, device = len(chosen), pixels.device
+    side = torch.arange(datasets.NETWORK_SIDE, device=device)
     moves = torch.randint(0, 2 * settings.shift + 1, (2, count, 1), generator=draws, device=device)
     rows, columns = side + moves[0], side + moves[1]
     if settings.flip:
@@ -288,11 +305,11 @@ def run(
     hold_out: int = 5000,
     changes: Sequence[dict] = (),
 ) -> dict[str, Any]:
-    """Measures `settings` and `changes` on held-out images (none where `hold_out` is 0), trains the best on all `images`, writes
-    weights and record into `folder`, and returns the record.
+    """Find the best settings, train on all images, write weights and record; return the record.
 
-    Raises TrainingError without PyTorch or where a training diverged, ValueError for a bad
-    hold-out.
+    It measures `settings` and `changes` on the last `hold_out` images (0: it does not). folder: for
+    the weights and the record. Raises TrainingError without PyTorch and if a training diverges,
+    ValueError for a wrong hold-out.
     """
     torch = require_torch()
     kept, held_out = split(images, hold_out)
@@ -336,9 +353,10 @@ def run(
 def search(
     settings: Settings, changes: Sequence[dict], measure: Callable[[Settings], dict[str, Any]]
 ) -> tuple[Settings, list[dict[str, Any]]]:
-    """The best settings found, and what was measured of each: `settings` first, then one change after the other to the best
-    so far. measure: what `measured` returns, of a training with these settings. A diverged training
-    counts as 0 right.
+    """Return the best settings, and the accuracy of all that were tried.
+
+    It tries `settings` first, then each change to the best settings so far. measure: a function
+    that trains with some settings and returns `measured`. A diverged training counts as accuracy 0.
     """
     best, most = settings, -1.0
     tried: list[dict[str, Any]] = []
@@ -365,10 +383,10 @@ def _trained(images: Images, settings: Settings) -> Weights:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line: --out, --hold-out, --search, and one option for each field of `Settings`."""
+    """Return the command line: --out, --hold-out, --search, an option for each of `Settings`."""
     about = "Train the labs' LeNet on Fashion-MNIST (needs PyTorch)."
-    made = argparse.ArgumentParser(prog="python -m helpers.tools.training", description=about)
-    made.add_argument(
+    options = argparse.ArgumentParser(prog="python -m helpers.tools.training", description=about)
+    options.add_argument(
         "--out",
         type=Path,
         required=True,
@@ -377,8 +395,8 @@ def parser() -> argparse.ArgumentParser:
     hold_out = (
         "first train without the last N images, and measure on them (default: 5000; 0: do not)"
     )
-    made.add_argument("--hold-out", type=int, default=5000, help=hold_out)
-    made.add_argument(
+    options.add_argument("--hold-out", type=int, default=5000, help=hold_out)
+    options.add_argument(
         "--search",
         action="store_true",
         help="try other settings on the held-out images, and train with the best",
@@ -386,23 +404,20 @@ def parser() -> argparse.ArgumentParser:
     for name, default in asdict(Settings()).items():
         kind = argparse.BooleanOptionalAction if isinstance(default, bool) else None
         extra = {"action": kind} if kind else {"type": type(default)}
-        made.add_argument(
+        options.add_argument(
             f"--{name.replace('_', '-')}", default=default, help=f"(default: {default})", **extra
         )
-    return made
+    return options
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Reads the command line, trains, and prints what came out."""
-    given = vars(parser().parse_args(arguments))
-    folder, hold_out, changes = (
-        given.pop("out"),
-        given.pop("hold_out"),
-        CHANGES if given.pop("search") else (),
-    )
+    """Train with the settings of the command line, and print the accuracy."""
+    options = vars(parser().parse_args(arguments))
+    folder, hold_out = options.pop("out"), options.pop("hold_out")
+    changes = CHANGES if options.pop("search") else ()
     try:
-        settings = Settings(**given)
-        require_torch()  # before a download
+        settings = Settings(**options)
+        require_torch()  # Its error must come before a download.
         images, test = datasets.fashion_mnist("train"), datasets.fashion_mnist("test")
         record = run(settings, folder, images=images, test=test, hold_out=hold_out, changes=changes)
     except (TrainingError, datasets.DataError, ValueError) as error:

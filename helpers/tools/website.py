@@ -160,8 +160,8 @@ def _toctree(caption: str, pages: Sequence[str], depth: int = 1) -> str:
 def _linked(text: str, page: str, root: Path) -> str:
     """The page's text with its links led to pages of the site.
 
-    A link to a CUDA source or to a README leads to its page, one to the root's README to the
-    front page. A link to anything else of the repository (a folder, a licence) becomes its text alone.
+    A link to a CUDA source or to a README leads to its page, one to the root's README to the front
+    page. A link to anything else of the repository (a folder, a licence) becomes its text alone.
     """
     folder = (root / page).parent
 

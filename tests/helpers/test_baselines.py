@@ -20,7 +20,9 @@ def programs():
 
 def arrays(n, width, seed=0):
     random = np.random.default_rng(seed)
-    return random.uniform(-1, 1, n).astype(np.float32), random.uniform(-1, 1, width).astype(np.float32)
+    return random.uniform(-1, 1, n).astype(np.float32), random.uniform(-1, 1, width).astype(
+        np.float32
+    )
 
 
 # ---- the baselines ----
@@ -28,20 +30,28 @@ def arrays(n, width, seed=0):
 
 WRONG = {
     "flipped": lambda N, f, out: np.copyto(out, reference.conv1d(N, f[::-1])),
-    "wraps around": lambda N, f, out: np.copyto(out, reference.conv1d(np.pad(N, 99, "wrap"), f)[99:-99]),
+    "wraps around": lambda N, f, out: np.copyto(
+        out, reference.conv1d(np.pad(N, 99, "wrap"), f)[99:-99]
+    ),
     "last one left out": lambda N, f, out: np.copyto(out[:-1], reference.conv1d(N, f)[:-1]),
     "tail of the filter left out": lambda N, f, out: np.copyto(
         out, reference.conv1d(N, np.where(np.arange(f.size) < f.size // 4 * 4, f, 0))
     ),
     "nothing written": lambda N, f, out: out.fill(np.nan),
-    "filter as float16": lambda N, f, out: np.copyto(out, reference.conv1d(N, f.astype(np.float16))),
+    "filter as float16": lambda N, f, out: np.copyto(
+        out, reference.conv1d(N, f.astype(np.float16))
+    ),
 }
 
 
 def test_keys_and_names(programs):
     assert list(programs) == KEYS
     names = [baseline.name for baseline in programs.values()]
-    assert names[:5] == ["NumPy", "C++, one core", *(f"C++, one core, unrolled by {u}" for u in (2, 4, 8))]
+    assert names[:5] == [
+        "NumPy",
+        "C++, one core",
+        *(f"C++, one core, unrolled by {u}" for u in (2, 4, 8)),
+    ]
     assert len(set(names)) == len(names)
     if toolchain.supports_openmp():
         assert "(OpenMP)" in programs["all_cores"].name
@@ -110,7 +120,10 @@ def test_a_containers_share_limits_the_cores(files, cores, tmp_path):
 def test_without_openmp_one_core_is_used_and_says_so(tmp_path, monkeypatch, capsys):
     real = " ".join(f"'{word}'" for word in toolchain.find_compiler().argv)
     wrapper = tmp_path / "no-openmp"
-    wrapper.write_text(f'#!/bin/sh\ncase " $* " in *fopenmp*) echo no OpenMP >&2; exit 1;; esac\nexec {real} "$@"\n')
+    wrapper.write_text(
+        '#!/bin/sh\ncase " $* " in *fopenmp*) echo no OpenMP >&2; exit 1;; '
+        f'esac\nexec {real} "$@"\n'
+    )
     wrapper.chmod(0o755)
     monkeypatch.setenv("CXX", str(wrapper))
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
@@ -132,7 +145,8 @@ def test_without_a_compiler_the_error_says_how_to_get_one(tmp_path, monkeypatch)
 # ---- C++ given as text ----
 
 OWN = """
-extern "C" void conv1d(float* P, const float* N, const float* filter, long long n, long long width) {
+extern "C" void conv1d(float* P, const float* N, const float* filter, long long n,
+    long long width) {
     for (long long i = 0; i < n; ++i) {
         float sum = 0;
         for (long long j = 0; j < width; ++j) {
@@ -159,14 +173,17 @@ def test_guards_show_a_read_outside_n():
 
 
 def test_guards_show_a_write_outside_p():
-    for change, where in (("P[i + 1] = sum", r"after P\[49\]"), ("P[i - 1] = sum", r"before P\[0\]")):
+    for change, where in (
+        ("P[i + 1] = sum", r"after P\[49\]"),
+        ("P[i - 1] = sum", r"before P\[0\]"),
+    ):
         mine = baselines.conv1d_from_cpp(RIGHT.replace("P[i] = sum", change), guarded=True)
         with pytest.raises(IndexError, match=f"wrote outside P, {where}"):
             mine.call(*arrays(50, 5))
 
 
 def test_own_cpp_that_does_not_compile_names_the_line():
-    with pytest.raises(toolchain.CompileFailed, match=r"yours.cpp:4"):
+    with pytest.raises(toolchain.CompileFailed, match=r"yours.cpp:5"):
         baselines.conv1d_from_cpp(RIGHT.replace("float sum = 0;", "float sum = ;"))
 
 
@@ -191,10 +208,16 @@ WRONG_LAYERS = {
     "transposed filter": lambda x, f, out: np.copyto(out, reference.conv2d(x, f.swapaxes(2, 3))),
     "output maps in another order": lambda x, f, out: np.copyto(out, reference.conv2d(x, f[::-1])),
     "one image left out": lambda x, f, out: np.copyto(out[1:], reference.conv2d(x, f)[1:]),
-    "last column left out": lambda x, f, out: np.copyto(out[..., :-1], reference.conv2d(x, f)[..., :-1]),
-    "one channel only": lambda x, f, out: np.copyto(out, reference.conv2d(x[:, :1].copy(), f[:, :1].copy())),
+    "last column left out": lambda x, f, out: np.copyto(
+        out[..., :-1], reference.conv2d(x, f)[..., :-1]
+    ),
+    "one channel only": lambda x, f, out: np.copyto(
+        out, reference.conv2d(x[:, :1].copy(), f[:, :1].copy())
+    ),
     "nothing written": lambda x, f, out: out.fill(np.nan),
-    "filter as float16": lambda x, f, out: np.copyto(out, reference.conv2d(x, f.astype(np.float16).astype(np.float32))),
+    "filter as float16": lambda x, f, out: np.copyto(
+        out, reference.conv2d(x, f.astype(np.float16).astype(np.float32))
+    ),
 }
 
 
@@ -202,7 +225,10 @@ WRONG_LAYERS = {
     ("kind", "compute"),
     [
         *(pytest.param(baselines.Baseline, compute, id=name) for name, compute in WRONG.items()),
-        *(pytest.param(baselines.LayerBaseline, compute, id=f"layer, {name}") for name, compute in WRONG_LAYERS.items()),
+        *(
+            pytest.param(baselines.LayerBaseline, compute, id=f"layer, {name}")
+            for name, compute in WRONG_LAYERS.items()
+        ),
     ],
 )
 def test_a_wrong_baseline_may_not_be_used(kind, compute):
@@ -210,9 +236,14 @@ def test_a_wrong_baseline_may_not_be_used(kind, compute):
         baselines.require_correct(kind("wrong on purpose", "", compute))
 
 
-@pytest.mark.parametrize(("kind", "oracle"), [(baselines.Baseline, reference.conv1d), (baselines.LayerBaseline, reference.conv2d)])
+@pytest.mark.parametrize(
+    ("kind", "oracle"),
+    [(baselines.Baseline, reference.conv1d), (baselines.LayerBaseline, reference.conv2d)],
+)
 def test_a_right_baseline_may_be_used(kind, oracle):
-    baselines.require_correct(kind("right", "", lambda cells, filter, out: np.copyto(out, oracle(cells, filter))))
+    baselines.require_correct(
+        kind("right", "", lambda cells, filter, out: np.copyto(out, oracle(cells, filter)))
+    )
 
 
 def test_keys_and_names_of_the_layer_baselines():
@@ -233,7 +264,9 @@ def test_keys_and_names_of_the_layer_baselines():
     columns=st.integers(0, 50),
     width=st.integers(1, 7),
 )
-def test_every_layer_baseline_agrees_with_the_oracle(key, images, channels, maps, rows, columns, width):
+def test_every_layer_baseline_agrees_with_the_oracle(
+    key, images, channels, maps, rows, columns, width
+):
     x, filter = layer_arrays(images, channels, maps, rows + width, columns + width, width)
     got = baselines.conv2d()[key].call(x, filter)
     assert got.dtype == np.float32

@@ -1,4 +1,6 @@
-"""The simulator's benchmark: right launches, a yardstick that is checked before it counts, ratios of rates."""
+"""The simulator's benchmark: right launches, a yardstick that is checked before it counts, ratios
+of rates.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ def test_a_launch_runs_right_and_its_check_rejects_wrong_outputs(name):
 def test_rows_have_rates_of_both_entries():
     rows = list(benchmarks._simulated_rows("conv1d_tiled_steps", 512, 0.01))
     assert [row["series"] for row in rows] == ["check", "profile"]
-    # A thread loads its cell, stores it in the tile, loads 31 cells of the tile and 31 weights, stores its output; beside
-    # them each of the two blocks has 30 halo cells to stage, of which 15 of the array's ghosts are not loaded.
+    # A thread loads its cell, stores it in the tile, loads 31 cells of the tile and 31 weights,
+    # stores its output; beside them each of the two blocks has 30 halo cells to stage, of which 15
+    # of the array's ghosts are not loaded.
     assert {row["accesses"] for row in rows} == {512 * (1 + 1 + 31 + 31 + 1) + 2 * 30 + 2 * 15}
     for row in rows:
         assert np.isclose(row["threads_per_s"], 512e3 / row["timing"].median)
@@ -40,7 +43,9 @@ def test_rows_have_rates_of_both_entries():
 
 
 def fake_numba(monkeypatch, spoil: str = ""):
-    """In place of numba-cuda: a process that gives right outputs, but for the kernel `spoil`, after 0.5 s a sample."""
+    """In place of numba-cuda: a process that gives right outputs, but for the kernel `spoil`, after
+    0.5 s a sample.
+    """
 
     def run(command, **_):
         folder, samples = Path(command[2]), int(command[3])
@@ -75,7 +80,9 @@ def test_a_missing_numba_is_said_and_ours_is_measured(monkeypatch, capsys):
 
 def test_a_python_without_numba_is_said(tmp_path):
     python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n")
+    python.write_text(
+        "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n"
+    )
     python.chmod(0o755)
     with pytest.raises(benchmarks.NumbaMissing, match="No module named 'numba'"):
         benchmarks.numba_seconds(str(python), 6)
@@ -84,7 +91,11 @@ def test_a_python_without_numba_is_said(tmp_path):
 def test_the_table_gives_ratios_of_rates():
     rows = [
         {"series": s, "kernel": k, "n": n, "threads_per_s": rate, "accesses_per_s": 3 * rate}
-        for s, k, n, rate in ((NUMBA, "axpy_basic", 2048, 5e3), ("check", "axpy_basic", 2048, 1e6), ("check", "other", 1, 7.0))
+        for s, k, n, rate in (
+            (NUMBA, "axpy_basic", 2048, 5e3),
+            ("check", "axpy_basic", 2048, 1e6),
+            ("check", "other", 1, 7.0),
+        )
     ]
     lines = benchmarks.simulator_table(rows).splitlines()
     assert lines[1].split()[-3:] == ["5,000", "15,000", "-"]
@@ -94,4 +105,6 @@ def test_the_table_gives_ratios_of_rates():
 
 @pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba-cuda is not installed")
 def test_numba_itself():
-    assert all(min(seconds) > 0 for seconds in benchmarks.numba_seconds(sys.executable, 2, n=300).values())
+    assert all(
+        min(seconds) > 0 for seconds in benchmarks.numba_seconds(sys.executable, 2, n=300).values()
+    )

@@ -8,7 +8,15 @@ import pytest
 
 from helpers import checking, device, reference, results, timing
 from helpers.problems import conv1d
-from helpers.problems.conv1d import BEST, CONV1D, COPY, PLAINEST, Checker, PeriodicData, conv1d_named
+from helpers.problems.conv1d import (
+    BEST,
+    CONV1D,
+    COPY,
+    PLAINEST,
+    Checker,
+    PeriodicData,
+    conv1d_named,
+)
 from helpers.tools import benchmarks
 from helpers.tools.benchmarks import CUPY, Conv1dBenchmark
 
@@ -27,7 +35,7 @@ def upload(cuda, values):
     return cuda.to_device(np.asarray(values, np.float32))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Launches
 
 
@@ -66,7 +74,7 @@ def test_unknown_kernel():
         conv1d_named("conv1d_none")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Data and checks
 
 
@@ -100,7 +108,9 @@ def test_windows_hold_both_ends(n):
 
 @pytest.fixture
 def checked(cuda):
-    """A checker of 20,000 outputs of a filter of 3, with the right ones as `want`, and the right ones on the host."""
+    """A checker of 20,000 outputs of a filter of 3, with the right ones as `want`, and the right
+    ones on the host.
+    """
     data, filter = PeriodicData(20_000), np.array([0.5, -0.25, 0.75], np.float32)
     right = data.outputs(0, data.n, filter).astype(np.float32)
     want = upload(cuda, right)
@@ -130,10 +140,14 @@ def test_one_wrong_output_outside_the_windows_is_found(cuda, checked, value, mon
     monkeypatch.setattr(conv1d, "WINDOW", 8)
     checker, filter, right = checked
     inside = {i for first, last in conv1d.windows(right.size) for i in range(first, last)}
-    place = next(i for i in range(9_999, right.size) if i not in inside and abs(right[i] - 0.3) > 0.1)
+    place = next(
+        i for i in range(9_999, right.size) if i not in inside and abs(right[i] - 0.3) > 0.1
+    )
     right[place] = value
     output = upload(cuda, right)
-    with pytest.raises(checking.CheckError, match=f"1 of 20,000 outputs differ from {PLAINEST} or are NaN"):
+    with pytest.raises(
+        checking.CheckError, match=f"1 of 20,000 outputs differ from {PLAINEST} or are NaN"
+    ):
         checker.everywhere(int(output), filter, "toy")
 
 
@@ -145,7 +159,11 @@ def test_poison_is_counted_as_wrong_against_itself(cuda, checked):
 
 
 def test_sizes_that_fit(capsys):
-    assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=1000) == (10, 100, 1000)
+    assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=1000) == (
+        10,
+        100,
+        1000,
+    )
     assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=999) == (10, 100)
     assert capsys.readouterr().out == ""
     assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=13_000, max_n=1000) == (10, 100)
@@ -154,7 +172,7 @@ def test_sizes_that_fit(capsys):
         benchmarks.sizes_that_fit((10, 100), free_bytes=10**6, max_n=9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The run, with a clock that always says 2 ms
 
 
@@ -178,7 +196,11 @@ def test_conv1d_checks_and_times_every_kernel(cuda, monkeypatch):
 def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
     def shifted(name):
         source = original(name)
-        return source.replace("i - RADIUS + j", "i - RADIUS + j + 1") if name == "conv1d_basic" else source
+        return (
+            source.replace("i - RADIUS + j", "i - RADIUS + j + 1")
+            if name == "conv1d_basic"
+            else source
+        )
 
     original = benchmarks.kernels.source
     monkeypatch.setattr(benchmarks.kernels, "source", shifted)
@@ -228,7 +250,9 @@ def test_timing_measures_and_table(cuda, monkeypatch):
     monkeypatch.setattr(timing, "compare", compare)
     rows = benchmarks.timing_measure(3, 0.0, n=2000)
     assert [row["different"] for row in rows] == [False] * 3 + [True] * 3
-    lines = benchmarks.timing_table([results.Measurement(r["series"], r, None).row() for r in rows]).splitlines()
+    lines = benchmarks.timing_table(
+        [results.Measurement(r["series"], r, None).row() for r in rows]
+    ).splitlines()
     assert lines[1].split()[-4:] == ["1.00", "3", "3", "1.0000"]
     assert lines[2].split()[-4:] == ["1.05", "3", "0", "1.0500"]
 
@@ -244,7 +268,13 @@ def test_without_a_gpu_the_record_is_shown(cuda, monkeypatch, tmp_path, capsys):
         device=device.select(),
         software={},
         sources={},
-        measurements=(results.Measurement("the same launch twice", {"cells_ratio": 1.0, "ratio": 1.0, "different": False}, None),),
+        measurements=(
+            results.Measurement(
+                "the same launch twice",
+                {"cells_ratio": 1.0, "ratio": 1.0, "different": False},
+                None,
+            ),
+        ),
     )
     (tmp_path / "benchmark_timing.json").write_text(kept.to_json())
     assert benchmarks.main(["timing"]) == 0
@@ -252,14 +282,20 @@ def test_without_a_gpu_the_record_is_shown(cuda, monkeypatch, tmp_path, capsys):
 
 
 def test_arguments():
-    defaults = {"what": None, "max_n": 10**9, "budget_s": 0.3, "tries": 100, "numba": sys.executable}
+    defaults = {
+        "what": None,
+        "max_n": 10**9,
+        "budget_s": 0.3,
+        "tries": 100,
+        "numba": sys.executable,
+    }
     assert vars(benchmarks._arguments([])) == defaults
     assert benchmarks._arguments(["simulator", "--numba", "python3"]).numba == "python3"
     with pytest.raises(SystemExit):
         benchmarks._arguments(["conv3d"])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # With a real clock
 
 

@@ -28,11 +28,13 @@ def kind(got, want, **more) -> str:
 
 def spoiled(want: np.ndarray, where, value=None) -> np.ndarray:
     got = want.copy()
-    got[where] = want[where] * -3.7 + RNG.uniform(5, 9, got[where].shape) if value is None else value
+    got[where] = (
+        want[where] * -3.7 + RNG.uniform(5, 9, got[where].shape) if value is None else value
+    )
     return got
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The comparison itself
 
 
@@ -42,7 +44,10 @@ def test_a_right_result_passes_and_says_so():
     assert verdict
     assert str(verdict) == "PASS conv1d_basic: 1,000 values within rtol=1e-06"
     assert 0 < verdict.max_error < 1e-6 and verdict.count == 1000
-    assert str(check([1.0], [1.5], rtol=0.0, atol=0.5)) == "PASS result: 1 values within rtol=0 + atol=0.5"
+    assert (
+        str(check([1.0], [1.5], rtol=0.0, atol=0.5))
+        == "PASS result: 1 values within rtol=0 + atol=0.5"
+    )
 
 
 def test_nan_and_infinity_never_pass_and_are_counted():
@@ -78,7 +83,9 @@ def test_wrong_shapes_kinds_and_settings():
             check([1.0], [1.0], rtol=rtol)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64, np.uint64, bool])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64, np.uint64, bool]
+)
 def test_dtypes(dtype):
     want = np.array([0, 1, 1, 0, 1], dtype=dtype)
     assert check(want, want, rtol=0).max_error == 0
@@ -93,7 +100,10 @@ def test_large_integers_are_told_apart():
 
 
 def test_float16_is_compared_in_float64():
-    assert failure(np.array([60000.0], np.float16), np.array([-60000.0], np.float16), rtol=1.5).wrong == 1
+    assert (
+        failure(np.array([60000.0], np.float16), np.array([-60000.0], np.float16), rtol=1.5).wrong
+        == 1
+    )
 
 
 @settings(deadline=None, max_examples=200)
@@ -104,7 +114,9 @@ def test_any_single_wrong_value_fails(data):
     want = np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
     got = want.copy()
     place = tuple(data.draw(st.integers(0, s - 1)) for s in shape)
-    wrong = data.draw(st.sampled_from([0.0, -1.0, 1e4] + ([] if dtype is np.int32 else [np.nan, np.inf, -np.inf])))
+    wrong = data.draw(
+        st.sampled_from([0.0, -1.0, 1e4] + ([] if dtype is np.int32 else [np.nan, np.inf, -np.inf]))
+    )
     got[place] = wrong if wrong != want[place] else -want[place]
     error = failure(got, want, rtol=1e-3)
     assert error.wrong == 1
@@ -121,7 +133,7 @@ def test_the_tolerance_is_where_it_is_said_to_be(rtol, factor):
         assert failure(got, want, rtol=rtol).wrong == 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Diagnoses in one dimension
 
 
@@ -136,7 +148,9 @@ def test_first_and_last_cells_are_the_halo(r):
     assert kind(spoiled(want, np.s_[1000 - r :]), want) == "halo"
 
 
-@pytest.mark.parametrize(("n", "start"), [(1000, 768), (1000, 992), (300, 256), (1025, 1024), (100, 64)])
+@pytest.mark.parametrize(
+    ("n", "start"), [(1000, 768), (1000, 992), (300, 256), (1025, 1024), (100, 64)]
+)
 def test_the_tail_from_a_block_border_on_is_the_last_block(n, start):
     want = values(n)
     error = failure(spoiled(want, np.s_[start:]), want)
@@ -170,7 +184,11 @@ def test_the_halo_between_tiles(n, tile, r):
 def test_few_right_values_in_each_tile():
     want, cells = values(1000), np.arange(1000)
     error = failure(spoiled(want, cells % 128 != 127, np.nan), want)
-    assert error.diagnosis.kind == "in each tile" and "127 are wrong" in str(error) and "__syncthreads" in str(error)
+    assert (
+        error.diagnosis.kind == "in each tile"
+        and "127 are wrong" in str(error)
+        and "__syncthreads" in str(error)
+    )
 
 
 @pytest.mark.parametrize(("period", "first"), [(2, 0), (2, 1), (4, 3), (7, 2), (33, 5)])
@@ -211,7 +229,11 @@ def test_an_impulse_through_a_flipped_filter_is_called_flipped():
 
 def test_suspects_are_named():
     want, flipped = values(64), values(64)
-    suspects = {"the taps are doubled": want * 2, "the filter is flipped": flipped, "other shape": values(3)}
+    suspects = {
+        "the taps are doubled": want * 2,
+        "the filter is flipped": flipped,
+        "other shape": values(3),
+    }
     error = failure(flipped.astype(np.float32), want, suspects=suspects)
     assert error.diagnosis.kind == "suspect" and "if the filter is flipped" in str(error)
     almost = spoiled(flipped, np.s_[5:6])
@@ -224,7 +246,7 @@ def test_half_precision_is_called_rounding():
     assert error.diagnosis.kind == "precision" and "about 3 digits" in str(error)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Near-misses: each is one step away from a pattern
 
 
@@ -242,7 +264,8 @@ def test_near_misses_of_tiles_and_strides():
     assert kind(spoiled(want, np.s_[65:129]), want) == "scattered"
     assert kind(spoiled(want, np.r_[64:128, 300]), want) == "scattered"
     assert kind(spoiled(want, np.arange(4, 500, 4)), want) == "scattered"  # stops half way
-    assert kind(spoiled(want, np.delete(np.arange(0, 1000, 4), 70)), want) == "scattered"  # one of them is right
+    # One of them is right.
+    assert kind(spoiled(want, np.delete(np.arange(0, 1000, 4), 70)), want) == "scattered"
     assert kind(spoiled(want, [250, 500, 751]), want) == "scattered"
 
 
@@ -287,7 +310,7 @@ def test_random_positions_get_no_pattern(seed):
     assert kind(spoiled(want, where), want) == "scattered"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Two and more dimensions
 
 
@@ -328,7 +351,7 @@ def test_two_dimensional_tiles_and_planes():
     assert kind(spoiled(stack, np.s_[:, :, 0]), stack) == "halo"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Arrays handed to a launch
 
 

@@ -1,4 +1,6 @@
-"""The yardstick says clearly when it is not there; with a stand-in for PyTorch, that a wrong result of it is not timed."""
+"""The yardstick says clearly when it is not there; with a stand-in for PyTorch, that a wrong result
+of it is not timed.
+"""
 
 import contextlib
 import importlib.util
@@ -22,19 +24,27 @@ def gpu(monkeypatch):
 
 def no_torch(monkeypatch):
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "torch" else real(name, *more))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "torch" else real(name, *more),
+    )
 
 
 def test_in_the_simulator_there_is_none(monkeypatch):
     monkeypatch.setattr(device, "select", lambda: SimpleNamespace(kind="simulator"))
     assert cudnn.why_not() == "the simulator has no cuDNN"
-    with pytest.raises(cudnn.TorchMissing, match=r"cuDNN \(PyTorch, FP32\) is left out: the simulator has no cuDNN"):
+    with pytest.raises(
+        cudnn.TorchMissing, match=r"cuDNN \(PyTorch, FP32\) is left out: the simulator has no cuDNN"
+    ):
         cudnn.require()
 
 
 def test_missing_torch_is_said(gpu, monkeypatch):
     no_torch(monkeypatch)
-    with pytest.raises(cudnn.TorchMissing, match=r"left out: PyTorch is not installed.*pip install torch"):
+    with pytest.raises(
+        cudnn.TorchMissing, match=r"left out: PyTorch is not installed.*pip install torch"
+    ):
         cudnn.Convolution(SHAPE, 0, 0)
     with pytest.raises(cudnn.TorchMissing, match="not installed"):
         list(cudnn.measure(SHAPE, 0, 0, 0, 1e-6))
@@ -107,7 +117,9 @@ class Tensor:
 
 
 class FakeTorch(SimpleNamespace):
-    """As much of PyTorch as the yardstick uses; `memory` maps addresses to arrays, conv2d gives memory["y"]."""
+    """As much of PyTorch as the yardstick uses; `memory` maps addresses to arrays, conv2d gives
+    memory["y"].
+    """
 
     def __init__(self, memory, cuda=True, cudnn=True):
         streams = []
@@ -116,7 +128,12 @@ class FakeTorch(SimpleNamespace):
             channels_last="channels_last",
             no_grad=contextlib.nullcontext,
             backends=SimpleNamespace(
-                cudnn=SimpleNamespace(is_available=lambda: cudnn, version=lambda: 91002, benchmark=False, allow_tf32=True)
+                cudnn=SimpleNamespace(
+                    is_available=lambda: cudnn,
+                    version=lambda: 91002,
+                    benchmark=False,
+                    allow_tf32=True,
+                )
             ),
             cuda=SimpleNamespace(
                 is_available=lambda: cuda,
@@ -125,8 +142,12 @@ class FakeTorch(SimpleNamespace):
                 ExternalStream=lambda handle: handle,
                 stream=lambda on: contextlib.nullcontext(streams.append(on)),
             ),
-            as_tensor=lambda borrowed, device: self.borrow(memory, borrowed.__cuda_array_interface__),
-            nn=SimpleNamespace(functional=SimpleNamespace(conv2d=lambda x, filter, stride: Tensor(memory["y"]))),
+            as_tensor=lambda borrowed, device: self.borrow(
+                memory, borrowed.__cuda_array_interface__
+            ),
+            nn=SimpleNamespace(
+                functional=SimpleNamespace(conv2d=lambda x, filter, stride: Tensor(memory["y"]))
+            ),
         )
 
     @staticmethod
@@ -139,14 +160,20 @@ class FakeTorch(SimpleNamespace):
 
 def install(monkeypatch, torch):
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: name if name == "torch" else real(name, *more))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: name if name == "torch" else real(name, *more),
+    )
     monkeypatch.setitem(sys.modules, "torch", torch)
 
 
 @pytest.fixture
 def torch(gpu, monkeypatch):
     want = np.random.default_rng(0).uniform(-1, 1, SHAPE.y_shape).astype(np.float32)
-    fake = FakeTorch({1: np.zeros(SHAPE.x_shape), 2: np.zeros(SHAPE.filter_shape), 3: want, "y": want.copy()})
+    fake = FakeTorch(
+        {1: np.zeros(SHAPE.x_shape), 2: np.zeros(SHAPE.filter_shape), 3: want, "y": want.copy()}
+    )
     fake.memory_y = want
     install(monkeypatch, fake)
     return fake
@@ -162,7 +189,10 @@ def test_settings_and_streams(torch):
 
 @pytest.mark.parametrize("layout", cudnn.LAYOUTS)
 def test_a_right_result_passes(torch, layout):
-    assert cudnn.Convolution(SHAPE, 1, 2, layout).check(3, 1e-6).name == f"cuDNN (PyTorch, FP32), {layout}"
+    assert (
+        cudnn.Convolution(SHAPE, 1, 2, layout).check(3, 1e-6).name
+        == f"cuDNN (PyTorch, FP32), {layout}"
+    )
 
 
 def test_an_unknown_layout_is_refused(torch):
@@ -192,7 +222,9 @@ def test_modes_set_tf32_at_each_launch(torch):
 
 def test_halves_go_in_for_fp16_only(torch):
     seen = []
-    torch.nn.functional.conv2d = lambda x, filter, stride: seen.append((x.array.dtype, filter.array.dtype))
+    torch.nn.functional.conv2d = lambda x, filter, stride: seen.append(
+        (x.array.dtype, filter.array.dtype)
+    )
     for mode in ("FP32", "FP16"):
         cudnn.Convolution(SHAPE, 1, 2, mode=mode).launch(None)
     assert seen == [(np.float64, np.float64), (np.float16, np.float16)]
@@ -203,11 +235,15 @@ def test_a_mode_s_own_rounding_passes_and_more_does_not(gpu, monkeypatch):
     for mode, size in (("FP32", 0.9e-4), ("TF32", 1.0e-3), ("FP16", 1.8e-3)):
         filter = np.zeros(SHAPE.filter_shape)
         filter[:, 0, 0, 0] = 1
-        fake = FakeTorch({1: np.ones(SHAPE.x_shape), 2: filter, 3: ones, "y": (1 + np.float32(size)) * ones})
+        fake = FakeTorch(
+            {1: np.ones(SHAPE.x_shape), 2: filter, 3: ones, "y": (1 + np.float32(size)) * ones}
+        )
         install(monkeypatch, fake)
         made = cudnn.Convolution(SHAPE, 1, 2, mode=mode)
         assert made.check(3, 1e-6).name.startswith(f"cuDNN (PyTorch, {mode})")
-        fake.nn.functional.conv2d = lambda x, filter, stride, size=size: Tensor((1 + np.float32(1.3 * size)) * ones)
+        fake.nn.functional.conv2d = lambda x, filter, stride, size=size: Tensor(
+            (1 + np.float32(1.3 * size)) * ones
+        )
         with pytest.raises(checking.CheckError):
             made.check(3, 1e-6)
 
@@ -218,6 +254,9 @@ def test_an_unknown_mode_is_refused(torch):
 
 
 def test_the_yardstick_of_a_mode():
-    rows = [{"series": cudnn.NAMES[mode], "median_ms": ms} for mode, ms in (("FP32", 3.0), ("FP16", 1.0), ("FP16", 2.0))]
+    rows = [
+        {"series": cudnn.NAMES[mode], "median_ms": ms}
+        for mode, ms in (("FP32", 3.0), ("FP16", 1.0), ("FP16", 2.0))
+    ]
     assert cudnn.best(rows, "FP16")["median_ms"] == 1.0
     assert cudnn.best(rows, "TF32") is None

@@ -32,12 +32,18 @@ USABLE = Probe(driver=(13, 0), problem="", pycuda=True, nvcc=(13, 0))
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """No device selected, no LAB_DEVICE, and no device really used: `chosen` tells which one would be."""
+    """No device selected, no LAB_DEVICE, and no device really used: `chosen` tells which one would
+    be.
+    """
     monkeypatch.setattr(device, "_selected", None)
     monkeypatch.delenv("LAB_DEVICE", raising=False)
     monkeypatch.setattr(device.pycuda_api, "installed", lambda: False)
     monkeypatch.setattr(device, "_use_gpu", lambda why: dataclasses.replace(GPU, why=why))
-    monkeypatch.setattr(device, "_use_simulator", lambda why: dataclasses.replace(GPU, kind="simulator", name="simulator", why=why))
+    monkeypatch.setattr(
+        device,
+        "_use_simulator",
+        lambda why: dataclasses.replace(GPU, kind="simulator", name="simulator", why=why),
+    )
     return monkeypatch
 
 
@@ -81,8 +87,14 @@ UNUSABLE = {
         Probe(None, "no GPU: the NVIDIA driver is not installed", True, (13, 0)),
         "no GPU: the NVIDIA driver",
     ),
-    "no PyCUDA": (dataclasses.replace(USABLE, pycuda=False), "PyCUDA is not installed: run `make env`"),
-    "no nvcc": (dataclasses.replace(USABLE, nvcc=None), "nvcc is not found: install the CUDA toolkit"),
+    "no PyCUDA": (
+        dataclasses.replace(USABLE, pycuda=False),
+        "PyCUDA is not installed: run `make env`",
+    ),
+    "no nvcc": (
+        dataclasses.replace(USABLE, nvcc=None),
+        "nvcc is not found: install the CUDA toolkit",
+    ),
     "an old driver": (
         dataclasses.replace(USABLE, driver=(12, 4)),
         "driver is too old: it supports CUDA 12.4.*CUDA 13.0",
@@ -222,7 +234,9 @@ def test_a_hidden_gpu_is_hinted_at(monkeypatch):
 
 
 class FakeGpu:
-    """A pycuda.driver.Device with the attributes of an H200; those in `without` raise, as in the simulator."""
+    """A pycuda.driver.Device with the attributes of an H200; those in `without` raise, as in the
+    simulator.
+    """
 
     _VALUES: ClassVar = {
         "MULTIPROCESSOR_COUNT": 132,
@@ -260,7 +274,11 @@ def test_figures_of_an_h200():
     # NVIDIA's data sheet: 4.8 TB/s, 67 TFLOP/s FP32, of which the clocks give 4.917 and 66.9.
     assert found.dram_bandwidth == pytest.approx(4.917e12, rel=1e-3)
     assert found.fp32_peak == pytest.approx(66.9e12, rel=1e-3)
-    assert (found.multiprocessors, found.l2_bytes, found.shared_memory_per_block) == (132, 60 << 20, 48 << 10)
+    assert (found.multiprocessors, found.l2_bytes, found.shared_memory_per_block) == (
+        132,
+        60 << 20,
+        48 << 10,
+    )
 
 
 def test_figures_that_cannot_be_known_are_none():
@@ -276,7 +294,9 @@ def test_figures_that_cannot_be_known_are_none():
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60
+    )
 
 
 def test_selecting_the_simulator_gives_its_pycuda_and_a_context():
@@ -296,13 +316,19 @@ def test_selecting_the_simulator_gives_its_pycuda_and_a_context():
 
 
 def test_importing_the_helpers_imports_no_cuda():
-    done = run("import sys, helpers.device, helpers.simulator; print(sorted(m for m in sys.modules if 'pycuda' in m))")
-    assert "pycuda.driver" not in done.stdout and "'pycuda'" not in done.stdout, done.stdout + done.stderr
+    done = run(
+        "import sys, helpers.device, helpers.simulator; print(sorted(m for m "
+        "in sys.modules if 'pycuda' in m))"
+    )
+    assert "pycuda.driver" not in done.stdout and "'pycuda'" not in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_the_simulator_beside_an_imported_pycuda_is_refused():
     done = run(
-        "import sys, types; sys.modules['pycuda'] = types.ModuleType('pycuda')\nfrom helpers import device; device.select()",
+        "import sys, types; sys.modules['pycuda'] = types.ModuleType('pycuda')\nfrom helpers "
+        "import device; device.select()",
         LAB_DEVICE="simulator",
     )
     assert done.returncode != 0

@@ -1,4 +1,6 @@
-"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they must."""
+"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they
+must.
+"""
 
 from __future__ import annotations
 
@@ -158,11 +160,11 @@ def test_an_unknown_exercise_lists_the_known_ones():
 
 def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
     from helpers.exercises import entry, rung
-    from helpers.experiments import ladder
+    from helpers.experiments import traffic
 
     for layer in ("layer 1", "layer 2"):
         tiled, maps = (
-            ladder.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
+            traffic.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
         )
         assert rung.SECTORS[layer] == pytest.approx(tiled.load_sectors, abs=0.001)
         assert entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
@@ -170,13 +172,13 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():
     from helpers import results
-    from helpers.experiments import ladder, leaderboard
+    from helpers.experiments import leaderboard, traffic
 
     rows = results.load(LABS.parent / "data/measured/22_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
         assert sorted(ms, key=ms.get) == sorted(
-            ms, key=lambda name, layer=layer: ladder.counted(name, layer).cost
+            ms, key=lambda name, layer=layer: traffic.counted(name, layer).cost
         )
 
 
@@ -191,8 +193,8 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
         }
 
 
-def test_python_exercises_are_the_three_that_grade_what_python_makes():
-    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17"]
+def test_python_exercises_are_those_that_grade_what_python_makes():
+    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17", "25"]
 
 
 @pytest.mark.parametrize("seed", [2, 246446619280644])

@@ -41,7 +41,7 @@ def toy(tmp_path, monkeypatch):
     return file
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The form of a .cu file
 
 
@@ -49,11 +49,15 @@ def faults_of_form(name: str) -> list[str]:
     """What kernels/README.md asks of a kernel file and this one does not keep."""
     text = kernels.source(name)
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
-    functions = re.findall(r"__global__[^(;{]*?\b(\w+)\s*\(", re.sub(r"__launch_bounds__\s*\([^)]*\)", "", code))
+    functions = re.findall(
+        r"__global__[^(;{]*?\b(\w+)\s*\(", re.sub(r"__launch_bounds__\s*\([^)]*\)", "", code)
+    )
     faults = []
     if functions != [name]:
         faults.append(f"__global__ functions {functions}, one named {name} allowed")
-    if host := re.findall(r"<<<|\bcuda[A-Z]\w*\s*\(|\bmain\s*\(|\bprintf\b|#include\s*<(?!cuda|mma)", code):
+    if host := re.findall(
+        r"<<<|\bcuda[A-Z]\w*\s*\(|\bmain\s*\(|\bprintf\b|#include\s*<(?!cuda|mma)", code
+    ):
         faults.append(f"host code: {host}")
     try:
         header = kernels.header(name)
@@ -61,8 +65,16 @@ def faults_of_form(name: str) -> list[str]:
         return [*faults, str(error)]
     if list(header) != ["Summary", *kernels.HEADER_FIELDS]:
         faults.append(f"header fields {list(header)}")
-    if not text.isascii() or "\t" in text or not text.endswith("}\n") or max(map(len, text.splitlines())) > 132:
-        faults.append("ASCII without tabs, lines of at most 132 characters, and a newline at the end are asked for")
+    if (
+        not text.isascii()
+        or "\t" in text
+        or not text.endswith("}\n")
+        or max(map(len, text.splitlines())) > 132
+    ):
+        faults.append(
+            "ASCII without tabs, lines of at most 132 characters, and a "
+            "newline at the end are asked for"
+        )
     return faults
 
 
@@ -75,9 +87,18 @@ def test_every_kernel_keeps_the_form(name):
     ("change", "fault"),
     [
         (("toy_copy(", "toy_copies("), "one named toy_copy"),
-        (("{\n    const", '{\n}\nextern "C" __global__ void two(int* a)\n{\n    const'), "one named toy_copy"),
+        (
+            ("{\n    const", '{\n}\nextern "C" __global__ void two(int* a)\n{\n    const'),
+            "one named toy_copy",
+        ),
         (("// Sizes      any n >= 1\n", ""), "header fields"),
-        (("// Memory     none\n// Constants  none\n", "// Constants  none\n// Memory     none\n"), "header fields"),
+        (
+            (
+                "// Memory     none\n// Constants  none\n",
+                "// Constants  none\n// Memory     none\n",
+            ),
+            "header fields",
+        ),
         (("toy_copy.cu --", "toy.cu --"), "first line"),
         (("    P[i]", "    cudaMalloc(&P, n); P[i]"), "host code"),
         (("    if", "\tif"), "tabs"),
@@ -94,7 +115,7 @@ def test_comments_do_not_count_as_functions(toy):
     assert faults_of_form("toy_copy") == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Sources
 
 
@@ -123,24 +144,34 @@ def test_an_unknown_name_suggests_the_nearest(toy):
 
 def test_show_is_readable_as_text_and_in_any_theme(toy):
     listing = kernels.show("toy_copy")
-    assert repr(listing).splitlines()[1] == " 1  // toy_copy.cu -- copies an array, one thread per cell"
+    assert (
+        repr(listing).splitlines()[1]
+        == " 1  // toy_copy.cu -- copies an array, one thread per cell"
+    )
     page = listing._repr_html_()
     assert "<style" not in page and "class=" not in page.replace('class="highlight"', "")
-    # An opaque background and a text colour of its own, on the <pre> too, where JupyterLab sets both by theme.
+    # An opaque background and a text colour of its own, on the <pre> too, where JupyterLab sets
+    # both by theme.
     assert re.search(r"<pre style=\"[^\"]*background:#f8f8f8;color:#1a1a1a", page)
     assert "blockIdx" in page and re.search(r">\s*1</span>", page)
 
 
 def test_show_some_lines_keeps_their_numbers(toy):
     listing = kernels.show("toy_copy", lines=(13, 15))
-    assert repr(listing).splitlines()[1].startswith("13  extern") and len(repr(listing).splitlines()) == 4
-    assert re.search(r">\s*15</span>", listing._repr_html_()) and "Computes" not in listing._repr_html_()
+    assert (
+        repr(listing).splitlines()[1].startswith("13  extern")
+        and len(repr(listing).splitlines()) == 4
+    )
+    assert (
+        re.search(r">\s*15</span>", listing._repr_html_())
+        and "Computes" not in listing._repr_html_()
+    )
     for wrong in ((0, 3), (5, 4), (1, 1000)):
         with pytest.raises(ValueError, match="first <= last"):
             kernels.show("toy_copy", lines=wrong)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Grids
 
 
@@ -188,14 +219,17 @@ def test_fractions_are_no_sizes():
 def test_a_changed_source_holds_the_change_or_is_refused():
     text = kernels.changed("axpy_basic", ("axpy_basic", "axpy_other"))
     assert text == kernels.source("axpy_basic").replace("axpy_basic", "axpy_other")
-    with pytest.raises(ValueError, match=r"axpy_basic\.cu does not hold 'no such text': there is nothing to change"):
+    with pytest.raises(
+        ValueError, match=r"axpy_basic\.cu does not hold 'no such text': there is nothing to change"
+    ):
         kernels.changed("axpy_basic", ("no such text", ""))
 
 
 def test_code_is_the_source_without_comments_and_line_breaks():
     text = (
         "// what it does\n#define A 1 // one\n#define B \\\n    2\n__global__ void k(float* a,\n"
-        '                  int n) { // n cells\n    asm("mov; // no comment");\n\n    a[0] = /* first */ 1;\n}\n'
+        '                  int n) { // n cells\n    asm("mov; // no '
+        'comment");\n\n    a[0] = /* first */ 1;\n}\n'
     )
     assert kernels.code(text) == (
         "#define A 1\n#define B \\\n2\n"
@@ -203,6 +237,8 @@ def test_code_is_the_source_without_comments_and_line_breaks():
     )
 
 
-@pytest.mark.parametrize("other", ["#define A 2\nint x;", "#define A 1\nint y;", "#define A 1 int x;"])
+@pytest.mark.parametrize(
+    "other", ["#define A 2\nint x;", "#define A 1\nint y;", "#define A 1 int x;"]
+)
 def test_code_that_differs_is_told_apart(other):
     assert kernels.code(other) != kernels.code("#define A 1\nint x;")

@@ -1,4 +1,6 @@
-"""The ladder is built from a record, and from a wrong, missing, damaged or partial one there is a clear error."""
+"""The ladder is built from a record, and from a wrong, missing, damaged or partial one there is a
+clear error.
+"""
 
 import dataclasses
 import math
@@ -8,16 +10,21 @@ import pytest
 
 from helpers import checking, limits, results, timing
 from helpers.device import Device
-from helpers.experiments import ladder, layer_benchmark
-from helpers.experiments.ladder import Counters, LadderError
+from helpers.experiments import ladder, layer_benchmark, traffic
+from helpers.experiments.ladder import LadderError
+from helpers.experiments.traffic import Counters, TrafficError
 from helpers.problems import conv2d, cudnn
 
 GPU = Device("gpu", "toy GPU", (9, 0), 100, 49152, 2**20, 4e12, 64e12, "made up")
 PLAIN = Counters(10.0, 3.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 2.5)
 BY_NAME = {
     "conv2d_uncoalesced": dataclasses.replace(PLAIN, load_sectors=28.0),
-    "conv2d_constant": dataclasses.replace(PLAIN, load_requests=1.5, constant_requests=1.5, passes=1.25),
-    "conv2d_tiled": dataclasses.replace(PLAIN, load_sectors=0.1, load_requests=0.05, shared_wavefronts=3.0, constant_requests=1.5),
+    "conv2d_constant": dataclasses.replace(
+        PLAIN, load_requests=1.5, constant_requests=1.5, passes=1.25
+    ),
+    "conv2d_tiled": dataclasses.replace(
+        PLAIN, load_sectors=0.1, load_requests=0.05, shared_wavefronts=3.0, constant_requests=1.5
+    ),
     "conv2d_channels_atomics": dataclasses.replace(PLAIN, store_sectors=0.0, atomic_sectors=0.03),
 }
 
@@ -25,11 +32,17 @@ BY_NAME = {
 @pytest.fixture
 def counters(monkeypatch):
     """No simulator: counters by hand."""
-    monkeypatch.setattr(ladder, "counted", lambda name, which: BY_NAME.get(name, PLAIN))
+    monkeypatch.setattr(traffic, "counted", lambda name, which: BY_NAME.get(name, PLAIN))
 
 
 def row(series, ms, which="layer 1", batch=10_000, **parameters):
-    timed = None if ms is None else timing.Timing.of(series, [0.99 * ms, *[ms] * 6, 1.01 * ms], what="kernel", device=GPU.name)
+    timed = (
+        None
+        if ms is None
+        else timing.Timing.of(
+            series, [0.99 * ms, *[ms] * 6, 1.01 * ms], what="kernel", device=GPU.name
+        )
+    )
     return results.Measurement(series, {"layer": which, "batch": batch, **parameters}, timed)
 
 
@@ -39,18 +52,29 @@ TIMES = {spec.name: 10.0 - 0.5 * number for number, spec in enumerate(conv2d.CON
 def measurements(times=TIMES, **place):
     """All kernels, the copy, and cuDNN in two layouts."""
     rows = [row(name, ms, relative_error=3e-7, **place) for name, ms in times.items()]
-    yardstick = [row(cudnn.NAME, ms, layout=layout, **place) for layout, ms in (("NCHW", 8.0), ("channels_last", 6.0))]
+    yardstick = [
+        row(cudnn.NAME, ms, layout=layout, **place)
+        for layout, ms in (("NCHW", 8.0), ("channels_last", 6.0))
+    ]
     return [row(layer_benchmark.COPY, 0.3, bytes=8, **place), *rows, *yardstick]
 
 
 def made(rows=None, **changes):
     rows = measurements() if rows is None else rows
     software = {"python": "3.12"}
-    settings = {"name": layer_benchmark.NAME, "lab": "benchmarks", "created": "2026-11-21T00:00:00Z", "device": GPU}
-    return results.Record(**{**settings, "software": software, "sources": {}, "measurements": tuple(rows), **changes})
+    settings = {
+        "name": layer_benchmark.NAME,
+        "lab": "benchmarks",
+        "created": "2026-11-21T00:00:00Z",
+        "device": GPU,
+    }
+    return results.Record(
+        **{**settings, "software": software, "sources": {}, "measurements": tuple(rows), **changes}
+    )
 
 
-# --------------------------------------------------------------------------------------------------------------- steps
+# --------------------------------------------------------------------------------------------------
+# steps
 
 
 def test_steps_stand_from_the_slowest_to_the_fastest(counters):
@@ -70,21 +94,48 @@ def test_every_kernel_has_a_place_on_the_ladder():
 
 
 def test_a_step_is_told_by_what_it_builds_on(counters):
-    times = {**TIMES, "conv2d_uncoalesced": 12.6, "conv2d_basic": 5.0, "conv2d_constant": 4.1, "conv2d_tiled": 4.8}
+    times = {
+        **TIMES,
+        "conv2d_uncoalesced": 12.6,
+        "conv2d_basic": 5.0,
+        "conv2d_constant": 4.1,
+        "conv2d_tiled": 4.8,
+    }
     times |= {"conv2d_restrict": 5.01, "conv2d_unrolled": 5.6}
     built = ladder.build(made(measurements(times)), "layer 1")
-    assert built.step("conv2d_uncoalesced").sentence == "conv2d_uncoalesced: it builds on no other kernel that was timed."
-    assert built.step("conv2d_basic").sentence == "conv2d_basic after conv2d_uncoalesced: 2.5x faster. 2.8x fewer load sectors."
-    constant = "2.0x fewer load requests; 1.5 constant requests per output, none before; in all 2.0x fewer L1 passes"
-    assert built.step("conv2d_constant").sentence == f"conv2d_constant after conv2d_basic: 1.2x faster. {constant}."
-    tiled = (
-        "100x fewer load sectors; 3 shared wavefronts per output, none before; 30x fewer load requests; in all 2.0x more L1 passes"
+    assert (
+        built.step("conv2d_uncoalesced").sentence
+        == "conv2d_uncoalesced: it builds on no other kernel that was timed."
     )
-    assert built.step("conv2d_tiled").sentence == f"conv2d_tiled after conv2d_constant: 1.2x slower. {tiled[0].upper()}{tiled[1:]}."
-    same = "conv2d_restrict after conv2d_basic: no measurable difference. No counter differs, either."
+    assert (
+        built.step("conv2d_basic").sentence
+        == "conv2d_basic after conv2d_uncoalesced: 2.5x faster. 2.8x fewer load sectors."
+    )
+    constant = (
+        "2.0x fewer load requests; 1.5 constant requests per output, none before; "
+        "in all 2.0x fewer L1 passes"
+    )
+    assert (
+        built.step("conv2d_constant").sentence
+        == f"conv2d_constant after conv2d_basic: 1.2x faster. {constant}."
+    )
+    tiled = (
+        "100x fewer load sectors; 3 shared wavefronts per output, none before; "
+        "30x fewer load requests; in all 2.0x more L1 passes"
+    )
+    assert (
+        built.step("conv2d_tiled").sentence
+        == f"conv2d_tiled after conv2d_constant: 1.2x slower. {tiled[0].upper()}{tiled[1:]}."
+    )
+    same = (
+        "conv2d_restrict after conv2d_basic: no measurable difference. No counter differs, either."
+    )
     assert built.step("conv2d_restrict").sentence == same
     unseen = "No counter differs: what changed is in the instructions between the requests."
-    assert built.step("conv2d_unrolled").sentence == f"conv2d_unrolled after conv2d_restrict: 1.1x slower. {unseen}"
+    assert (
+        built.step("conv2d_unrolled").sentence
+        == f"conv2d_unrolled after conv2d_restrict: 1.1x slower. {unseen}"
+    )
     texts = [text.get_text() for text in ladder.draw(plt.figure().gca(), built).texts]
     beside = {step.name: text for step, text in zip(built.steps, texts, strict=False)}
     assert beside["conv2d_tiled"] == "4.8 ms   1.2x slower than constant"
@@ -96,37 +147,69 @@ def test_a_step_is_told_by_what_it_builds_on(counters):
 
 def test_what_appears_and_goes_is_told_however_little_it_is():
     after = BY_NAME["conv2d_channels_atomics"]
-    assert ladder.told(PLAIN, after) == (
-        "no store sectors any more (0.5 per output before); 0.03 atomic sectors per output, none before"
+    assert traffic.changes(PLAIN, after) == (
+        "no store sectors any more (0.5 per output before); 0.03 atomic sectors per output, "
+        "none before"
     )
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, store_sectors=0.51)).startswith("no counter differs")
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, load_sectors=10.5)) == "5 % more load sectors"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, idle_lanes=29.0)) == "29 % of the lanes idle in place of 0 %"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, threads=4.0)) == "4.0x more threads"
-    assert ladder.told(PLAIN, dataclasses.replace(PLAIN, passes=2.0)) == "in all 1.2x fewer L1 passes"
-    assert [ladder.passes_changed(PLAIN, dataclasses.replace(PLAIN, passes=n)) for n in (2.0, 2.45, 3.0)] == [-1, 0, 1]
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, store_sectors=0.51)).startswith(
+        "no counter differs"
+    )
+    assert (
+        traffic.changes(PLAIN, dataclasses.replace(PLAIN, load_sectors=10.5))
+        == "5 % more load sectors"
+    )
+    assert (
+        traffic.changes(PLAIN, dataclasses.replace(PLAIN, idle_lanes=29.0))
+        == "29 % of the lanes idle in place of 0 %"
+    )
+    assert traffic.changes(PLAIN, dataclasses.replace(PLAIN, threads=4.0)) == "4.0x more threads"
+    assert (
+        traffic.changes(PLAIN, dataclasses.replace(PLAIN, passes=2.0))
+        == "in all 1.2x fewer L1 passes"
+    )
+    assert [
+        traffic.passes_changed(PLAIN, dataclasses.replace(PLAIN, passes=n))
+        for n in (2.0, 2.45, 3.0)
+    ] == [-1, 0, 1]
 
 
 def test_times_taken_one_after_the_other_are_not_told_apart_below_a_percent(counters):
-    for ms, verdict in ((5.04, "no measurable difference"), (4.96, "no measurable difference"), (5.2, "1.04x slower")):
+    for ms, verdict in (
+        (5.04, "no measurable difference"),
+        (4.96, "no measurable difference"),
+        (5.2, "1.04x slower"),
+    ):
         rows = [m for m in measurements() if m.series not in ("conv2d_basic", "conv2d_restrict")]
         for name, of in (("conv2d_basic", 5.0), ("conv2d_restrict", ms)):
-            timed = timing.Timing.of(name, [of - 1e-4, *[of] * 6, of + 1e-4], what="kernel", device=GPU.name)
-            rows.append(results.Measurement(name, {"layer": "layer 1", "batch": 10_000, "relative_error": 3e-7}, timed))
+            timed = timing.Timing.of(
+                name, [of - 1e-4, *[of] * 6, of + 1e-4], what="kernel", device=GPU.name
+            )
+            rows.append(
+                results.Measurement(
+                    name, {"layer": "layer 1", "batch": 10_000, "relative_error": 3e-7}, timed
+                )
+            )
         assert ladder.build(made(rows), "layer 1").step("conv2d_restrict").verdict == verdict
 
 
 def test_counters_are_those_of_the_layer():
-    found = ladder.counted("conv2d_basic", "layer E1")
-    # 22 x 22 outputs in tiles of 16: each output loads 49 cells and 49 weights, a request serves at most 32 lanes.
+    found = traffic.counted("conv2d_basic", "layer E1")
+    # 22 x 22 outputs in tiles of 16: each output loads 49 cells and 49 weights, a request serves at
+    # most 32 lanes.
     assert 2 * 49 / 32 < found.load_requests < 2 * 2 * 49 / 32
-    assert found.shared_wavefronts == found.barriers == found.constant_requests == found.atomic_sectors == 0
+    assert (
+        found.shared_wavefronts
+        == found.barriers
+        == found.constant_requests
+        == found.atomic_sectors
+        == 0
+    )
     assert 0 < found.idle_lanes < 50
     assert math.isclose(found.threads, 4 * 256 / 22**2)
     assert found.passes >= 2
-    atomics = ladder.counted("conv2d_channels_atomics", "layer E1")
+    atomics = traffic.counted("conv2d_channels_atomics", "layer E1")
     assert atomics.store_sectors == 0 < atomics.atomic_sectors
-    tiled = ladder.counted("conv2d_tiled", "layer E1")
+    tiled = traffic.counted("conv2d_tiled", "layer E1")
     assert tiled.shared_wavefronts > found.load_requests / 2
     assert tiled.load_sectors < found.load_sectors / 10
 
@@ -134,20 +217,26 @@ def test_counters_are_those_of_the_layer():
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
-        ("__syncthreads();", "", LadderError, "conv2d_tiled on layer E1, which its counters would be made of: .*race"),
+        (
+            "__syncthreads();",
+            "",
+            TrafficError,
+            "conv2d_tiled on layer E1 has a finding, so its counters mean nothing: race",
+        ),
         ("* filter[", "* 2 * filter[", checking.CheckError, "FAIL conv2d_tiled on layer E1"),
     ],
 )
 def test_counters_of_a_broken_kernel_are_refused(monkeypatch, old, new, error, message):
     broken = conv2d.kernels.source("conv2d_tiled").replace(old, new)
     monkeypatch.setattr(conv2d.kernels, "source", lambda name: broken)
-    ladder.counted.cache_clear()
+    traffic.counted.cache_clear()
     with pytest.raises(error, match=message):
-        ladder.counted("conv2d_tiled", "layer E1")
-    ladder.counted.cache_clear()
+        traffic.counted("conv2d_tiled", "layer E1")
+    traffic.counted.cache_clear()
 
 
-# -------------------------------------------------------------------------------------------------------- what is refused
+# --------------------------------------------------------------------------------------------------
+# what is refused
 
 
 def without(name):
@@ -157,29 +246,64 @@ def without(name):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (lambda: made(name="06_layer"), "the record is '06_layer'; the ladder is built from 'benchmark_conv2d'"),
-        (lambda: made(device=dataclasses.replace(GPU, fp32_peak=None)), "toy GPU, has no bandwidth and peak"),
+        (
+            lambda: made(name="06_layer"),
+            "the record is '06_layer'; the ladder is built from 'benchmark_conv2d'",
+        ),
+        (
+            lambda: made(device=dataclasses.replace(GPU, fp32_peak=None)),
+            "toy GPU, has no bandwidth and peak",
+        ),
         (lambda: made([]), "no layer 1 with 10,000 images; it has no layer"),
-        (lambda: made(measurements(which="layer 2")), "no layer 1 with 10,000 images; it has layer 2 with 10,000"),
-        (lambda: made(measurements(batch=100)), "no layer 1 with 10,000 images; it has layer 1 with 100"),
-        (lambda: made(without("conv2d_tiled")), "partial, it lacks conv2d_tiled for layer 1 with 10,000 images"),
-        (lambda: made([*measurements(), row("conv2d_old", 1.0)]), "the record has conv2d_old, which conv2d.CONV2D has not"),
-        (lambda: made([*measurements(), row("conv2d_basic", 1.0)]), "the record has conv2d_basic twice"),
-        (lambda: made([*without("conv2d_tiled"), row("conv2d_tiled", None)]), "no time of conv2d_tiled .* does not say why"),
+        (
+            lambda: made(measurements(which="layer 2")),
+            "no layer 1 with 10,000 images; it has layer 2 with 10,000",
+        ),
+        (
+            lambda: made(measurements(batch=100)),
+            "no layer 1 with 10,000 images; it has layer 1 with 100",
+        ),
+        (
+            lambda: made(without("conv2d_tiled")),
+            "partial, it lacks conv2d_tiled for layer 1 with 10,000 images",
+        ),
+        (
+            lambda: made([*measurements(), row("conv2d_old", 1.0)]),
+            "the record has conv2d_old, which conv2d.CONV2D does not have",
+        ),
+        (
+            lambda: made([*measurements(), row("conv2d_basic", 1.0)]),
+            "the record has conv2d_basic twice",
+        ),
+        (
+            lambda: made([*without("conv2d_tiled"), row("conv2d_tiled", None)]),
+            "no time of conv2d_tiled .* does not say why",
+        ),
         (lambda: made(without(layer_benchmark.COPY)), "0 times of the device-to-device copy"),
         (
-            lambda: made([row(layer_benchmark.COPY, 1.0), *(row(name, None, left_out="slow") for name in TIMES)]),
+            lambda: made(
+                [
+                    row(layer_benchmark.COPY, 1.0),
+                    *(row(name, None, left_out="slow") for name in TIMES),
+                ]
+            ),
             "no time of any kernel for layer 1",
         ),
     ],
 )
 def test_a_wrong_or_partial_record_is_refused(counters, record, message):
-    with pytest.raises(LadderError, match=f"{message}.*: make a whole one.*python -m helpers.tools.benchmarks conv2d"):
+    with pytest.raises(
+        LadderError,
+        match=f"{message}.*: make a whole one.*python -m helpers.tools.benchmarks conv2d",
+    ):
         ladder.build(record(), "layer 1")
 
 
 def test_a_kernel_that_was_left_out_is_none_of_the_steps(counters):
-    rows = [*without("conv2d_basic"), row("conv2d_basic", None, left_out="a launch takes 120 ms, more than 100")]
+    rows = [
+        *without("conv2d_basic"),
+        row("conv2d_basic", None, left_out="a launch takes 120 ms, more than 100"),
+    ]
     built = ladder.build(made(rows), "layer 1")
     assert built.left_out == {"conv2d_basic": "a launch takes 120 ms, more than 100"}
     assert "conv2d_basic" not in [step.name for step in built.steps]
@@ -195,7 +319,8 @@ def test_without_cudnn_there_is_no_yardstick(counters):
     assert len(ladder.draw(plt.figure().gca(), built).get_yticklabels()) == len(TIMES)
 
 
-# ------------------------------------------------------------------------------------------------- figures and the page
+# --------------------------------------------------------------------------------------------------
+# figures and the page
 
 
 def test_title_and_table_say_what_was_measured(counters):
@@ -203,9 +328,14 @@ def test_title_and_table_say_what_was_measured(counters):
     built = ladder.build(made(measurements(times)), "layer 1")
     share = round(100 * built.floor_ms / 0.75)
     assert (
-        built.title == f"layer 1, 10,000 images: conv2d_register_tiled has {share} % of the floor's speed, 8.0x the speed of cuDNN"
+        built.title
+        == f"layer 1, 10,000 images: conv2d_register_tiled has {share} % of the floor's speed, "
+        "8.0x the speed of cuDNN"
     )
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in ladder.table(built).splitlines()]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in ladder.table(built).splitlines()
+    ]
     assert len({len(line) for line in lines}) == 1
     assert len(lines) == 2 + len(TIMES) + 3
     named = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines}
@@ -232,7 +362,9 @@ def test_the_l1_roof_is_that_of_the_cycles(counters):
 def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path / "out"))
     right = results.Measurement(
-        layer_benchmark.ACCURACY, {"with": "conv2d_basic", "network": "net", "images": 100, "right": 86}, None
+        layer_benchmark.ACCURACY,
+        {"with": "conv2d_basic", "network": "net", "images": 100, "right": 86},
+        None,
     )
     record = made([*measurements(), *measurements(which="layer 2"), right])
     file = tmp_path / "record.json"
@@ -240,7 +372,13 @@ def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, cap
     assert ladder.main(["--record", str(file)]) == 0
     page = (tmp_path / "out/ladder.md").read_text()
     assert page in capsys.readouterr().out
-    for wanted in ("Measured on toy GPU, 2026-11-21", "## layer 1", "## layer 2", "| net, 100 images |", "- conv2d_tiled after"):
+    for wanted in (
+        "Measured on toy GPU, 2026-11-21",
+        "## layer 1",
+        "## layer 2",
+        "| net, 100 images |",
+        "- conv2d_tiled after",
+    ):
         assert wanted in page
     assert results.from_png(tmp_path / "out/ladder.png") == record
 
@@ -251,10 +389,15 @@ def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, cap
         (lambda text: None, "there is no record"),
         (lambda text: text[:200], "is cut off"),
         (lambda text: text.replace('"schema": 1', '"schema": 2'), "newer schema 2"),
-        (lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'), "the record has conv2d_tilde, which conv2d.CONV2D has not"),
+        (
+            lambda text: text.replace('"conv2d_tiled"', '"conv2d_tilde"'),
+            "the record has conv2d_tilde, which conv2d.CONV2D",
+        ),
     ],
 )
-def test_the_command_says_what_is_wrong_with_a_record(counters, monkeypatch, tmp_path, capsys, change, message):
+def test_the_command_says_what_is_wrong_with_a_record(
+    counters, monkeypatch, tmp_path, capsys, change, message
+):
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path / "out"))
     file = tmp_path / "record.json"
     if text := change(made([*measurements(), *measurements(which="layer 2")]).to_json()):
@@ -268,7 +411,10 @@ def test_the_command_says_what_is_wrong_with_a_record(counters, monkeypatch, tmp
 def test_a_source_that_has_changed_since_is_named(counters):
     record = made(sources={"conv2d_basic": "0" * 64})
     page = ladder.markdown(record, [ladder.build(record, "layer 1")])
-    assert "Measured from other sources than those that are here now, which the counters are of: conv2d_basic." in page
+    assert (
+        "The counters are those of the present sources, but the times are older than these: "
+        "conv2d_basic." in page
+    )
 
 
 @pytest.mark.parametrize("which", conv2d.LAYERS)

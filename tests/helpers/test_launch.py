@@ -1,4 +1,6 @@
-"""One description of a launch: its arrays, its scratch memory, and the same results by both runners."""
+"""One description of a launch: its arrays, its scratch memory, and the same results by both
+runners.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What ncu says of whole batches: its CSV read, launches that are missing found, and the record complete."""
+"""What ncu says of whole batches: its CSV read, launches that are missing found, and the record
+complete.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_rows_are_read_in_the_order_of_the_launches():
     assert rows[0]["dram_read_bytes"] is None
 
 
-@pytest.mark.parametrize("launches", [(), layer_counters.LAUNCHES[:-1], layer_counters.LAUNCHES[::-1]])
+@pytest.mark.parametrize(
+    "launches", [(), layer_counters.LAUNCHES[:-1], layer_counters.LAUNCHES[::-1]]
+)
 def test_other_launches_are_an_error_that_says_what_ncu_said(launches):
     with pytest.raises(NcuError, match=r"(?s)ncu saw .*==ERROR== no permission"):
         layer_counters.parse(csv_of(launches), "==ERROR== no permission")
@@ -41,7 +45,12 @@ def test_a_missing_ncu_is_named(monkeypatch):
 
 
 def test_the_largest_stalls_come_first():
-    row = {"stalled_wait": 0.3, "stalled_not_selected": 2.8, "stalled_barrier": None, "stalled_long_scoreboard": 0.5}
+    row = {
+        "stalled_wait": 0.3,
+        "stalled_not_selected": 2.8,
+        "stalled_barrier": None,
+        "stalled_long_scoreboard": 0.5,
+    }
     assert layer_counters.stalls(row, 2) == [("not selected", 2.8), ("long scoreboard", 0.5)]
 
 

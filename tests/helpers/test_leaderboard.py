@@ -25,16 +25,24 @@ def entry(source: str = SLOW, name: str = "slow", options: tuple[str, ...] = ())
 
 def record(recalled: bool = True) -> results.Record:
     """Times of two kernels, made up."""
-    rows = [{"series": name, "layer": which, "ms": 1.0, "timing": None} for name in NAMES for which in leaderboard.LAYERS]
+    rows = [
+        {"series": name, "layer": which, "ms": 1.0, "timing": None}
+        for name in NAMES
+        for which in leaderboard.LAYERS
+    ]
     made = tuple(results._measurement(row) for row in rows)
     gpu = Device("gpu", "a GPU", (9, 0), 132, 49152, 1, 1.0, 1.0, "")
-    return results.Record("board", "22", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled)
+    return results.Record(
+        "board", "22", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled
+    )
 
 
 @pytest.fixture
 def board(monkeypatch) -> Board:
     given = record()
-    timed = [{**row, "median_ms": {"conv2d_basic": 12.0}.get(row["series"], 1.5)} for row in given.rows()]
+    timed = [
+        {**row, "median_ms": {"conv2d_basic": 12.0}.get(row["series"], 1.5)} for row in given.rows()
+    ]
     monkeypatch.setattr(results.Record, "rows", lambda self: timed)
     return Board(given)
 
@@ -42,7 +50,9 @@ def board(monkeypatch) -> Board:
 def test_launches_follow_the_options():
     plain = leaderboard.spec_of(entry())
     assert plain.block == (16, 16) and plain.tile == (16, 16, 1) and not plain.strides
-    wide = leaderboard.spec_of(entry(options=("-DTILE_WIDTH=8", "-DCOLUMNS=3", "-DMAPS=4", "-DOTHER=7")))
+    wide = leaderboard.spec_of(
+        entry(options=("-DTILE_WIDTH=8", "-DCOLUMNS=3", "-DMAPS=4", "-DOTHER=7"))
+    )
     assert wide.block == (8, 8) and wide.tile == (24, 8, 4)
     assert wide.grid(conv2d.shape_of("layer 2", 5)) == (2 * 5, 4, 5)
     with pytest.raises(EntryError, match="must be 1 or more"):
@@ -78,7 +88,7 @@ def test_an_entry_that_does_more_in_small_batches_is_refused():
         ("w < out_w)", "w < out_w - 1)", "unwritten"),  # off by one at the edge
         ("w < out_w)", "w < out_w + 1)", "race|out-of-bounds"),
         ("h < out_h && ", "", "race|out-of-bounds"),
-        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, and must be on every shape"),
+        ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, but it must be right on every shape"),
         ("b = blockIdx.z", "b = 0", "[234] images"),  # one image is no batch
         ("= sum;", '= h == 3 ? nanf("") : sum;', "NaN"),
         ("float sum", "__shared__ float all[1]; all[0] = h; float sum", "race"),
@@ -101,7 +111,11 @@ def test_a_wrong_entry_is_refused(old, new, told, board, monkeypatch):
         (", int K)", ")", "An entry takes"),
         ("const float* __restrict__ filter,", "", "An entry takes"),
         ("float* __restrict__ y", "double* y", r"slow takes \(double"),
-        ("float* __restrict__ y, const float* __restrict__ x", "const float* y, float* x", "in this order"),
+        (
+            "float* __restrict__ y, const float* __restrict__ x",
+            "const float* y, float* x",
+            "in this order",
+        ),
         ("float sum", "extern __shared__ float tile[]; float sum", "declare the array with a size"),
     ],
 )
@@ -112,7 +126,11 @@ def test_an_entry_that_could_not_be_launched_is_refused(old, new, told):
 
 
 @pytest.mark.parametrize(
-    "form", ["float *y, float const *x, const float *__restrict__ filter", "float* y, const float* x,\nconst float* filter"]
+    "form",
+    [
+        "float *y, float const *x, const float *__restrict__ filter",
+        "float* y, const float* x,\nconst float* filter",
+    ],
 )
 def test_a_signature_may_be_written_in_other_ways(form):
     source = re.sub(r"slow\([^)]*\bint B", f"slow({form}, const int B", SLOW)
@@ -133,10 +151,13 @@ def test_a_block_that_no_gpu_takes_is_refused(board):
 
 def test_a_board_ranks_and_replaces(board):
     told = board.enter(entry())
-    assert re.fullmatch(r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by bound", told)
+    assert re.fullmatch(
+        r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by bound", told
+    )
     board.enter(entry())
     assert [one.name for one in board.entries].count("slow") == 1
-    assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]  # slow has no time here
+    # Slow has no time here.
+    assert [one.name for one in board.ranked("ms")] == ["conv2d_register_tiled", "conv2d_basic"]
     assert board.ranked()[0].name == "conv2d_register_tiled"
     assert board.place("conv2d_basic").startswith("place 2 of 2 by time, ")
     with pytest.raises(KeyError, match="nobody is not on the board"):
@@ -147,10 +168,14 @@ def test_table_and_figure_show_every_entry(board):
     board.enter(entry())
     lines = board.table().splitlines()
     assert len(lines) == 6 and sum("<- entered" in line for line in lines) == 1
-    assert any(line.split()[1:3] == ["2", "conv2d_basic"] and line.endswith("24.000") for line in lines)
+    assert any(
+        line.split()[1:3] == ["2", "conv2d_basic"] and line.endswith("24.000") for line in lines
+    )
     axes = Figure().subplots()
     board.draw(axes, title="t")
-    assert [label.get_text().split()[0] for label in axes.get_yticklabels()] == [one.name for one in board.ranked()]
+    assert [label.get_text().split()[0] for label in axes.get_yticklabels()] == [
+        one.name for one in board.ranked()
+    ]
     assert axes.get_legend().get_texts()[0].get_text() == "entered"
     board.draw(Figure().subplots(), "ms")
 
@@ -158,14 +183,19 @@ def test_table_and_figure_show_every_entry(board):
 def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
     times = {"a": 1.0, "b": 1.015, "c": 1.021, "d": 1.04, "e": 2.0}
     board.entries = [
-        Entry(name, dict.fromkeys(leaderboard.LAYERS, 1.0), dict.fromkeys(leaderboard.LAYERS, ms)) for name, ms in times.items()
+        Entry(name, dict.fromkeys(leaderboard.LAYERS, 1.0), dict.fromkeys(leaderboard.LAYERS, ms))
+        for name, ms in times.items()
     ]
-    assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}  # within 2 % of the first of the place, not of the last
+    # Within 2 % of the first of the place, not of the last.
+    assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}
     assert set(board.places("bound").values()) == {1}
-    assert board.place("b") == "place 1= of 5 by time, place 1= of 5 by bound" and board.place("e").startswith(
+    assert board.place(
+        "b"
+    ) == "place 1= of 5 by time, place 1= of 5 by bound" and board.place("e").startswith(
         "place 5 of 5 by time"
     )
-    assert [line.split()[2] for line in board.table().splitlines()[2:-1]] == list(times)  # all have times: these rank
+    # All have times: these rank.
+    assert [line.split()[2] for line in board.table().splitlines()[2:-1]] == list(times)
     board.entries.append(Entry("f", dict.fromkeys(leaderboard.LAYERS, 0.1)))
     assert board.table().splitlines()[2].split()[:3] == ["1", "-", "f"]
 

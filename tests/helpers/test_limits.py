@@ -50,12 +50,14 @@ def test_impossible_problems_are_refused(arguments):
 
 
 def test_a_device_without_figures_has_no_floor():
-    simulator = SimpleNamespace(name="simulator", kind="simulator", dram_bandwidth=None, fp32_peak=None)
+    simulator = SimpleNamespace(
+        name="simulator", kind="simulator", dram_bandwidth=None, fp32_peak=None
+    )
     with pytest.raises(ValueError, match=r"record\.device"):
         limits.floor(limits.conv1d(5, 3), simulator)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The convolution layer
 
 SMALL = limits.ConvShape(B=2, C=3, M=5, H=6, W=9, K=3)
@@ -63,7 +65,11 @@ SMALL = limits.ConvShape(B=2, C=3, M=5, H=6, W=9, K=3)
 
 def test_shape_of_a_layer_by_hand():
     assert (SMALL.out_h, SMALL.out_w) == (4, 7)
-    assert (SMALL.x_shape, SMALL.filter_shape, SMALL.y_shape) == ((2, 3, 6, 9), (5, 3, 3, 3), (2, 5, 4, 7))
+    assert (SMALL.x_shape, SMALL.filter_shape, SMALL.y_shape) == (
+        (2, 3, 6, 9),
+        (5, 3, 3, 3),
+        (2, 5, 4, 7),
+    )
     assert (SMALL.outputs, SMALL.terms) == (2 * 5 * 28, 27)
     assert str(SMALL) == "2 images, 3 -> 5 channels, 6 x 9, K = 3"
 
@@ -83,7 +89,9 @@ def test_work_of_a_small_layer_by_hand():
 
 
 def test_floors_of_the_network_s_layers():
-    """Layer 1 moves 1.3 GB and computes 25 GFLOP for 10,000 images; layer 2 computes 72 GFLOP and moves 1 GB."""
+    """Layer 1 moves 1.3 GB and computes 25 GFLOP for 10,000 images; layer 2 computes 72 GFLOP and
+    moves 1 GB.
+    """
     first = limits.conv2d(limits.ConvShape(10_000, 1, 4, 86, 86, 7))
     second = limits.conv2d(limits.ConvShape(10_000, 4, 16, 40, 40, 7))
     assert first.bytes == 4 * (10_000 * (86 * 86 + 4 * 80 * 80) + 4 * 49)

@@ -1,6 +1,10 @@
-"""The C++ network against float64 finite differences (wrong programs first), its training, and its threads."""
+"""The C++ network against float64 finite differences (wrong programs first), its training, and its
+threads.
+"""
 
 import ctypes
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ import pytest
 from helpers import baselines
 from helpers.experiments import mlp
 from helpers.problems import datasets
+from helpers.simulator import toolchain
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +23,15 @@ def data():
 def parameters_away_from_zero(seed=5):
     """With biases that are not 0, so that no term of the gradient is missing."""
     random = np.random.default_rng(seed)
-    return (mlp.initial_parameters(seed) + random.uniform(-0.3, 0.3, mlp.PARAMETERS)).astype(np.float32)
+    return (mlp.initial_parameters(seed) + random.uniform(-0.3, 0.3, mlp.PARAMETERS)).astype(
+        np.float32
+    )
 
 
 def gradient_errors(data, unroll):
-    """The largest difference to finite differences, as a share of the largest derivative, for each of 20 samples."""
+    """The largest difference to finite differences, as a share of the largest derivative, for each
+    of 20 samples.
+    """
     parameters = parameters_away_from_zero()
     errors = []
     for x, y in zip(data.train_x[:20], data.train_y[:20], strict=True):
@@ -44,19 +53,40 @@ MUTANTS = {
     "tanh without its derivative": ("delta[i] *= 1.0f - a[i] * a[i];", ";"),
     "ReLU without its derivative": ("a[i] > 0 ? delta[i] : 0.0f", "delta[i]"),
     "no gradient of the biases": ("target[layer.biases + r] += step;", ""),
-    "the wrong layer's output": ("step, values.output[l], layer.inputs", "step, values.output[l + 1], layer.inputs"),
+    "the wrong layer's output": (
+        "step, values.output[l], layer.inputs",
+        "step, values.output[l + 1], layer.inputs",
+    ),
     "no tail when unrolled": ("for (; i < n; ++i) y[i] += scale * x[i];", ""),
-    "target of the other class": ("values.output[LAYERS][0] - y", "values.output[LAYERS][0] - (1 - y)"),
+    "target of the other class": (
+        "values.output[LAYERS][0] - y",
+        "values.output[LAYERS][0] - (1 - y)",
+    ),
 }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_wrong_gradient_is_found(name, data, monkeypatch):
-    right, wrong = MUTANTS[name]
+@pytest.fixture(scope="module")
+def wrong_gradients():
+    """Name -> a library with a wrong `mlp_gradient`: all of them compiled in one go."""
     source = baselines.cpu_source("mlp")
-    assert source.count(right) == 1
-    library = baselines.load_cpp("mlp_mutant", source.replace(right, wrong))
-    monkeypatch.setattr(mlp, "_library", lambda: library)
+    head, body = re.split(r"^(?!#|//|$)", source, maxsplit=1, flags=re.MULTILINE)
+    parts = [head]
+    for number, (right, wrong) in enumerate(MUTANTS.values()):
+        assert body.count(right) == 1
+        names = r"\b(mlp_\w+|launch_threads|clock_cost)\b"
+        parts.append(f"namespace wrong_{number} {{")
+        parts.append(re.sub(names, rf"\1_{number}", body.replace(right, wrong)) + "}")
+    path = toolchain.shared_library("wrong_gradients", "\n".join(parts), ("-O1", "-pthread"))
+    library = ctypes.CDLL(str(path))
+    return {
+        name: SimpleNamespace(mlp_gradient=library[f"mlp_gradient_{number}"])
+        for number, name in enumerate(MUTANTS)
+    }
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_wrong_gradient_is_found(name, data, wrong_gradients, monkeypatch):
+    monkeypatch.setattr(mlp, "_library", lambda: wrong_gradients[name])
     assert max(gradient_errors(data, unroll=4)) > 0.01
 
 
@@ -70,7 +100,8 @@ def test_predict_agrees_with_the_oracle(data):
     got = mlp.predict(parameters, data.test_x)
     assert got.dtype == np.float32
     assert np.abs(got - mlp.probability(parameters, data.test_x)).max() < 1e-6
-    assert np.abs(got - mlp.probability(parameters[::-1], data.test_x)).max() > 0.01  # and would not with others
+    # And would not with others.
+    assert np.abs(got - mlp.probability(parameters[::-1], data.test_x)).max() > 0.01
 
 
 def test_large_inputs_do_not_overflow():
@@ -94,18 +125,24 @@ def test_training_reaches_a_real_accuracy(data):
     assert untrained.accuracy < 0.85
     assert found.accuracy > 0.93  # a constant answer has 0.59, a plane less than 0.85
     assert found.total == 275
-    assert mlp.loss(trained, data.train_x, data.train_y) < mlp.loss(mlp.initial_parameters(0), data.train_x, data.train_y)
+    assert mlp.loss(trained, data.train_x, data.train_y) < mlp.loss(
+        mlp.initial_parameters(0), data.train_x, data.train_y
+    )
 
 
 def test_training_is_reproducible_and_depends_on_the_seed(data):
-    first, second, other = (mlp.train(data.train_x, data.train_y, epochs=5, seed=s) for s in (1, 1, 2))
+    first, second, other = (
+        mlp.train(data.train_x, data.train_y, epochs=5, seed=s) for s in (1, 1, 2)
+    )
     assert np.array_equal(first, second)
     assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize("unroll", (2, 4, 8))
 def test_unrolling_changes_rounding_only(unroll, data):
-    plain, unrolled = (mlp.train(data.train_x, data.train_y, epochs=2, unroll=u) for u in (1, unroll))
+    plain, unrolled = (
+        mlp.train(data.train_x, data.train_y, epochs=2, unroll=u) for u in (1, unroll)
+    )
     assert np.abs(plain - unrolled).max() < 1e-3
 
 
@@ -147,7 +184,10 @@ def test_averaging_is_the_mean_of_separate_trainings(data):
 
 @pytest.mark.parametrize("threads", (2, 3, 16))
 def test_threads_give_the_same_result_every_time(threads, data):
-    first, second = (mlp.train_threads(data.train_x, data.train_y, threads=threads, rounds=5, epochs=1) for _ in range(2))
+    first, second = (
+        mlp.train_threads(data.train_x, data.train_y, threads=threads, rounds=5, epochs=1)
+        for _ in range(2)
+    )
     assert np.array_equal(first, second)
     assert not np.array_equal(first, mlp.train(data.train_x, data.train_y, epochs=5))
 
@@ -181,7 +221,8 @@ def test_confusion_counts_every_sample_once():
 def test_a_constant_answer_has_the_accuracy_of_its_share(data):
     found = mlp.confusion(np.zeros(275), data.test_y)
     assert round(found.accuracy, 2) == 0.59
-    assert found.counts[:, 1].tolist() == [0, 0]  # which the confusion matrix shows and the accuracy hides
+    # Which the confusion matrix shows and the accuracy hides.
+    assert found.counts[:, 1].tolist() == [0, 0]
 
 
 def test_nan_is_never_an_answer():

@@ -1,5 +1,6 @@
-"""The network in NumPy: its layers by hand, its fast convolution against the oracle, and its accuracy to the last image."""
-
+"""The network in NumPy: its layers by hand, its fast convolution against the oracle, and its
+accuracy to the last image.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ def any_weights(seed=0):
     random = np.random.default_rng(seed)
     scale = {"conv1": 1e-3, "conv2": 0.1, "fc3": 0.03, "fc3_bias": 0.1, "fc4": 0.2, "fc4_bias": 0.1}
     arrays = {
-        layer: (scale[layer] * random.standard_normal(shape)).astype(np.float32) for layer, shape in datasets.LAYER_SHAPES.items()
+        layer: (scale[layer] * random.standard_normal(shape)).astype(np.float32)
+        for layer, shape in datasets.LAYER_SHAPES.items()
     }
     return datasets.Weights("random", "a test", **arrays)
 
@@ -29,9 +31,13 @@ def oracle(x, weights):
         rows, columns = -(-y.shape[2] // width), -(-y.shape[3] // width)
         x = np.zeros((*y.shape[:2], rows, columns))
         for h, w in np.ndindex(rows, columns):
-            x[:, :, h, w] = y[:, :, h * width : (h + 1) * width, w * width : (w + 1) * width].max(axis=(2, 3))
+            x[:, :, h, w] = y[:, :, h * width : (h + 1) * width, w * width : (w + 1) * width].max(
+                axis=(2, 3)
+            )
     flat = np.array([image.ravel() for image in x])
-    hidden = np.maximum(np.einsum("oi,bi->bo", weights.fc3.astype(float), flat) + weights.fc3_bias, 0)
+    hidden = np.maximum(
+        np.einsum("oi,bi->bo", weights.fc3.astype(float), flat) + weights.fc3_bias, 0
+    )
     return np.einsum("oi,bi->bo", weights.fc4.astype(float), hidden) + weights.fc4_bias
 
 
@@ -53,7 +59,8 @@ POOLED = np.array([[1, 9, 2, 3, -1], [4, 5, 8, 6, -7], [-3, -4, 0, -6, -2]], np.
     ("width", "want"),
     [
         (1, POOLED[0, 0].tolist()),
-        (2, [[9, 8, -1], [-3, 0, -2]]),  # the last row and column stand alone; nothing outside counts as 0
+        # The last row and column stand alone; nothing outside counts as 0.
+        (2, [[9, 8, -1], [-3, 0, -2]]),
         (3, [[9, 6]]),
         (4, [[9, -1]]),
         (5, [[9]]),
@@ -77,20 +84,30 @@ def test_max_pool_passes_nan_on_and_keeps_images_and_channels_apart():
 
 def test_dense_by_hand():
     weights = np.array([[1, 10], [100, 1000], [0, 1]], np.float32)
-    got = network.dense(np.array([[1, 2], [3, 4]], np.float32), weights, np.array([0.5, 0, -1], np.float32))
+    got = network.dense(
+        np.array([[1, 2], [3, 4]], np.float32), weights, np.array([0.5, 0, -1], np.float32)
+    )
     assert got.dtype == np.float32
     assert got.tolist() == [[21.5, 2100, 1], [43.5, 4300, 3]]
 
 
 @given(
-    st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 6), st.integers(0, 9), st.integers(1, 4)),
+    st.tuples(
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.integers(0, 6),
+        st.integers(0, 9),
+        st.integers(1, 4),
+    ),
     st.integers(1, 5),
     st.integers(0, 2**32 - 1),
 )
 def test_the_fast_convolution_is_the_oracles(sizes, taps, seed):
     batch, channels, more_height, more_width, maps = sizes
     random = np.random.default_rng(seed)
-    x = random.integers(-9, 10, (batch, channels, taps + more_height, taps + more_width)).astype(np.float32)
+    x = random.integers(-9, 10, (batch, channels, taps + more_height, taps + more_width)).astype(
+        np.float32
+    )
     filter = random.integers(-9, 10, (maps, channels, taps, taps)).astype(np.float32)
     got = network.conv2d(x, filter)
     assert got.dtype == np.float32
@@ -100,7 +117,10 @@ def test_the_fast_convolution_is_the_oracles(sizes, taps, seed):
 def test_the_fast_convolution_on_the_networks_layers():
     random = np.random.default_rng(0)
     for x_shape, layer in (((2, 1, 86, 86), "conv1"), ((2, 4, 40, 40), "conv2")):
-        x, filter = random.uniform(0, 255, x_shape).astype(np.float32), getattr(any_weights(), layer)
+        x, filter = (
+            random.uniform(0, 255, x_shape).astype(np.float32),
+            getattr(any_weights(), layer),
+        )
         want, scale = reference.conv2d(x, filter), reference.conv2d(x, np.abs(filter))
         assert (np.abs(network.conv2d(x, filter) - want) <= 1e-5 * scale).all()
 
@@ -146,7 +166,9 @@ def test_forward_is_the_network(images):
 WRONG = {
     "filter flipped": lambda x, f: network.conv2d(x, f[:, :, ::-1, ::-1]),
     "filter transposed": lambda x, f: network.conv2d(x, f.swapaxes(2, 3)),
-    "last output map left out": lambda x, f: network.conv2d(x, np.where(np.arange(len(f))[:, None, None, None] < len(f) - 1, f, 0)),
+    "last output map left out": lambda x, f: network.conv2d(
+        x, np.where(np.arange(len(f))[:, None, None, None] < len(f) - 1, f, 0)
+    ),
     "one channel only": lambda x, f: network.conv2d(x[:, :1], f[:, :1]) + (f.shape[1] == 1) * 1e-3,
 }
 
@@ -175,7 +197,9 @@ def test_another_convolution_takes_both_places(images):
 
 def test_a_convolution_of_another_shape_is_explained(images):
     x = datasets.network_input(images.pixels[:2])
-    with pytest.raises(ValueError, match=r"conv returned shape \(2, 4, 79, 80\).*expected \(2, 4, 80, 80\)"):
+    with pytest.raises(
+        ValueError, match=r"conv returned shape \(2, 4, 79, 80\).*expected \(2, 4, 80, 80\)"
+    ):
         network.forward(x, any_weights(), lambda x, f: network.conv2d(x, f)[:, :, 1:])
 
 
@@ -257,7 +281,12 @@ def test_another_network_or_resizing_has_another_accuracy():
     swapped = {layer: getattr(weights, layer) for layer in datasets.LAYER_SHAPES} | {
         "conv1": weights.conv1[:, :, ::-1, ::-1].copy()
     }
-    assert network.accuracy(network.predict(images, datasets.Weights("x", "y", **swapped)), images.labels).right != 886
+    assert (
+        network.accuracy(
+            network.predict(images, datasets.Weights("x", "y", **swapped)), images.labels
+        ).right
+        != 886
+    )
     moved = np.roll(datasets.resize(images.pixels), 3, axis=1)
     assert network.accuracy(network.predict(moved, weights), images.labels).right != 886
 
@@ -267,7 +296,10 @@ def test_our_network_is_right_as_often_as_its_record_says():
     images = datasets.fashion_mnist("test", 1000)
     classes = network.predict(images, datasets.lenet_weights())
     for count in (100, 1000):
-        assert network.accuracy(classes[:count], images.labels[:count]).right == record["test"]["right"][str(count)]
+        assert (
+            network.accuracy(classes[:count], images.labels[:count]).right
+            == record["test"]["right"][str(count)]
+        )
 
 
 def test_the_record_of_our_network():
@@ -276,7 +308,8 @@ def test_the_record_of_our_network():
     assert record["data"] == "Fashion-MNIST"
     assert record["test"]["accuracy"] >= 0.89
     assert record["test"]["accuracy"] == record["test"]["right"]["10000"] / 10_000
-    # Rounding in float32 changes no class: the closest decision is further away than the outputs' rounding.
+    # Rounding in float32 changes no class: the closest decision is further away than the outputs'
+    # rounding.
     assert record["test"]["closest"] > 1e-5
 
 

@@ -1,4 +1,6 @@
-"""precision: each bound holds for the worst that a kernel of that precision may do, and rejects the next lower precision."""
+"""precision: each bound holds for the worst that a kernel of that precision may do, and rejects the
+next lower precision.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,32 @@ import pytest
 from helpers import checking, reference
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
-from helpers.problems.precision import FLOAT, HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR, RangeError
+from helpers.problems.precision import (
+    FLOAT,
+    HALF,
+    HALF_ROWS,
+    HALF_SUMS,
+    HALF_TENSOR,
+    TF32_TENSOR,
+    RangeError,
+)
 
-SHAPES = (ConvShape(1, 1, 4, 12, 13, 7), ConvShape(2, 4, 3, 10, 11, 7), ConvShape(1, 3, 2, 6, 9, 1), ConvShape(1, 12, 2, 8, 9, 5))
+SHAPES = (
+    ConvShape(1, 1, 4, 12, 13, 7),
+    ConvShape(2, 4, 3, 10, 11, 7),
+    ConvShape(1, 3, 2, 6, 9, 1),
+    ConvShape(1, 12, 2, 8, 9, 5),
+)
 ALL = (HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR)
 
 
 def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Random x and filter, float32."""
     rng = np.random.default_rng([shape.C, shape.K])
-    x, filter = (rng.uniform(-1, 1, extent).astype(np.float32) for extent in (shape.x_shape, shape.filter_shape))
+    x, filter = (
+        rng.uniform(-1, 1, extent).astype(np.float32)
+        for extent in (shape.x_shape, shape.filter_shape)
+    )
     return x * np.float32(size), filter
 
 
@@ -25,7 +43,9 @@ def terms(x: np.ndarray, filter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(cells of each output, weights of each map), terms first: (N, outputs) and (N, M)."""
     K = filter.shape[2]
     windows = np.lib.stride_tricks.sliding_window_view(x, (K, K), axis=(2, 3))
-    return windows.transpose(1, 4, 5, 0, 2, 3).reshape(filter[0].size, -1), filter.reshape(len(filter), -1).T
+    return windows.transpose(1, 4, 5, 0, 2, 3).reshape(filter[0].size, -1), filter.reshape(
+        len(filter), -1
+    ).T
 
 
 def shaped(sums: np.ndarray, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
@@ -34,14 +54,19 @@ def shaped(sums: np.ndarray, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
 
 
 def summed(x: np.ndarray, filter: np.ndarray, chain: int, inputs=np.float16) -> np.ndarray:
-    """y by sums that stay in half for ``chain`` products, rounded at each addition, and go on in float32."""
+    """y by sums that stay in half for ``chain`` products, rounded at each addition, and go on in
+    float32.
+    """
     cells, weights = (part.astype(inputs).astype(np.float64) for part in terms(x, filter))
     y = np.zeros((len(filter), cells.shape[1]), np.float32)
     for first in range(0, len(cells), max(chain, 1)):
         if chain:
             part = np.zeros(y.shape, np.float16)
-            for cell, weight in zip(cells[first : first + chain], weights[first : first + chain], strict=True):
-                part = (part + weight[:, None] * cell).astype(np.float16)  # one rounding, as of a fused multiply-add
+            for cell, weight in zip(
+                cells[first : first + chain], weights[first : first + chain], strict=True
+            ):
+                # One rounding, as of a fused multiply-add.
+                part = (part + weight[:, None] * cell).astype(np.float16)
             y += part
         else:
             y += (weights[first][:, None] * cells[first]).astype(np.float32)
@@ -49,7 +74,9 @@ def summed(x: np.ndarray, filter: np.ndarray, chain: int, inputs=np.float16) -> 
 
 
 def cut(x: np.ndarray, filter: np.ndarray, rounded, step: int) -> np.ndarray:
-    """y by sums that cut each of ``step`` products and the sum before them at the exponent of the largest: 24 bits stay."""
+    """y by sums that cut each of ``step`` products and the sum before them at the exponent of the
+    largest: 24 bits stay.
+    """
     cells, weights = (part.astype(np.float64) for part in terms(rounded(x), rounded(filter)))
     total = np.zeros((len(filter), cells.shape[1]))
     for first in range(0, len(cells), step):
@@ -57,7 +84,9 @@ def cut(x: np.ndarray, filter: np.ndarray, rounded, step: int) -> np.ndarray:
         parts = np.stack([total, *(weight[:, None] * cell for cell, weight in rows)])
         unit = np.exp2(np.floor(np.log2(np.abs(parts).max(axis=0) + 1e-300)) - 23)
         total = np.trunc(parts / unit).sum(axis=0) * unit
-        total = np.trunc(total / (own := np.exp2(np.floor(np.log2(np.abs(total) + 1e-300)) - 23))) * own
+        total = (
+            np.trunc(total / (own := np.exp2(np.floor(np.log2(np.abs(total) + 1e-300)) - 23))) * own
+        )
     return shaped(total.astype(np.float32), x, filter)
 
 
@@ -97,7 +126,9 @@ def test_the_next_lower_precision_is_rejected(promised, given, shape):
 def test_the_bound_of_the_inputs_alone_would_let_sums_in_half_pass():
     """Why a check has two parts."""
     x, filter = problem(SHAPES[1])
-    checking.check(summed(x, filter, 10**6), reference.conv2d(x, filter), rtol=0.0, atol=HALF.atol(x, filter))
+    checking.check(
+        summed(x, filter, 10**6), reference.conv2d(x, filter), rtol=0.0, atol=HALF.atol(x, filter)
+    )
 
 
 def test_inputs_cut_and_not_rounded_are_rejected():
@@ -113,11 +144,18 @@ def test_inputs_cut_and_not_rounded_are_rejected():
 
 def test_bounds_by_hand():
     x = np.array([[[[1.0, -2.0], [0.5, 1.0]]]], np.float32)
-    filter = np.array([[[[1.0, -4.0], [5.0, 0.0]]], [[[-1.0, 1.0], [1.0, 1.0]]]], np.float32)  # X = 2, S = 10, N = 4
+    # X = 2, S = 10, N = 4.
+    filter = np.array([[[[1.0, -4.0], [5.0, 0.0]]], [[[-1.0, 1.0], [1.0, 1.0]]]], np.float32)
     u, eta = 2.0**-11, 2.0**-25
-    assert HALF.sum_atol(x, filter) == conv2d.conv2d_atol(x, filter) == pytest.approx(5 * 2.0**-24 * 20)
+    assert (
+        HALF.sum_atol(x, filter)
+        == conv2d.conv2d_atol(x, filter)
+        == pytest.approx(5 * 2.0**-24 * 20)
+    )
     # |x| df = 2 (10 u and one subnormal), |f| dx = 10 * 2 u, df dx
-    assert HALF.input_atol(x, filter) == pytest.approx(2 * (10 * u + eta) + 10 * 2 * u + 2 * u * (10 * u + eta))
+    assert HALF.input_atol(x, filter) == pytest.approx(
+        2 * (10 * u + eta) + 10 * 2 * u + 2 * u * (10 * u + eta)
+    )
     assert TF32_TENSOR.input_atol(x, filter) == pytest.approx(20 * u + 20 * u + 20 * u * u)
     assert HALF_SUMS.sum_atol(x, filter) == pytest.approx(4 * u / (1 - 4 * u) * 20, rel=1e-3)
     assert HALF_ROWS.sum_atol(x, filter) == pytest.approx(2 * u / (1 - 2 * u) * 20, rel=1e-3)
@@ -127,20 +165,24 @@ def test_bounds_by_hand():
 
 
 def test_what_half_cannot_hold_is_refused():
-    with pytest.raises(RangeError, match=r"the largest value is 70000; half holds up to 65,504: scale the values"):
+    with pytest.raises(
+        RangeError, match=r"the largest value is 70000; half holds up to 65,504: scale the values"
+    ):
         HALF.rounded(np.array([1.0, 7e4], np.float32))
     assert np.isfinite(TF32_TENSOR.rounded(np.array([7e4], np.float32))).all()
 
 
 def test_a_chain_that_promises_nothing_is_refused():
     x, filter = np.ones((1, 42, 7, 7), np.float32), np.ones((1, 42, 7, 7), np.float32)
-    with pytest.raises(ValueError, match="2,058 products added up in half"):
+    with pytest.raises(ValueError, match="2,058 products are added up in half"):
         HALF_SUMS.sum_atol(x, filter)
 
 
 def test_tf32_by_hand():
     step = 2.0**-10  # of TF32 between 1 and 2
-    values = np.array([1.0, 1 + step, 1 + step / 2, -1 - step / 2, 1 + 0.49 * step, 3.0, 0.0], np.float32)
+    values = np.array(
+        [1.0, 1 + step, 1 + step / 2, -1 - step / 2, 1 + 0.49 * step, 3.0, 0.0], np.float32
+    )
     assert precision.to_tf32(values).tolist() == [1.0, 1 + step, 1 + step, -1 - step, 1.0, 3.0, 0.0]
 
 
@@ -169,12 +211,15 @@ def test_halves_that_do_not_fit_are_refused(monkeypatch):
     spec, shape = conv2d.conv2d_named("conv2d_half"), conv2d.shape_of("layer 1", 10)
     assert spec.scratch(shape) == 2 * (10 * 86 * 86 + 4 * 49)
     monkeypatch.setattr(cuda, "mem_get_info", lambda: (1000, 1000))
-    with pytest.raises(conv2d.LayerError, match="keeps halves of x in 148,312 bytes, and 1,000 are free"):
+    with pytest.raises(conv2d.LayerError,
+        match="needs 148,312 bytes for the halves of x, and 1,000 are free"):
         conv2d.compile(spec, shape)
 
 
 def test_to_half_is_compiled_once(monkeypatch):
-    """PyCUDA runs nvcc's preprocessor at every compilation of a source with #include, cached or not."""
+    """PyCUDA runs nvcc's preprocessor at every compilation of a source with #include, cached or
+    not.
+    """
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
     from helpers import device
@@ -183,7 +228,11 @@ def test_to_half_is_compiled_once(monkeypatch):
     import pycuda.compiler
 
     sources, compile = [], pycuda.compiler.compile
-    monkeypatch.setattr(pycuda.compiler, "compile", lambda source, **how: sources.append(source) or compile(source, **how))
+    monkeypatch.setattr(
+        pycuda.compiler,
+        "compile",
+        lambda source, **how: sources.append(source) or compile(source, **how),
+    )
     for _ in range(2):
         for kernel in ("conv2d_half", "conv2d_half2"):
             conv2d.compile(kernel, shape).free()
@@ -198,16 +247,22 @@ def test_a_conversion_is_exactly_numpy_s():
         values = (rng.uniform(-1, 1, n) * 10.0 ** rng.uniform(-9, 5, n)).astype(np.float32)
         half = np.full(n, np.nan, np.float16)
         launch = {"grid": (2, 1, 1), "block": (64, 1, 1)}
-        assert not simulator.check(kernels.source("to_half"), "to_half", half, values, np.int64(n), **launch)
+        assert not simulator.check(
+            kernels.source("to_half"), "to_half", half, values, np.int64(n), **launch
+        )
         with np.errstate(over="ignore"):
             assert np.array_equal(half, values.astype(np.float16))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Their records in conv2d.REDUCED
 
 
-@pytest.mark.parametrize("spec", [*conv2d.REDUCED, conv2d.wmma(tf32=True)], ids=lambda spec: f"{spec.name}, {spec.precision.name}")
+@pytest.mark.parametrize(
+    "spec",
+    [*conv2d.REDUCED, conv2d.wmma(tf32=True)],
+    ids=lambda spec: f"{spec.name}, {spec.precision.name}",
+)
 def test_every_layer_can_be_launched(spec):
     for name in conv2d.LAYERS:
         spec.require(conv2d.shape_of(name, 10_000))
@@ -245,7 +300,11 @@ def test_a_paired_filter_is_arranged_when_its_address_is_new(monkeypatch):
 def test_wmma_by_hand():
     shape = conv2d.shape_of("layer 2", 7)
     half, tf32 = conv2d.wmma(), conv2d.wmma(tf32=True)
-    assert (half.depth(shape), tf32.depth(shape), half.depth(conv2d.shape_of("layer 1", 1))) == (208, 200, 64)
+    assert (half.depth(shape), tf32.depth(shape), half.depth(conv2d.shape_of("layer 1", 1))) == (
+        208,
+        200,
+        64,
+    )
     assert (half.grid(shape), half.threads(shape)) == ((1, 1, 7), (256, 1, 1))
     assert conv2d.wmma(rows=8).grid(shape) == (1, 2, 7)
     assert half.shared(shape) == 16 * (208 + 8) * 2 + 8 * 2 * 32 * 24 * 2 + 4 * 40 * 40 * 2
@@ -255,11 +314,13 @@ def test_wmma_by_hand():
 @pytest.mark.parametrize(
     ("how", "sizes", "message"),
     [
-        ({"rows": 4}, (1, 1, 4, 8, 8, 3), "fragments of 8 or 16 maps, of TF32 only 16: rows = 4"),
-        ({"rows": 8, "tf32": True}, (1, 1, 4, 8, 8, 3), "fragments of 8 or 16 maps, of TF32 only 16: rows = 8"),
-        ({"buffers": 3}, (1, 1, 4, 8, 8, 3), "1 or 2 buffers and a skew of whole 16 bytes: 3 and 16"),
-        ({"skew": 8}, (1, 1, 4, 8, 8, 3), "1 or 2 buffers and a skew of whole 16 bytes: 2 and 8"),
-        ({}, (1, 1, 4, 400, 400, 3), r"in 344,960 bytes of shared memory; .* has 232,448\. conv2d_basic takes any size"),
+        ({"rows": 4}, (1, 1, 4, 8, 8, 3), "rows = 8 or 16, and only 16 with TF32; got rows = 4"),
+        ({"rows": 8, "tf32": True}, (1, 1, 4, 8, 8, 3),
+            "rows = 8 or 16, and only 16 with TF32; got rows = 8"),
+        ({"buffers": 3}, (1, 1, 4, 8, 8, 3), "got buffers = 3, skew = 16"),
+        ({"skew": 8}, (1, 1, 4, 8, 8, 3), "got buffers = 2, skew = 8"),
+        ({}, (1, 1, 4, 400, 400, 3),
+            r"in 344,960 bytes of shared memory; .* has 232,448\. conv2d_basic takes any size"),
     ],
 )
 def test_a_launch_of_wmma_that_cannot_be_is_refused(how, sizes, message):

@@ -10,7 +10,9 @@ from helpers import reference
 
 def arrays(n, width, seed=0):
     random = np.random.default_rng(seed)
-    return random.uniform(-1, 1, n).astype(np.float32), random.uniform(-1, 1, width).astype(np.float32)
+    return random.uniform(-1, 1, n).astype(np.float32), random.uniform(-1, 1, width).astype(
+        np.float32
+    )
 
 
 # ---- the oracle ----
@@ -29,13 +31,18 @@ def test_the_filter_is_not_flipped():
 
 
 def test_a_filter_wider_than_the_array():
-    assert reference.conv1d(np.array([2.0, 3.0]), np.array([1, 10, 100, 1000, 10000])).tolist() == [3200, 320]
+    assert reference.conv1d(np.array([2.0, 3.0]), np.array([1, 10, 100, 1000, 10000])).tolist() == [
+        3200,
+        320,
+    ]
 
 
 def test_the_identity_filter_and_the_shift():
     N, _ = arrays(100, 1)
     assert np.array_equal(reference.conv1d(N, np.array([0, 1, 0])), N)
-    assert np.array_equal(reference.conv1d(N, np.array([1, 0, 0])), np.append(0, N[:-1]).astype(float))
+    assert np.array_equal(
+        reference.conv1d(N, np.array([1, 0, 0])), np.append(0, N[:-1]).astype(float)
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -44,7 +51,9 @@ def test_linearity(n, radius, seed):
     random = np.random.default_rng(seed)
     a, b, filter = (random.integers(-99, 99, size) for size in (n, n, 2 * radius + 1))
     together = reference.conv1d(2 * a - 3 * b, filter)
-    assert np.array_equal(together, 2 * reference.conv1d(a, filter) - 3 * reference.conv1d(b, filter))
+    assert np.array_equal(
+        together, 2 * reference.conv1d(a, filter) - 3 * reference.conv1d(b, filter)
+    )
 
 
 def test_float32_input_is_summed_in_float64():
@@ -76,7 +85,9 @@ def test_bad_input_to_the_oracle_is_explained(N, filter, message):
 
 def layer(batch=2, channels=3, height=6, width=9, maps=4, taps=3, seed=0):
     random = np.random.default_rng(seed)
-    return random.integers(-9, 10, (batch, channels, height, width)), random.integers(-9, 10, (maps, channels, taps, taps))
+    return random.integers(-9, 10, (batch, channels, height, width)), random.integers(
+        -9, 10, (maps, channels, taps, taps)
+    )
 
 
 def six_loops(x, filter, stride=1):
@@ -89,7 +100,8 @@ def six_loops(x, filter, stride=1):
     return y
 
 
-# Two rows of three, one 2x2 filter without any symmetry: 1*1 + 2*10 + 4*100 + 5*1000, and one cell to the right.
+# Two rows of three, one 2x2 filter without any symmetry: 1*1 + 2*10 + 4*100 + 5*1000, and one cell
+# to the right.
 HAND_X = np.array([[[[1, 2, 3], [4, 5, 6]]]])
 HAND_FILTER = np.array([[[[1, 10], [100, 1000]]]])
 
@@ -107,8 +119,10 @@ def test_the_layers_filter_is_neither_flipped_nor_transposed():
 
 
 def test_channels_are_added_and_maps_and_images_kept_apart():
-    x = np.array([[[[1, 2]], [[3, 4]]], [[[5, 6]], [[7, 8]]]])  # two images of two channels of one row of two
-    filter = np.array([[[[1]], [[10]]], [[[100]], [[1000]]], [[[0]], [[1]]]])  # three maps of one tap
+    # Two images of two channels of one row of two.
+    x = np.array([[[[1, 2]], [[3, 4]]], [[[5, 6]], [[7, 8]]]])
+    # Three maps of one tap.
+    filter = np.array([[[[1]], [[10]]], [[[100]], [[1000]]], [[[0]], [[1]]]])
     want = [[[[31, 42]], [[3100, 4200]], [[3, 4]]], [[[75, 86]], [[7500, 8600]], [[7, 8]]]]
     assert reference.conv2d(x, filter).tolist() == want
 
@@ -116,14 +130,21 @@ def test_channels_are_added_and_maps_and_images_kept_apart():
 def test_a_stride_by_hand():
     x = np.arange(1, 22).reshape(1, 1, 3, 7)  # rows 1..7, 8..14, 15..21
     filter = np.array([[[[1, 10], [100, 1000]]]])
-    # Windows begin at rows 0 and columns 0, 2, 4 (stride 2) or 0, 3 (stride 3); row 2 and column 6 begin none.
+    # Windows begin at rows 0 and columns 0, 2, 4 (stride 2) or 0, 3 (stride 3); row 2 and column 6
+    # begin none.
     assert reference.conv2d(x, filter, 2).tolist() == [[[[9821, 12043, 14265]]]]
     assert reference.conv2d(x, filter, 3).tolist() == [[[[9821, 13154]]]]
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 4), st.integers(0, 5), st.integers(1, 3)),
+    st.tuples(
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.integers(0, 4),
+        st.integers(0, 5),
+        st.integers(1, 3),
+    ),
     st.integers(1, 4),
     st.integers(1, 3),
     st.integers(0, 2**32 - 1),
@@ -138,9 +159,14 @@ def test_laws_of_the_layer():
     x, filter = layer()
     other, more = layer(seed=1)
     y = reference.conv2d(x, filter)
-    assert np.array_equal(reference.conv2d(2 * x - 3 * other, filter), 2 * y - 3 * reference.conv2d(other, filter))
-    assert np.array_equal(reference.conv2d(x, 2 * filter - 3 * more), 2 * y - 3 * reference.conv2d(x, more))
-    assert np.array_equal(reference.conv2d(x[:, :, 1:, 2:], filter), y[:, :, 1:, 2:])  # a moved image, a moved output
+    assert np.array_equal(
+        reference.conv2d(2 * x - 3 * other, filter), 2 * y - 3 * reference.conv2d(other, filter)
+    )
+    assert np.array_equal(
+        reference.conv2d(x, 2 * filter - 3 * more), 2 * y - 3 * reference.conv2d(x, more)
+    )
+    # A moved image, a moved output.
+    assert np.array_equal(reference.conv2d(x[:, :, 1:, 2:], filter), y[:, :, 1:, 2:])
     assert np.array_equal(reference.conv2d(x[1:], filter), y[1:])
     assert np.array_equal(reference.conv2d(x, filter[2:]), y[:, 2:])
     assert np.array_equal(reference.conv2d(x, filter, 2), y[:, :, ::2, ::2])
@@ -155,16 +181,29 @@ def test_the_layer_is_summed_in_float64_and_hides_no_nan():
     x, filter = layer()
     x = x.astype(float)
     x[0, 1, 2, 3] = np.nan
-    assert np.isnan(reference.conv2d(x, filter)).sum() == 4 * 9  # each window of 3x3 that meets it, in 4 maps
+    # Each window of 3x3 that meets it, in 4 maps.
+    assert np.isnan(reference.conv2d(x, filter)).sum() == 4 * 9
 
 
 @pytest.mark.parametrize(
     ("x", "filter", "stride", "error", "message"),
     [
-        ((3, 6, 9), (4, 3, 3, 3), 1, ValueError, r"x has shape \(3, 6, 9\); expected four dimensions, \(B, C, H, W\)"),
+        (
+            (3, 6, 9),
+            (4, 3, 3, 3),
+            1,
+            ValueError,
+            r"x has shape \(3, 6, 9\); expected four dimensions, \(B, C, H, W\)",
+        ),
         ((2, 3, 6, 9), (3, 3, 3), 1, ValueError, r"filter has shape \(3, 3, 3\).*\(M, C, K, K\)"),
         ((2, 3, 6, 9), (4, 2, 3, 3), 1, ValueError, "x has 3 channels and filter 2"),
-        ((2, 3, 6, 9), (4, 3, 7, 7), 1, ValueError, "filter, 7 x 7, is larger than the image, 6 x 9"),
+        (
+            (2, 3, 6, 9),
+            (4, 3, 7, 7),
+            1,
+            ValueError,
+            "filter, 7 x 7, is larger than the image, 6 x 9",
+        ),
         ((2, 3, 6, 9), (4, 3, 3, 2), 1, ValueError, "filter is 3 x 2, which is not square"),
         ((0, 3, 6, 9), (4, 3, 3, 3), 1, ValueError, "x is empty"),
         ((2, 3, 6, 9), (4, 3, 0, 0), 1, ValueError, "filter is empty"),

@@ -1,4 +1,6 @@
-"""results: records round-trip, also out of a picture, and every broken file is refused for its own reason."""
+"""results: records round-trip, also out of a picture, and every broken file is refused for its own
+reason.
+"""
 
 import hashlib
 import json
@@ -14,15 +16,26 @@ from helpers.results import RecordError
 from helpers.timing import Timing
 
 CPU = Device("simulator", "simulator", (9, 0), 132, 49152, 50 << 20, None, None, "no GPU here")
-GPU = replace(CPU, kind="gpu", name="NVIDIA H200", dram_bandwidth=4.8e12, fp32_peak=6.7e13, why="found a GPU")
-TIMING = Timing.of("conv1d_basic", [0.1 / 3, 0.2, 0.15] * 5, what="kernel", device="NVIDIA H200", cache="cold")
+GPU = replace(
+    CPU, kind="gpu", name="NVIDIA H200", dram_bandwidth=4.8e12, fp32_peak=6.7e13, why="found a GPU"
+)
+TIMING = Timing.of(
+    "conv1d_basic", [0.1 / 3, 0.2, 0.15] * 5, what="kernel", device="NVIDIA H200", cache="cold"
+)
 HOST = Timing.of("numpy", [1.5, 1.25, 1.75] * 5, what="cpu", device="Some CPU")
 
 
 def rows():
     return [
         {"series": "conv1d_basic", "n": np.int64(1000), "width": 3, "timing": TIMING},
-        {"series": "numpy", "n": 1000, "note": "naïve", "ok": np.bool_(True), "share": np.float32(0.5), "timing": None},
+        {
+            "series": "numpy",
+            "n": 1000,
+            "note": "naïve",
+            "ok": np.bool_(True),
+            "share": np.float32(0.5),
+            "timing": None,
+        },
     ]
 
 
@@ -44,13 +57,16 @@ def made(folder):
     return results.record("conv1d", rows, device=GPU, lab="02_blocks")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Making one
 
 
 def test_a_record_holds_what_was_measured_and_where_it_came_from(made, folder):
     assert made.caption() == f"Measured on NVIDIA H200, {made.created[:10]}"
-    assert made.measurements[0].parameters == {"n": 1000, "width": 3} and made.measurements[0].timing == TIMING
+    assert (
+        made.measurements[0].parameters == {"n": 1000, "width": 3}
+        and made.measurements[0].timing == TIMING
+    )
     assert made.measurements[1].parameters == {"n": 1000, "note": "naïve", "ok": True, "share": 0.5}
     assert made.sources == {"conv1d_basic": hashlib.sha256(b"int one;").hexdigest()}
     assert not made.recalled and [f.name for f in folder.iterdir()] == ["conv1d.json"]
@@ -61,7 +77,11 @@ def test_a_record_holds_what_was_measured_and_where_it_came_from(made, folder):
 def test_rows_are_flat(made):
     first, second = made.rows()
     assert first["series"] == "conv1d_basic" and first["n"] == 1000
-    assert (first["median_ms"], first["low_ms"], first["high_ms"]) == (TIMING.median, TIMING.low, TIMING.high)
+    assert (first["median_ms"], first["low_ms"], first["high_ms"]) == (
+        TIMING.median,
+        TIMING.low,
+        TIMING.high,
+    )
     assert first["samples"] == 15 and first["cache"] == "cold" and "median_ms" not in second
     assert made.series("numpy")[0].parameters["note"] == "naïve"
     with pytest.raises(KeyError, match=r"no series 'cupy'.*conv1d_basic, numpy"):
@@ -125,7 +145,7 @@ def test_names_and_empty_measurements(folder):
         results.record("none", list, device=GPU, lab="x")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Reading it again
 
 
@@ -204,7 +224,7 @@ def test_missing_and_unreadable_files(folder, tmp_path):
         results.load(tmp_path / "binary.json")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Without a GPU
 
 
@@ -221,7 +241,9 @@ def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):
 
 
 def test_nothing_recorded_says_how_to_make_it(folder):
-    with pytest.raises(RecordError, match=r"measured/conv1d\.json.*NVIDIA GPU and copy results/conv1d\.json"):
+    with pytest.raises(
+        RecordError, match=r"measured/conv1d\.json.*NVIDIA GPU and copy results/conv1d\.json"
+    ):
         results.record("conv1d", not_called, device=CPU, lab="02_blocks")
 
 
@@ -232,7 +254,7 @@ def test_host_measurements_are_made_anywhere(folder):
     assert results.load(folder / "cpu.json") == made
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files
 
 
@@ -292,7 +314,9 @@ RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem n
 
 
 def made_where_it_belongs(record) -> bool:
-    """On a GPU; a record that holds times of the host alone, one in each row, may be made without one."""
+    """On a GPU; a record that holds times of the host alone, one in each row, may be made without
+    one.
+    """
     of_host = all(m.timing is not None and m.timing.what == "cpu" for m in record.measurements)
     return record.device.kind == "gpu" or (record.device.kind == "simulator" and of_host)
 
@@ -300,10 +324,15 @@ def made_where_it_belongs(record) -> bool:
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_every_committed_record_can_be_read_and_was_made_where_it_belongs_from_these_sources(path):
     record = results.load(path)
-    assert record.name == path.stem and made_where_it_belongs(record) and record.changed_sources() == ()
+    assert (
+        record.name == path.stem
+        and made_where_it_belongs(record)
+        and record.changed_sources() == ()
+    )
 
 
-FRONT = ("cuDNN, FP32", "FP32 units", "split halves", "halves", "FP16 in and out")  # columns of the front page's table
+# Columns of the front page's table.
+FRONT = ("cuDNN, FP32", "FP32 units", "split halves", "halves", "FP16 in and out")
 
 
 def front_page_rows(record: results.Record) -> list[str]:
@@ -314,14 +343,21 @@ def front_page_rows(record: results.Record) -> list[str]:
         if row.get("way") in ways and row["batch"] == 10_000:
             key = row["layer"], ways[row["way"]]
             best[key] = min(best.get(key, 1e9), row["median_ms"])
-    return [f"| {name} | " + " | ".join(f"{best[name, way]:.2f} ms" for way in FRONT) + " |" for name in ("layer 1", "layer 2")]
+    return [
+        f"| {name} | " + " | ".join(f"{best[name, way]:.2f} ms" for way in FRONT) + " |"
+        for name in ("layer 1", "layer 2")
+    ]
 
 
 def test_the_front_page_shows_what_the_records_hold():
     text = (results.ROOT / "README.md").read_text()
     rows = front_page_rows(results.load(results.MEASURED / "21_fastest.json"))
     assert len(rows) == 2 and all(row in text for row in rows), rows
-    whole = [row for row in results.load(results.MEASURED / "22_lenet.json").rows() if row["series"] == "whole"]
+    whole = [
+        row
+        for row in results.load(results.MEASURED / "22_lenet.json").rows()
+        if row["series"] == "whole"
+    ]
     fastest = min(row["median_ms"] for row in whole if row["batch"] == 10_000)
     assert f"10,000 images in {fastest:.2f} ms" in text
 
@@ -331,7 +367,9 @@ def test_recorded_rows_can_join_another_record(made, folder):
     (row,) = results.recorded("conv1d", series="numpy", n=1000)
     assert (row["series"], row["n"], row["ok"], row["timing"]) == ("numpy", 1000, True, None)
     assert row["recorded_on"] == "NVIDIA H200"
-    assert results.recorded("conv1d", n=1) == results.recorded("conv1d", width=3, note="naïve") == []
+    assert (
+        results.recorded("conv1d", n=1) == results.recorded("conv1d", width=3, note="naïve") == []
+    )
     assert len(results.recorded("conv1d")) == 2
     joined = results.record("other", lambda: results.recorded("conv1d"), device=GPU, lab="x")
     assert [m.timing for m in joined.measurements] == [TIMING, None]

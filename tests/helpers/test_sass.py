@@ -1,4 +1,6 @@
-"""Counting machine instructions: by a listing of our own making, and by the real tools where they are."""
+"""Counting machine instructions: by a listing of our own making, and by the real tools where they
+are.
+"""
 
 import shutil
 
@@ -34,7 +36,9 @@ ptxas info    : Compiling entry function 'sum' for 'sm_90'
 ptxas info    : Used 24 registers, used 1 barriers, 4096 bytes smem
 """
 
-needs_tools = pytest.mark.skipif(bool(sass.missing()), reason=sass.missing() or "the tools are here")
+needs_tools = pytest.mark.skipif(
+    bool(sass.missing()), reason=sass.missing() or "the tools are here"
+)
 
 
 @pytest.fixture
@@ -43,9 +47,17 @@ def code():
 
 
 def test_instructions_are_counted_by_kind(code):
-    assert code.total == 8, "neither the padding nor the jump to itself is an instruction of the kernel"
+    assert code.total == 8, (
+        "neither the padding nor the jump to itself is an instruction of the kernel"
+    )
     assert code.code_bytes == 128
-    wanted = {"global loads": 2, "multiply-adds": 1, "branches": 1, "constant loads": 1, "global stores": 1}
+    wanted = {
+        "global loads": 2,
+        "multiply-adds": 1,
+        "branches": 1,
+        "constant loads": 1,
+        "global stores": 1,
+    }
     assert {kind: code.count(kind) for kind in sass.KINDS if code.count(kind)} == wanted
     assert code.read_only_loads == 1
     assert code.opcodes["LDG.E.CONSTANT"] == 1
@@ -53,7 +65,12 @@ def test_instructions_are_counted_by_kind(code):
 
 def test_only_the_kernel_asked_for_is_counted():
     other = sass.parse(LISTING, TOLD, "other")
-    assert (other.total, other.count("global loads"), other.registers, other.spill_bytes) == (2, 1, 8, 0)
+    assert (other.total, other.count("global loads"), other.registers, other.spill_bytes) == (
+        2,
+        1,
+        8,
+        0,
+    )
 
 
 def test_registers_spills_and_shared_memory(code):
@@ -84,20 +101,29 @@ def test_a_row_is_what_a_record_takes(code):
     assert row["series"] == "sum"
     assert (row["global_loads"], row["multiply_adds"], row["registers"]) == (2, 1, 24)
     assert all(isinstance(value, int | str) for value in row.values())
-    results.Measurement(row["series"], {key: value for key, value in row.items() if key != "series"}, None)
+    results.Measurement(
+        row["series"], {key: value for key, value in row.items() if key != "series"}, None
+    )
 
 
 def test_an_unknown_kind_is_refused(code):
-    with pytest.raises(ValueError, match="'loads' is no kind of instruction; there are: global loads"):
+    with pytest.raises(
+        ValueError, match="'loads' is no kind of instruction; there are: global loads"
+    ):
         code.count("loads")
 
 
 @pytest.mark.parametrize(
     ("listing", "told", "name", "message"),
     [
-        (LISTING, TOLD, "product", "no kernel 'product' in the compiled code, which has: other, sum. Is it declared"),
+        (
+            LISTING,
+            TOLD,
+            "product",
+            "no kernel 'product' in the compiled code, which has: other, sum. Is it declared",
+        ),
         ("", TOLD, "sum", "which has: none"),
-        (LISTING, "", "sum", "ptxas did not tell the registers of 'sum'"),
+        (LISTING, "", "sum", "ptxas did not report the registers of 'sum'"),
     ],
 )
 def test_what_is_not_there_is_said(listing, told, name, message):
@@ -143,7 +169,11 @@ def test_restrict_makes_the_loads_read_only():
 @needs_tools
 def test_the_unrolled_kernel_has_every_tap_once():
     code = sass.of("conv2d_unrolled", ["-DFILTER_WIDTH=5"])
-    assert (code.count("multiply-adds"), code.count("global loads"), code.spill_bytes) == (25, 50, 0)
+    assert (code.count("multiply-adds"), code.count("global loads"), code.spill_bytes) == (
+        25,
+        50,
+        0,
+    )
 
 
 @needs_tools

@@ -1,4 +1,5 @@
-"""Pipelines over streams: right, ordered, overlapped; and issue orders that lack a wait are found."""
+"""Pipelines over streams: right, ordered, overlapped; and issue orders that lack a wait are found.
+"""
 
 from __future__ import annotations
 
@@ -48,21 +49,33 @@ def steps(order) -> int:
 
 
 @pytest.mark.parametrize("issue", ORDERS)
-@pytest.mark.parametrize(("count", "size", "buffers"), [(6, 1, 3), (7, 3, 2), (5, 2, 1), (1, 4, 4), (4, 9, 2), (8, 1, 10)])
+@pytest.mark.parametrize(
+    ("count", "size", "buffers"),
+    [(6, 1, 3), (7, 3, 2), (5, 2, 1), (1, 4, 4), (4, 9, 2), (8, 1, 10)],
+)
 def test_an_order_is_right_and_without_a_finding(issue, count, size, buffers):
     order, found, _ = run(issue, count, size=size, buffers=buffers)
     assert found == []
     pieces = math.ceil(count / min(size, count))
-    assert sorted((span.row, span.piece) for span in order) == sorted((row, k) for row in streams.ROWS for k in range(pieces))
+    assert sorted((span.row, span.piece) for span in order) == sorted(
+        (row, k) for row in streams.ROWS for k in range(pieces)
+    )
 
 
 @settings(max_examples=25)
-@given(issue=st.sampled_from(ORDERS), count=st.integers(1, 9), size=st.integers(1, 5), buffers=st.integers(1, 5))
+@given(
+    issue=st.sampled_from(ORDERS),
+    count=st.integers(1, 9),
+    size=st.integers(1, 5),
+    buffers=st.integers(1, 5),
+)
 def test_orders_of_any_size(issue, count, size, buffers):
     order, found, _ = run(issue, count, size=size, buffers=buffers)
     assert found == []
     for piece in {span.piece for span in order}:
-        into, kernel, back = (next(s for s in order if (s.row, s.piece) == (row, piece)) for row in streams.ROWS)
+        into, kernel, back = (
+            next(s for s in order if (s.row, s.piece) == (row, piece)) for row in streams.ROWS
+        )
         assert into.end <= kernel.start < kernel.end <= back.start
 
 
@@ -75,7 +88,8 @@ def test_orders_of_any_size(issue, count, size, buffers):
         (streams.depth_first, {}, 8),
         (streams.breadth_first, {}, 8),
         (streams.by_engine, {"buffers": 2}, 8),
-        (streams.depth_first, {"copy_engines": 1}, 18),  # the first copy back stands before the second copy in
+        # The first copy back stands before the second copy in.
+        (streams.depth_first, {"copy_engines": 1}, 18),
         (streams.breadth_first, {"copy_engines": 1}, 12),
     ],
 )
@@ -121,11 +135,16 @@ def host_writes_early(pipe):
 
 
 MUTANTS = {
-    forward_only: "cuMemcpyHtoDAsync on stream 1 writes memory that kernel .* on stream 2 may still be reading",
-    backward_only: "kernel .* on stream 2 reads memory that cuMemcpyHtoDAsync on stream 1 may still be writing",
-    event_recorded_early: "kernel .* on stream 2 reads memory that cuMemcpyHtoDAsync on stream 1 may still be writing",
-    host_looks_early: "by the host reads memory that cuMemcpyDtoHAsync on stream 1 may still be writing",
-    host_writes_early: "by the host writes memory that cuMemcpyHtoDAsync on stream 1 may still be reading",
+    forward_only: "cuMemcpyHtoDAsync on stream 1 writes memory that kernel .* on "
+    "stream 2 may still be reading",
+    backward_only: "kernel .* on stream 2 reads memory that cuMemcpyHtoDAsync on "
+    "stream 1 may still be writing",
+    event_recorded_early: "kernel .* on stream 2 reads memory that cuMemcpyHtoDAsync on "
+    "stream 1 may still be writing",
+    host_looks_early: "by the host reads memory that cuMemcpyDtoHAsync on "
+    "stream 1 may still be writing",
+    host_writes_early: "by the host writes memory that cuMemcpyHtoDAsync on "
+    "stream 1 may still be reading",
 }
 
 
@@ -147,9 +166,13 @@ def test_wrong_values_are_seen():
 
 
 def test_events_say_when_a_work_was_taken_up():
-    spans = [Span("H2D", 1, 0, 0.0, 0.0, 2.0), Span("H2D", 2, 1, 0.5, 0.5, 3.0), Span("kernel", 1, 0, 2.0, 2.0, 2.5)]
-    assert [span.start for span in streams._taken_up(spans)] == [0.0, 2.0, 2.0]
-    assert [span.ready for span in streams._taken_up(spans)] == [0.0, 0.5, 2.0]
+    spans = [
+        Span("H2D", 1, 0, 0.0, 0.0, 2.0),
+        Span("H2D", 2, 1, 0.5, 0.5, 3.0),
+        Span("kernel", 1, 0, 2.0, 2.0, 2.5),
+    ]
+    assert [span.start for span in streams._with_starts(spans)] == [0.0, 2.0, 2.0]
+    assert [span.ready for span in streams._with_starts(spans)] == [0.0, 0.5, 2.0]
 
 
 class Clock:
@@ -183,14 +206,25 @@ class Clock:
 
 def test_spans_are_times_between_events():
     driver, x = Clock(), np.zeros((2, 3), np.float32)
-    pipe = streams.Pipeline(driver, lambda *_: driver.memcpy_htod_async(), x.copy(), x, images=1, buffers=1, timed=True)
+    pipe = streams.Pipeline(
+        driver, lambda *_: driver.memcpy_htod_async(), x.copy(), x, images=1, buffers=1, timed=True
+    )
     for _ in range(2):  # the second run tells of itself alone
         pipe.run(streams.one_after_another)
         spans = pipe.spans()
         assert [(s.row, s.piece, s.start, s.end) for s in spans] == [
-            (row, piece, 3 * piece + k, 3 * piece + k + 1) for piece in range(2) for k, row in enumerate(streams.ROWS)
+            (row, piece, 3 * piece + k, 3 * piece + k + 1)
+            for piece in range(2)
+            for k, row in enumerate(streams.ROWS)
         ]
-    assert spans[0].to_dict() == {"row": "H2D", "stream": 1, "piece": 0, "ready": 0, "start": 0, "end": 1}
+    assert spans[0].to_dict() == {
+        "row": "H2D",
+        "stream": 1,
+        "piece": 0,
+        "ready": 0,
+        "start": 0,
+        "end": 1,
+    }
     with pytest.raises(ValueError, match="only the simulator keeps account"):
         pipe.order()
 
@@ -198,7 +232,9 @@ def test_spans_are_times_between_events():
 def test_a_pipeline_without_times_has_no_spans():
     x = np.zeros((2, 3), np.float32)
     with pytest.raises(ValueError, match="timed=True"):
-        streams.Pipeline(SimpleNamespace(mem_alloc=np.int64), print, x.copy(), x, images=1, buffers=1).spans()
+        streams.Pipeline(
+            SimpleNamespace(mem_alloc=np.int64), print, x.copy(), x, images=1, buffers=1
+        ).spans()
 
 
 @pytest.mark.parametrize(
@@ -217,12 +253,16 @@ def test_a_pipeline_refuses(y, x, options, message):
 
 
 def test_a_launcher_refuses_a_filter_in_global_memory():
-    with pytest.raises(conv2d.LayerError, match="conv2d_basic does not keep its filter in constant memory"):
+    with pytest.raises(
+        conv2d.LayerError, match="conv2d_basic does not keep its filter in constant memory"
+    ):
         streams.launcher("conv2d_basic", SHAPE, images(1)[1], SimpleNamespace())
 
 
 def test_time_until_a_call_returns():
     said = []
-    timed = streams.time_return(lambda: said.append("call"), lambda: said.append("wait"), name="n", device="d", budget_s=0)
+    timed = streams.time_return(
+        lambda: said.append("call"), lambda: said.append("wait"), name="n", device="d", budget_s=0
+    )
     assert (timed.n, timed.what) == (streams.FEWEST, "until the call returns")
     assert said == ["call", *["wait", "call"] * streams.FEWEST, "wait"]

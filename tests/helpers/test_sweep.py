@@ -1,4 +1,6 @@
-"""The sweep of conv2d_register_tiled: its space, the checks before a timing, and the replay of its records by Kernel Tuner."""
+"""The sweep of conv2d_register_tiled: its space, the checks before a timing, and the replay of its
+records by Kernel Tuner.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from helpers.experiments import sweep
 from helpers.problems import conv2d
 
 LAYER = "layer E1"  # the smallest
-FEW = tuple(one for one in sweep.space(LAYER) if one[:7] == (2, 2, 12, 22, 22, 1, 1))  # unroll 1 and 7
+# Unroll 1 and 7.
+FEW = tuple(one for one in sweep.space(LAYER) if one[:7] == (2, 2, 12, 22, 22, 1, 1))
 
 
 @pytest.fixture
@@ -37,8 +40,13 @@ def simulated(monkeypatch):
 
 def test_importing_it_imports_neither_kernel_tuner_nor_cuda():
     heavy = ("kernel_tuner", "pycuda", "torch")
-    code = f"import sys, helpers.experiments.sweep; print([m for m in sys.modules if m.split('.')[0] in {heavy}])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=results.ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, helpers.experiments.sweep; print([m for m in sys.modules if "
+        f"m.split('.')[0] in {heavy}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=results.ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -56,7 +64,9 @@ def test_a_space_holds_what_the_kernel_takes_and_what_is_known_to_be_best(name):
 
 def test_what_does_not_fit_is_not_in_a_space():
     space = sweep.space("layer 2")
-    assert not [one for one in space if one[3] % one[0] or one[4] % one[1] or one[2] not in (4, 8, 16)]
+    assert not [
+        one for one in space if one[3] % one[0] or one[4] % one[1] or one[2] not in (4, 8, 16)
+    ]
     assert sweep._fitting((4, 2, 8, 36, 34, 1, 4, 1), conv2d.shape_of("layer 2", 1)) is not None
     for wrong in (
         (3, 2, 8, 35, 34, 1, 4, 1),  # 35 columns in patches of 3
@@ -78,14 +88,18 @@ def test_kernel_tuner_times_what_is_right(simulated):
     assert len(FEW) == 2
     rows = sweep.tune(LAYER, 1, FEW)
     assert [sweep._key(row) for row in rows] == list(FEW)
-    assert [(row["series"], row["tuner_ms"], row["rejected"]) for row in rows] == [(sweep.KERNEL, 1.5, None)] * 2
+    assert [(row["series"], row["tuner_ms"], row["rejected"]) for row in rows] == [
+        (sweep.KERNEL, 1.5, None)
+    ] * 2
 
 
 def test_a_wrong_configuration_is_rejected_and_not_timed(simulated, monkeypatch):
     right = kernels.source
 
     def wrong_if_unrolled(name):
-        return right(name).replace("weight = filter[", "weight = (UNROLL == 7 ? 1.01f : 1.0f) * filter[")
+        return right(name).replace(
+            "weight = filter[", "weight = (UNROLL == 7 ? 1.01f : 1.0f) * filter["
+        )
 
     assert wrong_if_unrolled(sweep.KERNEL) != right(sweep.KERNEL)
     monkeypatch.setattr(kernels, "source", wrong_if_unrolled)
@@ -98,8 +112,14 @@ def test_a_wrong_configuration_is_rejected_and_not_timed(simulated, monkeypatch)
 def test_a_sweep_with_nothing_right_is_an_error(simulated, monkeypatch):
     right = kernels.source
     assert "weight = filter[" in right(sweep.KERNEL)
-    monkeypatch.setattr(kernels, "source", lambda name: right(name).replace("weight = filter[", "weight = 2.0f * filter["))
-    with pytest.raises(sweep.SweepError, match="all 1 configurations were rejected, the first one for: FAIL"):
+    monkeypatch.setattr(
+        kernels,
+        "source",
+        lambda name: right(name).replace("weight = filter[", "weight = 2.0f * filter["),
+    )
+    with pytest.raises(
+        sweep.SweepError, match="all 1 configurations were rejected, the first one for: FAIL"
+    ):
         sweep.tune(LAYER, 1, FEW[:1])
 
 
@@ -120,7 +140,9 @@ def test_a_replay_of_everything_finds_what_the_record_holds(record):
 @pytest.mark.parametrize("strategy", sweep.STRATEGIES[1:])
 def test_a_strategy_is_replayed_alike_from_the_same_seed(record, strategy):
     before = random.getstate(), np.random.get_state()[1].tolist()
-    first, again, other = (sweep.replay(record, strategy, evaluations=12, seed=seed) for seed in (3, 3, 4))
+    first, again, other = (
+        sweep.replay(record, strategy, evaluations=12, seed=seed) for seed in (3, 3, 4)
+    )
     assert first == again != other
     assert len(first) == len(dict(first)) == 12
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
@@ -128,7 +150,9 @@ def test_a_strategy_is_replayed_alike_from_the_same_seed(record, strategy):
 
 def with_first_rejected(record: results.Record) -> results.Record:
     first, *others = record.measurements
-    first = dataclasses.replace(first, parameters={**first.parameters, "tuner_ms": None, "rejected": "FAIL"})
+    first = dataclasses.replace(
+        first, parameters={**first.parameters, "tuner_ms": None, "rejected": "FAIL"}
+    )
     return dataclasses.replace(record, measurements=(first, *others))
 
 
@@ -141,7 +165,10 @@ def test_a_rejected_configuration_is_replayed_without_a_time(record):
 
 
 def test_what_cannot_be_replayed_is_said(record):
-    with pytest.raises(sweep.SweepError, match="'luck' is none of the strategies to replay: brute_force, random_sample"):
+    with pytest.raises(
+        sweep.SweepError,
+        match="'luck' is none of the strategies to replay: brute_force, random_sample",
+    ):
         sweep.replay(record, "luck")
     empty = dataclasses.replace(record, measurements=())
     with pytest.raises(sweep.SweepError, match="has no configurations to replay"):

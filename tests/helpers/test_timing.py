@@ -1,4 +1,6 @@
-"""timing: the statistics on simulated noise, the order of what is enqueued, and refusals. No test asserts a time."""
+"""timing: the statistics on simulated noise, the order of what is enqueued, and refusals. No test
+asserts a time.
+"""
 
 import gc
 import math
@@ -18,7 +20,8 @@ TRIES = 100
 
 
 class Machine:
-    """Draws times of about 1 ms, disturbed as real machines are. ``a`` and ``b`` share its state."""
+    """Draws times of about 1 ms, disturbed as real machines are. ``a`` and ``b`` share its state.
+    """
 
     def __init__(self, noise: str, seed: int, ratio: float = 1.0):
         self.rng, self.noise, self.ratio = np.random.default_rng(seed), noise, ratio
@@ -62,7 +65,7 @@ def compared(machine: Machine, seed: int) -> tuple[float, float, float]:
     return statistics.ratio_interval(*pairs, level=timing.PAIR_LEVEL)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Intervals of simulated noise
 
 
@@ -105,7 +108,7 @@ def test_the_interval_of_the_median_holds_what_it_promises_although_sampling_sto
     assert contained >= 0.95 * 2000
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Sampling
 
 
@@ -115,7 +118,8 @@ def test_sampling_stops_when_the_interval_is_narrow_or_time_is_up():
     assert 10 < len(timing._sample(Machine("gaussian", 1).b, 1e9, 0.01)) < timing.MAX_SAMPLES
     assert len(timing._sample(Machine("gaussian", 1).b, 0.0, 0.01)) == timing.FEWEST_SAMPLES
     coarse = iter([1.0, 1.5] * 500)
-    assert len(timing._sample(lambda: next(coarse), 1e9, 0.01, step=0.5)) == 10  # no finer than the clock
+    # No finer than the clock.
+    assert len(timing._sample(lambda: next(coarse), 1e9, 0.01, step=0.5)) == 10
 
 
 def test_pairs_are_interleaved_in_random_order():
@@ -130,19 +134,29 @@ def test_pairs_are_interleaved_in_random_order():
     each = ["".join(calls[i : i + 2]) for i in range(0, len(calls), 2)]
     assert len(pairs[0]) == len(pairs[1]) == len(each) == timing.PAIR_LOOKS[-1]
     assert set(each) == {"ab", "ba"} and 150 < each.count("ab") < 250
-    assert len(timing._sample_pairs(lambda: 1.0, lambda: 1.0, 1e9, 0.01, np.random.default_rng(0))[0]) == 25
-    assert len(timing._sample_pairs(lambda: 1.0, lambda: 2.0, 0, 0.01, np.random.default_rng(0))[0]) == 10
+    assert (
+        len(timing._sample_pairs(lambda: 1.0, lambda: 1.0, 1e9, 0.01, np.random.default_rng(0))[0])
+        == 25
+    )
+    assert (
+        len(timing._sample_pairs(lambda: 1.0, lambda: 2.0, 0, 0.01, np.random.default_rng(0))[0])
+        == 10
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Records
 
 
 def test_a_timing_round_trips_and_speaks():
-    timed = Timing.of("conv1d", np.linspace(1, 2, 21) / 3, what="kernel", device="GPU", cache="hot", launches=4)
+    timed = Timing.of(
+        "conv1d", np.linspace(1, 2, 21) / 3, what="kernel", device="GPU", cache="hot", launches=4
+    )
     assert Timing.from_dict(timed.to_dict()) == timed
     assert timed.n == 21 and timed.samples[0] == 0.3333333 and timed.median == 0.5
-    assert str(timed).startswith("conv1d: 0.5 ms (95 % interval 0.4") and "kernel, hot cache, GPU" in str(timed)
+    assert str(timed).startswith(
+        "conv1d: 0.5 ms (95 % interval 0.4"
+    ) and "kernel, hot cache, GPU" in str(timed)
     with pytest.raises(TypeError):
         Timing.from_dict(timed.to_dict() | {"mean": 1.0})
 
@@ -155,12 +169,16 @@ def test_an_interval_is_never_narrower_than_the_clock():
 def test_a_comparison_says_when_there_is_no_difference():
     a = Timing.of("tiled", [2.1] * 20, what="kernel", device="d")
     b = Timing.of("basic", [2.0] * 20, what="kernel", device="d")
-    assert str(Comparison(1.002, 0.99, 1.01, a, b)).startswith("no measurable difference between tiled and basic")
-    assert str(Comparison(1.05, 1.04, 1.06, a, b)).startswith("tiled takes 1.05 times as long as basic (ratio 1.0500")
+    assert str(Comparison(1.002, 0.99, 1.01, a, b)).startswith(
+        "no measurable difference between tiled and basic"
+    )
+    assert str(Comparison(1.05, 1.04, 1.06, a, b)).startswith(
+        "tiled takes 1.05 times as long as basic (ratio 1.0500"
+    )
     assert str(Comparison(0.5, 0.49, 0.51, b, a)).startswith("tiled takes 2 times as long as basic")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Host
 
 
@@ -171,7 +189,12 @@ def work() -> float:
 def test_time_cpu_measures_with_the_collector_off_and_puts_it_back():
     states = []
     timed = timing.time_cpu(lambda: states.append(gc.isenabled()), name="work", budget_s=0.05)
-    assert timed.what == "cpu" and timed.cache is None and timed.clocks is None and timed.device == timing.cpu_name()
+    assert (
+        timed.what == "cpu"
+        and timed.cache is None
+        and timed.clocks is None
+        and timed.device == timing.cpu_name()
+    )
     assert timed.n >= timing.FEWEST_SAMPLES and 0 < timed.low <= timed.median <= timed.high
     assert timed.launches > 1  # far shorter than the least sample, so it is batched
     assert not any(states[-timed.n * timed.launches :]) and gc.isenabled()
@@ -193,10 +216,14 @@ def test_time_cpu_refuses_bad_settings_and_failed_checks():
 
 
 def test_the_same_host_call_twice_is_no_difference():
-    """On the real machine. With random order inside pairs each comparison of ten pairs misses 1 with a probability of
-    at most 1 %, whatever else the machine does: five misses of twelve happen once in ten million runs.
+    """On the real machine. With random order inside pairs each comparison of ten pairs misses 1
+    with a probability of at most 1 %, whatever else the machine does: five misses of twelve happen
+    once in ten million runs.
     """
-    comparisons = [timing.compare_cpu(work, work, names=("a", "b"), budget_s=0.0, seed=seed) for seed in range(12)]
+    comparisons = [
+        timing.compare_cpu(work, work, names=("a", "b"), budget_s=0.0, seed=seed)
+        for seed in range(12)
+    ]
     assert sum(not c.different for c in comparisons) >= 8
 
 
@@ -207,17 +234,22 @@ def test_twice_the_work_on_the_host_is_found():
         work()
 
     # Three times the work: no burst of other load hides this from the median of pairs.
-    comparison = timing.compare_cpu(double, work, names=("more", "less"), budget_s=0.2, precision=0.05)
+    comparison = timing.compare_cpu(
+        double, work, names=("more", "less"), budget_s=0.2, precision=0.05
+    )
     assert comparison.low > 1 and "more takes" in str(comparison)
     assert comparison.a.n == comparison.b.n >= 10 and comparison.a.median > comparison.b.median
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# GPU, without one: a driver that writes down what it is told. Real runs are in the tests marked gpu below.
+# --------------------------------------------------------------------------------------------------
+# GPU, without one: a driver that writes down what it is told. Real runs are in the tests marked gpu
+# below.
 
 
 class Told:
-    """Stands in for pycuda.driver: keeps the order of calls; a launch takes ``launch_ms`` of its GPU's time."""
+    """Stands in for pycuda.driver: keeps the order of calls; a launch takes ``launch_ms`` of its
+    GPU's time.
+    """
 
     def __init__(self, launch_ms: float):
         self.log, self.launch_ms, self.now = [], launch_ms, 0.0
@@ -269,7 +301,14 @@ def told(monkeypatch):
 def test_a_cold_sample_flushes_holds_and_times_one_launch_on_one_stream(told):
     driver = told(0.5)
     timed = timing.time_gpu(driver.launch, verdict=VERDICT, name="k", budget_s=0.01)
-    assert [what for what, _ in driver.log[-6:]] == ["flush", "hold", "event", "launch", "event", "wait"]
+    assert [what for what, _ in driver.log[-6:]] == [
+        "flush",
+        "hold",
+        "event",
+        "launch",
+        "event",
+        "wait",
+    ]
     assert len({stream for what, stream in driver.log if what != "wait"}) == 1
     assert driver.flushed == 2 << 20
     assert timed.median == pytest.approx(0.5) and timed.launches == 1 and timed.n == 10
@@ -285,7 +324,12 @@ def test_a_hot_sample_is_not_flushed_and_short_launches_are_batched(told):
     assert whats == ["hold", "event", *["launch"] * timed.launches, "event", "wait"]
     assert "flush" not in {what for what, _ in driver.log}
     driver = told(0.5)
-    assert timing.time_gpu(driver.launch, verdict=VERDICT, name="k", cache="hot", budget_s=0.01).launches == 1
+    assert (
+        timing.time_gpu(
+            driver.launch, verdict=VERDICT, name="k", cache="hot", budget_s=0.01
+        ).launches
+        == 1
+    )
 
 
 def test_compare_interleaves_two_launches_and_finds_their_ratio(told):
@@ -295,9 +339,22 @@ def test_compare_interleaves_two_launches_and_finds_their_ratio(told):
         driver.launch(stream)
         driver.launch(stream)
 
-    both = timing.compare(twice, driver.launch, verdicts=(VERDICT,) * 2, names=("two", "one"), budget_s=0.1)
-    assert both.ratio == pytest.approx(2) and both.a.n == both.b.n == 25 and both.a.clocks == both.b.clocks
-    hot = timing.compare(twice, driver.launch, verdicts=(VERDICT,) * 2, names=("two", "one"), cache="hot", budget_s=0.1)
+    both = timing.compare(
+        twice, driver.launch, verdicts=(VERDICT,) * 2, names=("two", "one"), budget_s=0.1
+    )
+    assert (
+        both.ratio == pytest.approx(2)
+        and both.a.n == both.b.n == 25
+        and both.a.clocks == both.b.clocks
+    )
+    hot = timing.compare(
+        twice,
+        driver.launch,
+        verdicts=(VERDICT,) * 2,
+        names=("two", "one"),
+        cache="hot",
+        budget_s=0.1,
+    )
     assert hot.ratio == pytest.approx(2)
     # Each hot sample is preceded by a launch of its own before the hold and the first event.
     whats = [what for what, _ in driver.log]
@@ -307,9 +364,15 @@ def test_compare_interleaves_two_launches_and_finds_their_ratio(told):
 
 def test_end_to_end_waits_on_both_sides(told):
     driver = told(0.5)
-    timed = timing.time_end_to_end(lambda: driver.launch(None), verdict=VERDICT, name="k", budget_s=0.01)
+    timed = timing.time_end_to_end(
+        lambda: driver.launch(None), verdict=VERDICT, name="k", budget_s=0.01
+    )
     whats = [what for what, _ in driver.log]
-    assert whats[0] == "synchronize" and set(whats[1::2]) == {"launch"} and set(whats[2::2]) == {"synchronize"}
+    assert (
+        whats[0] == "synchronize"
+        and set(whats[1::2]) == {"launch"}
+        and set(whats[2::2]) == {"synchronize"}
+    )
     assert timed.what == "end to end" and timed.cache is None
 
 
@@ -337,7 +400,9 @@ def test_the_simulator_has_no_clock(monkeypatch):
         lambda: timing.compare(print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")),
     ]
     for call in calls:
-        with pytest.raises(NoClockError, match="cannot time conv1d: the simulator does not model time"):
+        with pytest.raises(
+            NoClockError, match="cannot time conv1d: the simulator does not model time"
+        ):
             call()
 
 
@@ -347,7 +412,9 @@ def test_clocks_are_read_from_nvidia_smi_or_left_out(tmp_path, monkeypatch):
     program = tmp_path / "nvidia-smi"
     program.write_text('#!/bin/sh\necho "1980, 2619, 1980, 2619, [N/A], 120.50"\n')
     program.chmod(0o755)
-    assert timing._read_clocks("0")["clocks.mem"] == 2619.0 and "temperature.gpu" not in timing._read_clocks("0")
+    assert timing._read_clocks("0")[
+        "clocks.mem"
+    ] == 2619.0 and "temperature.gpu" not in timing._read_clocks("0")
     program.write_text("#!/bin/sh\nexit 9\n")
     assert timing._read_clocks("0") is None
 
@@ -364,7 +431,10 @@ def test_clocks_are_read_from_nvidia_smi_or_left_out(tmp_path, monkeypatch):
 def test_a_gpu_fault_says_that_the_context_is_lost(monkeypatch, message):
     monkeypatch.delitem(sys.modules, "pycuda", raising=False)
     words = r"conv1d_basic.*context is lost.*Restart the notebook's kernel"
-    with pytest.raises(DeviceLostError, match=words) as caught, timing.device_faults("conv1d_basic"):
+    with (
+        pytest.raises(DeviceLostError, match=words) as caught,
+        timing.device_faults("conv1d_basic"),
+    ):
         raise RuntimeError(message)
     assert isinstance(caught.value.__cause__, RuntimeError) and message in str(caught.value)
 
@@ -391,7 +461,7 @@ def test_importing_timing_imports_no_cuda():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # GPU, with one
 
 
@@ -420,7 +490,15 @@ def launcher():
         cuda.memset_d32(source, 0, n)
 
         def launch(stream):
-            copy(target, source, np.int32(n), np.int32(1), block=(256, 1, 1), grid=(-(-n // 256), 1), stream=stream)
+            copy(
+                target,
+                source,
+                np.int32(n),
+                np.int32(1),
+                block=(256, 1, 1),
+                grid=(-(-n // 256), 1),
+                stream=stream,
+            )
 
         return launch
 
@@ -437,18 +515,30 @@ def test_gpu_timings_are_plausible(launcher, cache, n):
     if n > gpu.l2_bytes / 8 and gpu.dram_bandwidth and cache == "cold":
         assert timed.median * 1e-3 > 8 * n / gpu.dram_bandwidth  # not faster than DRAM
     if n == 1000:
-        # The host's cost of a launch and a synchronization, several times this kernel's time, is not in it.
-        end_to_end = timing.time_end_to_end(lambda: launch(None), verdict=VERDICT, name="copy", budget_s=0.5)
+        # The host's cost of a launch and a synchronization, several times this kernel's time, is
+        # not in it.
+        end_to_end = timing.time_end_to_end(
+            lambda: launch(None), verdict=VERDICT, name="copy", budget_s=0.5
+        )
         assert timed.median < end_to_end.median
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("cache", ["cold", "hot"])
 def test_the_same_launch_twice_is_no_difference(launcher, cache):
-    # Each comparison misses 1 with a probability of at most 5 %: 9 of 40 misses have one below 1 in 5,000.
+    # Each comparison misses 1 with a probability of at most 5 %: 9 of 40 misses have one below 1 in
+    # 5,000.
     launch = launcher(1_000_000)
     comparisons = [
-        timing.compare(launch, launch, verdicts=(VERDICT,) * 2, names=("a", "a"), cache=cache, budget_s=0.3, seed=seed)
+        timing.compare(
+            launch,
+            launch,
+            verdicts=(VERDICT,) * 2,
+            names=("a", "a"),
+            cache=cache,
+            budget_s=0.3,
+            seed=seed,
+        )
         for seed in range(40)
     ]
     assert sum(not c.different for c in comparisons) >= 32
@@ -457,7 +547,9 @@ def test_the_same_launch_twice_is_no_difference(launcher, cache):
 @pytest.mark.gpu
 def test_five_percent_more_cells_are_found(launcher):
     more, less = launcher(52_500_000), launcher(50_000_000)
-    comparison = timing.compare(more, less, verdicts=(VERDICT,) * 2, names=("more", "less"), budget_s=2.0)
+    comparison = timing.compare(
+        more, less, verdicts=(VERDICT,) * 2, names=("more", "less"), budget_s=2.0
+    )
     assert 1 < comparison.low <= comparison.ratio < 1.1
 
 
@@ -472,7 +564,8 @@ from pycuda.compiler import SourceModule
 bad = SourceModule("__global__ void bad(float* P) { P[1ll << 40] = 1; }").get_function("bad")
 verdict = checking.check([1.0], [1.0], rtol=0)
 try:
-    timing.time_gpu(lambda s: bad(np.uint64(0), block=(1, 1, 1), stream=s), verdict=verdict, name="bad")
+    timing.time_gpu(lambda s: bad(np.uint64(0), block=(1, 1, 1), stream=s), verdict=verdict,
+        name="bad")
 except timing.DeviceLostError as error:
     print("lost:", error)
 """

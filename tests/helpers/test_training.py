@@ -1,4 +1,6 @@
-"""What of the training needs no PyTorch: settings, schedule, folding, search, the record; and a tiny training where it is."""
+"""What of the training needs no PyTorch: settings, schedule, folding, search, the record; and a
+tiny training where it is.
+"""
 
 import builtins
 import json
@@ -15,7 +17,10 @@ from helpers.tools import training
 
 def arrays(seed=0):
     random = np.random.default_rng(seed)
-    return {layer: (0.1 * random.standard_normal(shape)).astype(np.float32) for layer, shape in datasets.LAYER_SHAPES.items()}
+    return {
+        layer: (0.1 * random.standard_normal(shape)).astype(np.float32)
+        for layer, shape in datasets.LAYER_SHAPES.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,9 @@ def test_the_rate_rises_in_a_line_and_falls_along_a_cosine():
     rates = [training.learning_rate(step, 100, 2.0) for step in range(100)]
     assert np.allclose(rates[:6], [0.4, 0.8, 1.2, 1.6, 2.0, 2.0])
     assert all(a > b for a, b in pairwise(rates[5:]))
-    assert math.isclose(training.learning_rate(5 + 95 // 2, 100, 2.0), 1 + math.cos(math.pi * 47 / 95))
+    assert math.isclose(
+        training.learning_rate(5 + 95 // 2, 100, 2.0), 1 + math.cos(math.pi * 47 / 95)
+    )
     assert 0 < rates[-1] < 0.001
     assert training.learning_rate(0, 1, 3.0) == 3.0
     for step in (-1, 100):
@@ -72,7 +79,9 @@ def test_folding_the_scale_changes_no_class_but_only_conv1():
     want = network.forward(scaled, datasets.Weights("x", "y", **arrays()))
     assert np.abs(want).max() > 1e-3
     assert np.allclose(network.logits(images, found), want, rtol=1e-3, atol=1e-5)
-    assert not np.allclose(network.logits(images, datasets.Weights("x", "y", **arrays())), want, rtol=1e-3, atol=1e-5)
+    assert not np.allclose(
+        network.logits(images, datasets.Weights("x", "y", **arrays())), want, rtol=1e-3, atol=1e-5
+    )
 
 
 def test_a_diverged_training_is_named():
@@ -82,10 +91,15 @@ def test_a_diverged_training_is_named():
 
 
 def test_what_is_measured_is_what_the_network_gives():
-    images, weights = datasets.fashion_mnist("test", 130), training.folded(arrays(), 0.01, name="n", source="s")
+    images, weights = (
+        datasets.fashion_mnist("test", 130),
+        training.folded(arrays(), 0.01, name="n", source="s"),
+    )
     classes = network.predict(images, weights)
     found = training.measured(images, weights)
-    assert found["right"] == {str(n): int((classes[:n] == images.labels[:n]).sum()) for n in (100, 130)}
+    assert found["right"] == {
+        str(n): int((classes[:n] == images.labels[:n]).sum()) for n in (100, 130)
+    }
     assert found["accuracy"] == found["right"]["130"] / 130
     assert found["closest"] == network.margins(network.logits(images, weights)).min()
 
@@ -105,24 +119,36 @@ def test_the_search_keeps_what_helps(capsys):
     def measure(settings):
         if settings.rate > 1:
             raise training.TrainingError("training diverged")
-        return {"accuracy": 0.5 + 0.1 * (settings.dropout == 0) + 0.2 * (settings.shift == 4) - 0.3 * (settings.shift == 0)}
+        return {
+            "accuracy": 0.5
+            + 0.1 * (settings.dropout == 0)
+            + 0.2 * (settings.shift == 4)
+            - 0.3 * (settings.shift == 0)
+        }
 
     changes = ({"dropout": 0.0}, {"shift": 0}, {"rate": 9.0}, {"shift": 4}, {"dropout": 0.0})
     best, tried = training.search(training.Settings(), changes, measure)
     assert best == training.Settings(dropout=0.0, shift=4)
-    assert [round(each["accuracy"], 6) for each in tried] == [0.5, 0.6, 0.3, 0.0, 0.8]  # the last change was there already
+    # The last change was there already.
+    assert [round(each["accuracy"], 6) for each in tried] == [0.5, 0.6, 0.3, 0.0, 0.8]
     assert tried[4]["settings"]["dropout"] == 0.0
     assert "diverged" in capsys.readouterr().out
 
 
 def test_the_search_keeps_the_settings_given_where_nothing_helps():
-    best, tried = training.search(training.Settings(seed=7), ({"shift": 0},), lambda settings: {"accuracy": 0.5})
+    best, tried = training.search(
+        training.Settings(seed=7), ({"shift": 0},), lambda settings: {"accuracy": 0.5}
+    )
     assert best == training.Settings(seed=7)
     assert len(tried) == 2
 
 
 def test_the_command_line_has_every_setting():
-    given = vars(training.parser().parse_args(["--out", "x", "--epochs", "3", "--no-flip", "--weight-decay", "0.5"]))
+    given = vars(
+        training.parser().parse_args(
+            ["--out", "x", "--epochs", "3", "--no-flip", "--weight-decay", "0.5"]
+        )
+    )
     assert given.pop("out").name == "x"
     assert given.pop("hold_out") == 5000
     assert given.pop("search") is False
@@ -143,7 +169,9 @@ def without_torch(monkeypatch):
 
 
 def test_without_pytorch_the_error_says_so(without_torch, tmp_path):
-    with pytest.raises(training.TrainingError, match=r"needs PyTorch, which is not installed.*lenet_weights"):
+    with pytest.raises(
+        training.TrainingError, match=r"needs PyTorch, which is not installed.*lenet_weights"
+    ):
         training.require_torch()
     with pytest.raises(SystemExit, match="needs PyTorch"):
         training.main(["--out", str(tmp_path)])
@@ -165,11 +193,16 @@ def torch():
 
 def test_pytorchs_network_is_numpys(torch):
     model = training._model(torch, 0.5).eval()
-    found = {layer: p.detach().numpy() for layer, p in zip(datasets.LAYER_SHAPES, model.parameters(), strict=True)}
+    found = {
+        layer: p.detach().numpy()
+        for layer, p in zip(datasets.LAYER_SHAPES, model.parameters(), strict=True)
+    }
     x = datasets.network_input(datasets.fashion_mnist("test", 4).pixels) / np.float32(255)
     with torch.no_grad():
         want = model(torch.from_numpy(x)).numpy()
-    assert np.allclose(network.forward(x, datasets.Weights("x", "y", **found)), want, rtol=1e-4, atol=1e-5)
+    assert np.allclose(
+        network.forward(x, datasets.Weights("x", "y", **found)), want, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_images_are_moved_and_mirrored_and_not_more(torch):
@@ -181,7 +214,12 @@ def test_images_are_moved_and_mirrored_and_not_more(torch):
     x = training._augmented(torch, pixels, torch.zeros(200, dtype=torch.int64), settings, draws)
     assert x.shape == (200, 1, 86, 86)
     padded = np.pad(plain, 1)
-    allowed = {padded[y : y + 86, x : x + 86][:, ::step].tobytes() for y in range(3) for x in range(3) for step in (1, -1)}
+    allowed = {
+        padded[y : y + 86, x : x + 86][:, ::step].tobytes()
+        for y in range(3)
+        for x in range(3)
+        for step in (1, -1)
+    }
     seen = {np.rint(picture.numpy() * 255).astype(np.uint8).tobytes() for picture in x[:, 0]}
     assert seen == allowed
 
@@ -193,9 +231,18 @@ def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_pa
         datasets.Images(sample.pixels[part], sample.labels[part], "a test") for part in parts
     )
     settings = training.Settings(epochs=4, batch=50, average=0.9)
-    records = [training.run(settings, tmp_path / name, images=images, test=test, hold_out=100) for name in "ab"]
+    records = [
+        training.run(settings, tmp_path / name, images=images, test=test, hold_out=100)
+        for name in "ab"
+    ]
     assert records[0]["weights_sha256"] == records[1]["weights_sha256"]
-    other = training.run(training.Settings(epochs=1, batch=50, seed=1), tmp_path / "c", images=images, test=test, hold_out=0)
+    other = training.run(
+        training.Settings(epochs=1, batch=50, seed=1),
+        tmp_path / "c",
+        images=images,
+        test=test,
+        hold_out=0,
+    )
     assert other["weights_sha256"] != records[0]["weights_sha256"]
     assert other["tried_on_held_out_images"] == []
     assert records[0]["test"]["accuracy"] > 0.3  # a guess has 0.1

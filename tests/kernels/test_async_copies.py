@@ -1,4 +1,6 @@
-"""Copies that run beside the threads, mbarriers and matrices: each operation right, each misuse found."""
+"""Copies that run beside the threads, mbarriers and matrices: each operation right, each misuse
+found.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,23 @@ PTX = r"""
 typedef unsigned long long State;
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 template <int size> __device__ void copy_async(void* to, const void* from) {
-    if (size == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at(to)), "l"(from) : "memory");
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(at(to)), "l"(from), "n"(size) : "memory");
+    if (size == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at(to)),
+        "l"(from) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(at(to)), "l"(from),
+        "n"(size) : "memory");
 }
 __device__ void copy_some(void* to, const void* from, int bytes) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(at(to)), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(at(to)), "l"(from),
+        "r"(bytes) : "memory");
 }
 __device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int n> __device__ void wait_group() { asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory"); }
+template <int n> __device__ void wait_group() { asm volatile("cp.async.wait_group %0;" :: "n"(n)
+    : "memory"); }
 __device__ void wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-__device__ void init(State* b, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
-__device__ void inval(State* b) { asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(b)) : "memory"); }
+__device__ void init(State* b,
+    int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
+__device__ void inval(State* b) { asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(b))
+    : "memory"); }
 __device__ State arrive(State* b) {
     State s;
     asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(s) : "r"(at(b)) : "memory");
@@ -35,12 +43,14 @@ __device__ State arrive(State* b) {
 }
 __device__ State arrive_many(State* b, int n) {
     State s;
-    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], %2;" : "=l"(s) : "r"(at(b)), "r"(n) : "memory");
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], %2;" : "=l"(s)
+        : "r"(at(b)), "r"(n) : "memory");
     return s;
 }
 __device__ State arrive_expecting(State* b, int bytes) {
     State s;
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;" : "=l"(s) : "r"(at(b)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;" : "=l"(s) : "r"(at(b)),
+        "r"(bytes) : "memory");
     return s;
 }
 __device__ bool is_over(State* b, State s) {
@@ -51,15 +61,18 @@ __device__ bool is_over(State* b, State s) {
 }
 __device__ void wait_state(State* b, State s) { while (!is_over(b, s)) {} }
 __device__ void wait_parity(State* b, int parity) {
-    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again;}"
+    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; "
+        "@!p bra again;}"
                  :: "r"(at(b)), "r"(parity) : "memory");
 }
 __device__ void bulk_in(void* to, const void* from, int bytes, State* b) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%0], [%1], %2, [%3];"
                  :: "r"(at(to)), "l"(from), "r"(bytes), "r"(at(b)) : "memory");
 }
 __device__ void bulk_out(void* to, const void* from, int bytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to),
+        "r"(at(from)), "r"(bytes) : "memory");
 }
 __device__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
@@ -69,15 +82,25 @@ HEAD = 'extern "C" __global__ void k(float* y, const float* x)'
 _modules: dict[str, module.Module] = {}
 
 
-def run(body: str, y: np.ndarray, x: np.ndarray, block: int = 32, grid: int = 1, observe=CHECKS, head: str = HEAD):
-    """What the kernel with this body leaves in y, and the report of its launch. Raises LaunchFault."""
+def run(
+    body: str,
+    y: np.ndarray,
+    x: np.ndarray,
+    block: int = 32,
+    grid: int = 1,
+    observe=CHECKS,
+    head: str = HEAD,
+    name: str = "k",
+):
+    """What the kernel with this body leaves in y, and the report of its launch. Raises LaunchFault.
+    """
     source = PTX + (body if head == "" else head + " {" + body + "}")
     loaded = _modules.get(source) or _modules.setdefault(source, module.load(source))
     addresses = [memory.allocate(one.nbytes) for one in (y, x)]
     try:
         memory.write(addresses[1], x, x.nbytes)
         packed = struct.pack("QQ", *addresses)
-        report = launch(loaded.kernels["k"], packed, (grid, 1, 1), (block, 1, 1), observe=observe)
+        report = launch(loaded.kernels[name], packed, (grid, 1, 1), (block, 1, 1), observe=observe)
         result = np.empty_like(y)
         memory.read(result, addresses[0], y.nbytes)
         return result, report
@@ -87,7 +110,9 @@ def run(body: str, y: np.ndarray, x: np.ndarray, block: int = 32, grid: int = 1,
 
 
 def finds(body: str, *words: str, block: int = 32, cells: int = 1024, head: str = HEAD) -> str:
-    """The text of all findings of a launch, in which each of `words` must be, wherever its lines end."""
+    """The text of all findings of a launch, in which each of `words` must be, wherever its lines
+    end.
+    """
     x = np.arange(cells, dtype=np.float32)
     try:
         _, report = run(body, np.zeros(cells, np.float32), x, block, head=head)
@@ -100,9 +125,16 @@ def finds(body: str, *words: str, block: int = 32, cells: int = 1024, head: str 
     return text
 
 
-def right(body: str, expected: np.ndarray, x: np.ndarray, block: int = 32, head: str = HEAD) -> None:
+def right(
+    body: str,
+    expected: np.ndarray,
+    x: np.ndarray,
+    block: int = 32,
+    head: str = HEAD,
+    name: str = "k",
+) -> None:
     """The kernel's results are the expected ones and nothing is found."""
-    result, report = run(body, np.zeros_like(expected), x, block, head=head)
+    result, report = run(body, np.zeros_like(expected), x, block, head=head, name=name)
     assert not report.findings, "\n".join(str(one) for one in report.findings)
     np.testing.assert_array_equal(result, expected)
 
@@ -153,7 +185,8 @@ def test_bytes_beyond_the_source_are_zero():
 
 def test_read_before_the_wait_is_found():
     finds(
-        "__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); y[threadIdx.x] = s[threadIdx.x];",
+        "__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); "
+        "y[threadIdx.x] = s[threadIdx.x];",
         "asynchronous copy",
     )
 
@@ -169,14 +202,18 @@ def test_wait_for_too_few_groups_is_found():
 
 def test_write_over_a_copy_on_its_way_is_found():
     finds(
-        "__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; wait_all(); y[t] = s[t];",
+        "__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; "
+        "wait_all(); y[t] = s[t];",
         "asynchronous copy",
     )
 
 
 def test_other_threads_need_a_barrier_after_the_wait():
     text = finds(
-        "__shared__ float s[64]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); y[t] = s[63 - t];", "race", block=64
+        "__shared__ float s[64]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); "
+        "y[t] = s[63 - t];",
+        "race",
+        block=64,
     )
     assert "asynchronous" not in text
 
@@ -190,9 +227,15 @@ def test_copy_over_what_others_still_read_is_found():
 
 
 def test_copy_out_of_bounds_and_misaligned():
-    finds("__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); y[t] = s[t];", "out", cells=31)
     finds(
-        "__shared__ float s[64]; copy_async<8>(s + 2 * (threadIdx.x % 16) + 1, x + 2 * threadIdx.x); wait_all(); y[0] = s[0];",
+        "__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); "
+        "y[t] = s[t];",
+        "out",
+        cells=31,
+    )
+    finds(
+        "__shared__ float s[64]; copy_async<8>(s + 2 * (threadIdx.x % 16) + 1, "
+        "x + 2 * threadIdx.x); wait_all(); y[0] = s[0];",
         "aligned",
     )
 
@@ -284,12 +327,9 @@ def test_counts_states_and_drops():
         asm volatile("mbarrier.pending_count.b64 %0, %1;" : "=r"(pending) : "l"(after));
         y[0] = pending; y[1] = is_over(&b, s);
         asm volatile("mbarrier.arrive_drop.shared.b64 _, [%0];" :: "r"(at(&b)) : "memory");
-        asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], 0;" : "=l"(after) : "r"(at(&b)) : "memory");
         arrive(&b); y[2] = is_over(&b, s);
         s = arrive_many(&b, 4); y[3] = is_over(&b, s);
-        inval(&b); init(&b, 1); y[4] = is_over(&b, arrive(&b));""".replace(
-            'asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], 0;" : "=l"(after) : "r"(at(&b)) : "memory");', ""
-        ),
+        inval(&b); init(&b, 1); y[4] = is_over(&b, arrive(&b));""",
         np.array([3, 0, 1, 1, 1], np.float32), X,
     )  # fmt: skip
 
@@ -310,11 +350,18 @@ def test_counts_states_and_drops():
     ],
 )
 def test_misuse_of_an_mbarrier(body, words):
-    finds(f"__shared__ State b; __shared__ int more; if (threadIdx.x == 0) {{ {body} }} y[0] = more;", words)
+    finds(
+        f"__shared__ State b; __shared__ int more; if (threadIdx.x == 0) {{ {body} }} y[0] = more;",
+        words,
+    )
 
 
 def test_use_without_a_barrier_after_init_is_found():
-    finds("__shared__ State b; if (threadIdx.x == 0) init(&b, 64); arrive(&b); y[0] = 0;", "race|no mbarrier", block=64)
+    finds(
+        "__shared__ State b; if (threadIdx.x == 0) init(&b, 64); arrive(&b); y[0] = 0;",
+        "race|no mbarrier",
+        block=64,
+    )
 
 
 @pytest.mark.parametrize("noinc", ["", ".noinc"])
@@ -373,13 +420,16 @@ def test_bulk_copies_of_a_pipeline():
 
 def test_read_before_the_mbarrier_is_found():
     finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];", "asynchronous copy", block=256
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];",
+        "asynchronous copy",
+        block=256,
     )
 
 
 def test_bytes_that_were_not_announced_are_found():
     finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];",
+        BULK
+        + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];",
         "asynchronous copy",
         block=256,
     )
@@ -387,7 +437,8 @@ def test_bytes_that_were_not_announced_are_found():
 
 def test_thread_that_does_not_wait_is_found():
     finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); "
+               "} if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
         "race|asynchronous", block=256,
     )  # fmt: skip
 
@@ -424,8 +475,9 @@ def test_fence_behind_the_barrier_will_do():
 
 def test_source_that_changes_too_early_is_found():
     finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); __syncthreads();"
-        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); } __syncthreads(); s[t] = 0; if (t == 0) bulk_wait_read();",
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
+        "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); } __syncthreads(); "
+        "s[t] = 0; if (t == 0) bulk_wait_read();",
         "async", block=256,
     )  # fmt: skip
 
@@ -440,17 +492,23 @@ def test_bulk_copy_of_what_others_wrote_without_a_barrier_is_found():
 
 def test_block_that_ends_before_its_copy_is_found():
     finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); __syncthreads();"
-        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); }",
+        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
+        "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); }",
         "async", block=256,
     )  # fmt: skip
-    finds(BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = 0;", "async", block=256)
+    finds(
+        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = 0;",
+        "async",
+        block=256,
+    )
 
 
 def test_bulk_reduction():
-    body = """__shared__ __align__(16) float s[256]; int t = threadIdx.x; y[t] = 1; s[t] = x[t]; fence_proxy(); __syncthreads();
+    body = """__shared__ __align__(16) float s[256]; int t = threadIdx.x; y[t] = 1; s[t] = x[t];
+        fence_proxy(); __syncthreads();
         if (t == 0) {
-            asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], 1024;"
+            asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 "
+                "[%0], [%1], 1024;"
                          :: "l"(y), "r"(at(s)) : "memory");
             bulk_commit(); bulk_wait_read();
         }"""
@@ -467,9 +525,11 @@ def test_ldmatrix_and_its_transpose():
             for (int j = 0; j < 8; ++j) s[t][j] = 8 * t + j;
             __syncwarp();
             unsigned r[4];
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4{'.trans' if transposed else ''}.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4{'.trans' if transposed else ''}.shared.b16 "
+                "{{%0, %1, %2, %3}}, [%4];"
                          : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s[t])));
-            for (int m = 0; m < 4; ++m) y[64 * m + 2 * t] = r[m] & 0xFFFF, y[64 * m + 2 * t + 1] = r[m] >> 16;""",
+            for (int m = 0; m < 4; ++m) y[64 * m + 2 * t] = r[m] & 0xFFFF,
+            y[64 * m + 2 * t + 1] = r[m] >> 16;""",
             (X[:256].reshape(4, 8, 8).transpose(0, 2, 1) if transposed else X[:256]).reshape(-1), X,
         )  # fmt: skip
 
@@ -477,14 +537,19 @@ def test_ldmatrix_and_its_transpose():
 def test_stmatrix_and_movmatrix():
     right(
         """__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x;
-        unsigned r[2] = {(unsigned)(2 * t | (2 * t + 1) << 16), (unsigned)(64 + 2 * t | (65 + 2 * t) << 16)}, m;
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" :: "r"(at(s[t])), "r"(r[0]), "r"(r[1]) : "memory");
+        unsigned r[2] = {(unsigned)(2 * t | (2 * t + 1) << 16),
+            (unsigned)(64 + 2 * t | (65 + 2 * t) << 16)}, m;
+        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" :: "r"(at(s[t])),
+            "r"(r[0]), "r"(r[1]) : "memory");
         asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(m) : "r"(r[0]));
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" :: "r"(at(s[16 + t % 8])), "r"(r[0]) : "memory");
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(at(s[24 + t % 8])), "r"(m) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};"
+            :: "r"(at(s[16 + t % 8])), "r"(r[0]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};"
+            :: "r"(at(s[24 + t % 8])), "r"(m) : "memory");
         __syncwarp();
         for (int j = 0; j < 8; ++j) y[8 * t + j] = s[t][j];""",
-        np.concatenate([X[:128], X[:64].reshape(8, 8).T.reshape(-1), X[:64].reshape(8, 8).T.reshape(-1)]), X,
+        np.concatenate([X[:128], X[:64].reshape(8, 8).T.reshape(-1),
+                X[:64].reshape(8, 8).T.reshape(-1)]), X,
     )  # fmt: skip
 
 
@@ -496,7 +561,8 @@ def test_ldmatrix_counts_wavefronts():
             __syncwarp();
             unsigned r[4];
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];"
-                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s + {pitch} * t)));
+                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]),
+                             "=r"(r[3]) : "r"(at(s + {pitch} * t)));
             y[t] = r[0] + r[1] + r[2] + r[3];""",
             np.zeros(32, np.float32), X, observe=(*CHECKS, "traffic"),
         )  # fmt: skip
@@ -506,8 +572,10 @@ def test_ldmatrix_counts_wavefronts():
 
 def test_part_of_a_warp_is_refused():
     finds(
-        """__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x; unsigned r = 0; s[t][0] = 0;
-        if (t < 16) asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"(at(s[t])));
+        """__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x; unsigned r = 0;
+            s[t][0] = 0;
+        if (t < 16) asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r)
+            : "r"(at(s[t])));
         y[t] = r;""",
         "32 lanes",
     )  # fmt: skip
@@ -535,6 +603,21 @@ extern "C" __global__ void k(float* y, const float* x) {
 """
 
 
+def operands(x, sizes, by_row):
+    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells.
+    """
+    rows, k, columns = sizes
+
+    def matrix(cells, shape, row_major):
+        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
+
+    return (
+        matrix(x[: rows * k], (rows, k), by_row[0]),
+        matrix(x[rows * k :], (k, columns), by_row[1]),
+        matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2]),
+    )
+
+
 @pytest.mark.parametrize("shape", [(16, 16, 16), (32, 8, 16), (8, 32, 16), (16, 16, 8)])
 @pytest.mark.parametrize("layouts", ["rrr", "rcr", "crc", "ccc"])
 @pytest.mark.parametrize("element", ["__half", "__nv_bfloat16"])
@@ -548,18 +631,14 @@ def test_wmma_of_each_shape_and_layout(shape, layouts, element):
     leads = [k if by_row[0] else rows, columns if by_row[1] else k, columns if by_row[2] else rows]
     source = "#include <cuda_bf16.h>\n" + WMMA
     for name, value in {
-        "ELEMENT": kind, "OPERAND": operand, "ROWS": rows, "COLUMNS": columns, "A_LAYOUT": names[0], "B_LAYOUT": names[1],
-        "C_LAYOUT": "mem_" + names[2], "LEAD_A": leads[0], "LEAD_B": leads[1], "LEAD_C": leads[2],
+        "ELEMENT": kind, "OPERAND": operand, "ROWS": rows, "COLUMNS": columns, "A_LAYOUT": names[0],
+        "B_LAYOUT": names[1], "C_LAYOUT": "mem_" + names[2], "LEAD_A": leads[0], "LEAD_B": leads[1],
+        "LEAD_C": leads[2],
     }.items():  # fmt: skip
         source = re.sub(rf"\b{name}\b", str(value), source)
     source = re.sub(r"\bK\b", str(k), source)
     x = np.random.default_rng(5).integers(-8, 9, rows * k + k * columns).astype(np.float32)
-
-    def matrix(cells, shape, row_major):
-        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
-
-    a, b = matrix(x[: rows * k], (rows, k), by_row[0]), matrix(x[rows * k :], (k, columns), by_row[1])
-    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    a, b, c = operands(x, (rows, k, columns), by_row)
     result = a @ b + c
     right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
 
@@ -567,9 +646,10 @@ def test_wmma_of_each_shape_and_layout(shape, layouts, element):
 @pytest.mark.parametrize(
     ("element", "sum", "shape", "numbers"),
     [
-        ("signed char", "int", (16, 16, 16), (-9, 9)), ("unsigned char", "int", (32, 8, 16), (0, 9)),
-        ("signed char", "int", (8, 32, 16), (-9, 9)), ("double", "double", (8, 8, 4), (-9, 9)),
-        ("__half", "__half", (16, 16, 16), (-3, 3)), ("__half", "__half", (8, 32, 16), (-3, 3)),
+        ("signed char", "int", (16, 16, 16), (-9, 9)),
+        ("unsigned char", "int", (32, 8, 16), (0, 9)), ("signed char", "int", (8, 32, 16), (-9, 9)),
+        ("double", "double", (8, 8, 4), (-9, 9)), ("__half", "__half", (16, 16, 16), (-3, 3)),
+        ("__half", "__half", (8, 32, 16), (-3, 3)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("layouts", ["rcr", "crc"])
@@ -577,7 +657,11 @@ def test_wmma_of_other_types(element, sum, shape, numbers, layouts):
     rows, columns, k = shape
     names = [{"r": "row_major", "c": "col_major"}[one] for one in layouts]
     by_row = [one == "r" for one in layouts]
-    lead_a, lead_b, lead_c = k if by_row[0] else rows, columns if by_row[1] else k, columns if by_row[2] else rows
+    lead_a, lead_b, lead_c = (
+        k if by_row[0] else rows,
+        columns if by_row[1] else k,
+        columns if by_row[2] else rows,
+    )
     if element.endswith("char") and min(lead_a, lead_b) < 16:
         pytest.skip("rows of less than 16 bytes")
     source = f"""
@@ -605,12 +689,7 @@ extern "C" __global__ void k(float* y, const float* x) {{
 }}
 """
     x = np.random.default_rng(6).integers(*numbers, rows * k + k * columns).astype(np.float32)
-
-    def matrix(cells, shape, row_major):
-        return cells.reshape(shape) if row_major else cells.reshape(shape[::-1]).T
-
-    a, b = matrix(x[: rows * k], (rows, k), by_row[0]), matrix(x[rows * k :], (k, columns), by_row[1])
-    c = matrix(x[np.arange(rows * columns) % 7], (rows, columns), by_row[2])
+    a, b, c = operands(x, (rows, k, columns), by_row)
     result = 2 * (a @ b + c)
     right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
 
@@ -625,7 +704,8 @@ using namespace nvcuda;
 extern "C" __global__ void k(float* y, const float* x) {{
     using Operand = wmma::experimental::precision::{operand};
     __shared__ __align__(128) unsigned a[32], b[32]; __shared__ __align__(128) int s[64];
-    a[threadIdx.x] = (unsigned)x[threadIdx.x] * 2654435761u; b[threadIdx.x] = (unsigned)x[32 + threadIdx.x] * 2246822519u;
+    a[threadIdx.x] = (unsigned)x[threadIdx.x] * 2654435761u;
+        b[threadIdx.x] = (unsigned)x[32 + threadIdx.x] * 2246822519u;
     __syncwarp();
     wmma::fragment<wmma::matrix_a, 8, 8, {k}, Operand, wmma::row_major> fa;
     wmma::fragment<wmma::matrix_b, 8, 8, {k}, Operand, wmma::col_major> fb;
@@ -638,7 +718,10 @@ extern "C" __global__ void k(float* y, const float* x) {{
     y[threadIdx.x] = s[threadIdx.x]; y[32 + threadIdx.x] = s[32 + threadIdx.x];
 }}
 """
-    words = (X[:64].astype(np.uint64) * np.where(np.arange(64) < 32, 2654435761, 2246822519).astype(np.uint64)) & 0xFFFFFFFF
+    words = (
+        X[:64].astype(np.uint64)
+        * np.where(np.arange(64) < 32, 2654435761, 2246822519).astype(np.uint64)
+    ) & 0xFFFFFFFF
     cells = (words[:, None] >> np.arange(0, 32, bits, dtype=np.uint64)) & (2**bits - 1)
     a, b = cells.reshape(2, 8, k).astype(int)
     if bits == 4:
@@ -649,7 +732,11 @@ extern "C" __global__ void k(float* y, const float* x) {{
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [("a + 1, 16", "32 bytes"), ("a, 17", "16 bytes apart"), ("a + threadIdx.x / 16 * 32, 16", "lane 0")],
+    [
+        ("a + 1, 16", "32 bytes"),
+        ("a, 17", "16 bytes apart"),
+        ("a + threadIdx.x / 16 * 32, 16", "lane 0"),
+    ],
 )
 def test_misuse_of_wmma(change, words):
     source = """
@@ -676,52 +763,57 @@ LIBRARY = """
 #include <cooperative_groups/memcpy_async.h>
 namespace cg = cooperative_groups;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
-extern "C" __global__ void k(float* y, const float* x) {
-    auto block = cg::this_thread_block();
-    const int t = threadIdx.x;
-    BODY
-}
 """
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        """__shared__ alignas(128) float s[256]; __shared__ Barrier b;
+BODIES = {
+    "barrier, aligned": """__shared__ alignas(128) float s[256]; __shared__ Barrier b;
         if (t == 0) init(&b, block.size());
         block.sync();
         cuda::memcpy_async(block, s, x, cuda::aligned_size_t<16>(1024), b);
         b.arrive_and_wait();
         y[t] = s[255 - t];""",
-        """__shared__ float s[256]; __shared__ Barrier b;
+    "barrier": """__shared__ float s[256]; __shared__ Barrier b;
         if (t == 0) init(&b, block.size());
         block.sync();
         cuda::memcpy_async(s + t, x + t, 4, b);
         auto token = b.arrive();
         b.wait(std::move(token));
         y[t] = s[255 - t];""",
-        """__shared__ float s[256];
+    "group": """__shared__ float s[256];
         cg::memcpy_async(block, s, x, 1024);
         cg::wait(block);
         y[t] = s[255 - t];""",
-        """__shared__ float s[256];
+    "pipeline of a thread": """__shared__ float s[256];
         auto pipe = cuda::make_pipeline();
         pipe.producer_acquire(); cuda::memcpy_async(s + t, x + t, 4, pipe); pipe.producer_commit();
         pipe.consumer_wait(); __syncthreads();
         y[t] = s[255 - t];
         pipe.consumer_release();""",
-        """__shared__ float s[2][128]; __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    "pipeline of a block": """__shared__ float s[2][128];
+            __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
         auto pipe = cuda::make_pipeline(block, &state);
         for (int k = 0; k < 3; ++k) {
-            if (k < 2) { pipe.producer_acquire(); cuda::memcpy_async(block, s[k], x + 128 * k, 512, pipe); pipe.producer_commit(); }
+            if (k < 2) { pipe.producer_acquire();
+                cuda::memcpy_async(block, s[k], x + 128 * k, 512, pipe); pipe.producer_commit(); }
             if (k > 0) {
                 pipe.consumer_wait();
                 if (t < 128) y[255 - (128 * (k - 1) + t)] = s[k - 1][t];
                 pipe.consumer_release();
             }
         }""",
-    ],
-    ids=["barrier, aligned", "barrier", "group", "pipeline of a thread", "pipeline of a block"],
-)  # fmt: skip
-def test_libraries(body):
-    right(LIBRARY.replace("BODY", body), REVERSED, X, 256, head="")
+}
+
+
+def kernel_of(number: int, body: str) -> str:
+    return (
+        f'extern "C" __global__ void k{number}(float* y, const float* x) {{\n'
+        f"    auto block = cg::this_thread_block();\n    const int t = threadIdx.x;\n{body}\n}}\n"
+    )
+
+
+# Most of the time goes into the headers, so that all kernels are one source.
+LIBRARIES = LIBRARY + "".join(kernel_of(n, body) for n, body in enumerate(BODIES.values()))
+
+
+@pytest.mark.parametrize("number", range(len(BODIES)), ids=BODIES)
+def test_libraries(number):
+    right(LIBRARIES, REVERSED, X, 256, head="", name=f"k{number}")

@@ -1,6 +1,8 @@
-"""The kernels of the labs: one table of kernels, sizes and filter widths, in the simulator and on a GPU.
+"""The kernels of the labs: one table of kernels, sizes and filter widths, in the simulator and on a
+GPU.
 
-In the simulator a kernel must also give no finding at all: nothing out of bounds, no race, nothing uninitialised.
+In the simulator a kernel must also give no finding at all: nothing out of bounds, no race, nothing
+uninitialised.
 """
 
 import re
@@ -14,19 +16,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking, kernels, launch, reference, simulator
+from helpers.experiments import waiting
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, fft
+from helpers.problems import conv2d, copies, fft, tensor_product
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pipeline
+from helpers.simulator.compiler import compile_source
 
-# Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power of two.
+# Small blocks, so that few cells already make many blocks. 96 threads are three warps, not a power
+# of two.
 SMALL = (
     *(replace(spec, threads=96, tile=spec.tile and 96) for spec in CONV1D if spec.outputs is None),
     replace(conv1d_named("conv1d_outputs"), threads=32, tile=96, outputs=3),
     replace(conv1d_named("conv1d_outputs"), threads=40, tile=160, outputs=4),
     replace(conv1d_named("conv1d_vector"), threads=32, tile=128, outputs=4),
     replace(conv1d_named("conv1d_vector"), threads=40, tile=320, outputs=8),
+    replace(conv1d_named("conv1d_vector"), threads=32, tile=384, outputs=12),
 )
 WIDTHS = (1, 3, 5, 31, 63, 255)  # with 255 the halo is wider than the tile
 TABLE = (
@@ -39,29 +45,56 @@ GUARD = 64  # cells of NaN on either side of an output on a GPU, which must stay
 
 
 def sizes(spec: Conv1d, width: int) -> list[int]:
-    """1, around one tile and around the filter, ragged in every remainder by 4, a prime, and something larger."""
+    """1, around one tile and around the filter, ragged in every remainder by 4, a prime, and
+    something larger.
+    """
     tile = spec.threads if spec.name == "conv1d_one_block" else spec.per_block(1, width)
     if width == 4095:
         return [1, tile + 1, 4799]
-    near = {1, 2, tile - 1, tile, tile + 1, width - 1, width, 2 * tile + 3, 3 * tile, 997, 8 * tile + 6}
+    near = {
+        1,
+        2,
+        tile - 1,
+        tile,
+        tile + 1,
+        width - 1,
+        width,
+        2 * tile + 3,
+        3 * tile,
+        997,
+        8 * tile + 6,
+    }
     return sorted(n for n in near if n > 0)
 
 
 def label(case) -> str:
     spec, width = case
-    constants = "".join(f"-{key}{value}" for key, value in (("tile", spec.tile), ("out", spec.outputs)) if value)
+    constants = "".join(
+        f"-{key}{value}" for key, value in (("tile", spec.tile), ("out", spec.outputs)) if value
+    )
     return f"{spec.name}-block{spec.threads}{constants}-filter{width}"
 
 
-# The layer's kernels with small blocks and tiles, so that small images already make many; and as the labs launch them.
+# The layer's kernels with small blocks and tiles, so that small images already make many; and as
+# the labs launch them.
 LAYER_SMALL = (
     *(spec.with_tile(4) for spec in CONV2D if "TILE_WIDTH" in spec.constant_names()),
-    *(replace(conv2d_named(name), block=(8, 4), tile=(8, 4, 1)) for name in ("conv2d_basic", "conv2d_restrict", "conv2d_unrolled")),
+    *(
+        replace(conv2d_named(name), block=(8, 4), tile=(8, 4, 1))
+        for name in ("conv2d_basic", "conv2d_restrict", "conv2d_unrolled")
+    ),
     replace(conv2d_named("conv2d_uncoalesced"), block=(8, 4), tile=(4, 8, 1)),
     conv2d_named("conv2d_tiled_maps").with_tile(5, maps=3),
-    replace(conv2d_named("conv2d_register"), block=(5, 3), tile=(15, 3, 2), constants=(("PATCH_WIDTH", 3),)),
-    replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),  # tiles, partial ones too
-    replace(conv2d_named("conv2d_register_tiled"), patch=(4, 1, 2), unroll=1),  # a block chosen for the shape
+    replace(
+        conv2d_named("conv2d_register"),
+        block=(5, 3),
+        tile=(15, 3, 2),
+        constants=(("PATCH_WIDTH", 3),),
+    ),
+    # Tiles, partial ones too.
+    replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),
+    # A block chosen for the shape.
+    replace(conv2d_named("conv2d_register_tiled"), patch=(4, 1, 2), unroll=1),
     replace(conv2d_named("im2col_gemm"), images=1, columns=96).with_tile(3),
     conv2d.channels_tree(5, threads=8),
     conv2d.channels_tree(4, threads=1),
@@ -83,14 +116,20 @@ LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *REDUCED_SMALL, *REDUCED)
 
 def layer_label(spec: Conv2d) -> str:
     constants = "".join(f"-{name}{value}" for name, value in spec.constants)
-    return f"{spec.name}-block{'x'.join(map(str, spec.block))}-tile{'x'.join(map(str, spec.tile))}{constants}"
+    block, tile = ("x".join(map(str, extents)) for extents in (spec.block, spec.tile))
+    return f"{spec.name}-block{block}-tile{tile}{constants}"
 
 
 def layer_shapes(spec: Conv2d) -> list[ConvShape]:
-    """One of everything; image = filter; outputs around a tile; even and wide filters; primes; many maps; thin images."""
+    """One of everything; image = filter; outputs around a tile; even and wide filters; primes; many
+    maps; thin images.
+    """
     columns, rows, maps = spec.tile
     if spec in (*CONV2D, *REDUCED):  # few large blocks: what the small ones above do not reach
-        return [outputs(2, 3, maps + 1, rows + 1, columns + 2, 7), outputs(1, 2, 2, 2 * rows, columns, 3)]
+        return [
+            outputs(2, 3, maps + 1, rows + 1, columns + 2, 7),
+            outputs(1, 2, 2, 2 * rows, columns, 3),
+        ]
     return [
         outputs(1, 1, 1, 1, 1, 1),
         outputs(2, 3, 2, 1, 1, 5),  # image = filter
@@ -113,7 +152,9 @@ def outputs(B: int, C: int, M: int, out_h: int, out_w: int, K: int) -> ConvShape
 def layer_problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
     """Random x and filter: float32."""
     rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
-    return tuple(rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape))
+    return tuple(
+        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
+    )
 
 
 def fitting(spec: Conv2d, shapes: list[ConvShape]) -> list[ConvShape]:
@@ -122,7 +163,9 @@ def fitting(spec: Conv2d, shapes: list[ConvShape]) -> list[ConvShape]:
 
 
 def problem(n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random N and filter: float32, shapes (n,) and (width,). No filter of more than one weight is symmetric."""
+    """Random N and filter: float32, shapes (n,) and (width,). No filter of more than one weight is
+    symmetric.
+    """
     rng = np.random.default_rng([n, width])
     return rng.uniform(-1, 1, n).astype(np.float32), rng.uniform(-1, 1, width).astype(np.float32)
 
@@ -130,10 +173,12 @@ def problem(n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 def require_right(got: np.ndarray, cells: np.ndarray, filter: np.ndarray, name: str) -> None:
     want = reference.conv1d(cells, filter)
     suspects = {"the filter is flipped": reference.conv1d(cells, filter[::-1])}
-    checking.check(got, want, rtol=0.0, atol=conv1d_atol(cells, filter), name=name, suspects=suspects)
+    checking.check(
+        got, want, rtol=0.0, atol=conv1d_atol(cells, filter), name=name, suspects=suspects
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Runners: the same two calls in the simulator and on a GPU
 
 
@@ -147,7 +192,9 @@ class InSimulator:
         assert not findings, "\n".join(map(str, findings))
         return P
 
-    def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+    def conv2d(
+        self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1
+    ) -> np.ndarray:
         y, launches = conv2d.simulate(spec, x, filter, stride, entry=simulator.check)
         findings = [finding for found in launches for finding in found]
         assert not findings, "\n".join(map(str, findings))
@@ -190,7 +237,9 @@ class OnGpu:
         assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after P[{cells.size - 1}]"
         return guarded[GUARD:-GUARD]
 
-    def conv2d(self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+    def conv2d(
+        self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1
+    ) -> np.ndarray:
         shape = conv2d.shape_for(x, filter, stride)
         run = conv2d.compile(spec, shape)
         guarded = np.full(shape.outputs + 2 * GUARD, np.nan, np.float32)
@@ -206,7 +255,9 @@ class OnGpu:
         module = self.source_module(kernels.source("axpy_basic"), no_extern_c=True)
         there, result = self.cuda.to_device(y), np.empty_like(y)
         launch = {"block": (threads, 1, 1), "grid": kernels.grid_for(x.size, threads)}
-        module.get_function("axpy_basic")(there, self.cuda.to_device(x), np.int32(x.size), a, **launch)
+        module.get_function("axpy_basic")(
+            there, self.cuda.to_device(x), np.int32(x.size), a, **launch
+        )
         self.cuda.memcpy_dtoh(result, there)
         return result
 
@@ -226,7 +277,7 @@ def on_gpu():
     return OnGpu()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The table
 
 
@@ -234,7 +285,11 @@ def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
     elsewhere |= {fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES}
-    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(kernels.names())
+    elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
+    elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
+    assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(
+        kernels.names()
+    )
 
 
 @pytest.mark.parametrize("case", TABLE, ids=label)
@@ -242,7 +297,9 @@ def test_table(run, case):
     spec, width = case
     for n in sizes(spec, width):
         N, filter = problem(n, width)
-        require_right(run.conv1d(spec, N, filter), N, filter, f"{spec.name}, n = {n}, filter of {width}")
+        require_right(
+            run.conv1d(spec, N, filter), N, filter, f"{spec.name}, n = {n}, filter of {width}"
+        )
 
 
 @pytest.mark.parametrize("spec", CONV1D, ids=lambda spec: spec.name)
@@ -256,14 +313,37 @@ def test_an_example_by_hand(run, spec):
 def test_layer_table(run, spec):
     for shape in fitting(spec, layer_shapes(spec)):
         x, filter = layer_problem(shape)
-        conv2d.check(run.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
+        conv2d.check(
+            run.conv2d(spec, x, filter),
+            x,
+            filter,
+            f"{spec.name}, {shape}",
+            precision=spec.precision,
+        )
 
 
-@pytest.mark.parametrize("spec", [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"], ids=layer_label)
+@pytest.mark.parametrize(
+    "spec",
+    [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"],
+    ids=layer_label,
+)
 def test_a_layer_by_hand(run, spec):
-    """1 * 1 + 10 * 2 + 100 * 5 + 1000 * 6 and so on, plus twice the second channel; the second map picks one cell."""
-    x = np.array([[[[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], [[1, 0, 0, 0], [0, 0, 3, 0], [0, 0, 0, 7]]]], np.float32)
-    filter = np.array([[[[1, 10], [100, 1000]], [[2, 0], [0, 0]]], [[[0, 0], [0, 0]], [[0, 1], [0, 0]]]], np.float32)
+    """1 * 1 + 10 * 2 + 100 * 5 + 1000 * 6 and so on, plus twice the second channel; the second map
+    picks one cell.
+    """
+    x = np.array(
+        [
+            [
+                [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]],
+                [[1, 0, 0, 0], [0, 0, 3, 0], [0, 0, 0, 7]],
+            ]
+        ],
+        np.float32,
+    )
+    filter = np.array(
+        [[[[1, 10], [100, 1000]], [[2, 0], [0, 0]]], [[[0, 0], [0, 0]], [[0, 1], [0, 0]]]],
+        np.float32,
+    )
     y = run.conv2d(spec, x, filter)
     assert y[0, 0].tolist() == [[6523, 7632, 8743], [10965, 12076, 13193]]
     assert y[0, 1].tolist() == [[0, 0, 0], [0, 3, 0]]
@@ -271,7 +351,9 @@ def test_a_layer_by_hand(run, spec):
 
 @pytest.mark.parametrize("chain", ["row", "all"])
 def test_a_layer_in_half_by_hand(run, chain):
-    """1 * 1 + 2 * 2 + 4 * 4 + 8 * 5: half holds whole numbers up to 2,048, so that no chain of additions is rounded."""
+    """1 * 1 + 2 * 2 + 4 * 4 + 8 * 5: half holds whole numbers up to 2,048, so that no chain of
+    additions is rounded.
+    """
     x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
     filter = np.array([[[[1, 2], [4, 8]]], [[[0, 0], [0, 1]]], [[[-1, 0], [0, 0]]]], np.float32)
     y = run.conv2d(conv2d.half2(maps=2, chain=chain), x, filter)
@@ -303,8 +385,15 @@ def test_axpy(run, threads):
         x, y = (rng.uniform(-1, 1, n).astype(np.float32) for _ in range(2))
         a = np.float32(1.7)
         want = np.float64(a) * x + y
-        # A product and a sum are rounded once each (not at all when fused): 2^-24 of |a x|, and of a sum below 2.7.
-        checking.check(run.axpy(y, x, a, threads), want, rtol=0.0, atol=2.0**-24 * (1.7 + 2.7), name=f"axpy, n = {n}")
+        # A product and a sum are rounded once each (not at all when fused): 2^-24 of |a x|, and of
+        # a sum below 2.7.
+        checking.check(
+            run.axpy(y, x, a, threads),
+            want,
+            rtol=0.0,
+            atol=2.0**-24 * (1.7 + 2.7),
+            name=f"axpy, n = {n}",
+        )
 
 
 @st.composite
@@ -312,9 +401,15 @@ def launches(draw) -> Conv1d:
     """Any kernel with a block and a tile that the table does not have."""
     spec = draw(st.sampled_from(CONV1D))
     threads = draw(st.integers(1, 12)) * 16
-    outputs = draw(st.sampled_from((4, 8, 20))) if spec.name == "conv1d_vector" else draw(st.integers(1, 12))
+    outputs = (
+        draw(st.sampled_from((4, 8, 20)))
+        if spec.name == "conv1d_vector"
+        else draw(st.integers(1, 12))
+    )
     outputs = outputs if spec.outputs else None
-    return replace(spec, threads=threads, tile=spec.tile and threads * (outputs or 1), outputs=outputs)
+    return replace(
+        spec, threads=threads, tile=spec.tile and threads * (outputs or 1), outputs=outputs
+    )
 
 
 @settings(max_examples=40)
@@ -324,7 +419,9 @@ def test_shapes_beyond_the_table(spec, radius, n):
     if not spec.fits(width):
         spec = replace(spec, threads=160, tile=160)
     N, filter = problem(n, width)
-    require_right(InSimulator().conv1d(spec, N, filter), N, filter, f"{spec}, n = {n}, filter of {width}")
+    require_right(
+        InSimulator().conv1d(spec, N, filter), N, filter, f"{spec}, n = {n}, filter of {width}"
+    )
 
 
 @st.composite
@@ -334,12 +431,19 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
     if spec.name == "conv2d_channels_tree":
         spec = conv2d.channels_tree(draw(st.integers(1, 6)), draw(st.sampled_from((1, 2, 4, 16))))
     elif spec.name == "conv2d_channels_shuffle":
-        spec = conv2d.channels_shuffle(draw(st.sampled_from((1, 2, 4, 8, 16, 32))), draw(st.integers(1, 4)))
+        spec = conv2d.channels_shuffle(
+            draw(st.sampled_from((1, 2, 4, 8, 16, 32))), draw(st.integers(1, 4))
+        )
     elif "TILE_WIDTH" in spec.constant_names():
-        spec = spec.with_tile(draw(st.integers(1, 9)), draw(st.integers(1, 5)) if "MAPS" in spec.constant_names() else None)
+        spec = spec.with_tile(
+            draw(st.integers(1, 9)),
+            draw(st.integers(1, 5)) if "MAPS" in spec.constant_names() else None,
+        )
     K = draw(st.integers(1, min(6, spec.largest_width or 6)))
     H, W = (K + draw(st.integers(0, 14)) for _ in "HW")
-    return spec, ConvShape(draw(st.integers(1, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 6)), H, W, K)
+    return spec, ConvShape(
+        draw(st.integers(1, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 6)), H, W, K
+    )
 
 
 @settings(max_examples=20)
@@ -347,10 +451,16 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
 def test_layers_beyond_the_table(case):
     spec, shape = case
     x, filter = layer_problem(shape)
-    conv2d.check(InSimulator().conv2d(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
+    conv2d.check(
+        InSimulator().conv2d(spec, x, filter),
+        x,
+        filter,
+        f"{spec}, {shape}",
+        precision=spec.precision,
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # For compute-sanitizer, which slows a launch down: every kernel, few sizes
 
 
@@ -360,7 +470,12 @@ def test_sanitize_conv1d(on_gpu, spec):
     for width in (3, 31):
         for n in (1, 1000, 5003):
             N, filter = problem(n, width)
-            require_right(on_gpu.conv1d(spec, N, filter), N, filter, f"{spec.name}, n = {n}, filter of {width}")
+            require_right(
+                on_gpu.conv1d(spec, N, filter),
+                N,
+                filter,
+                f"{spec.name}, n = {n}, filter of {width}",
+            )
 
 
 @pytest.mark.gpu
@@ -368,7 +483,13 @@ def test_sanitize_conv1d(on_gpu, spec):
 def test_sanitize_conv2d(on_gpu, spec):
     for shape in fitting(spec, [ConvShape(3, 3, 5, 43, 38, 7), ConvShape(1, 1, 1, 1, 1, 1)]):
         x, filter = layer_problem(shape)
-        conv2d.check(on_gpu.conv2d(spec, x, filter), x, filter, f"{spec.name}, {shape}", precision=spec.precision)
+        conv2d.check(
+            on_gpu.conv2d(spec, x, filter),
+            x,
+            filter,
+            f"{spec.name}, {shape}",
+            precision=spec.precision,
+        )
 
 
 @pytest.mark.gpu
@@ -377,7 +498,7 @@ def test_sanitize_axpy(on_gpu):
     assert (on_gpu.axpy(x, x, np.float32(2), 256) == 3 * x).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The tolerance
 
 
@@ -401,7 +522,7 @@ def test_tolerance_rejects_half_precision(width):
         checking.check(halved, reference.conv1d(N, filter), rtol=0.0, atol=conv1d_atol(N, filter))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What the headers claim, counted
 
 
@@ -409,7 +530,11 @@ def profile(name: str, n: int, width: int) -> simulator.Profile:
     spec = conv1d_named(name)
     N, filter = problem(n, width)
     constant = spec.filter_in == "constant"
-    arguments = (np.empty_like(N), N, np.int32(n)) if constant else (np.empty_like(N), N, filter, np.int32(n))
+    arguments = (
+        (np.empty_like(N), N, np.int32(n))
+        if constant
+        else (np.empty_like(N), N, filter, np.int32(n))
+    )
     return simulator.profile(
         kernels.source(name),
         name,
@@ -425,7 +550,8 @@ N_COUNTED = 4 * 768  # four tiles of conv1d_vector, a multiple of 256
 
 
 def test_a_filter_in_constant_memory_is_not_read_from_global_memory():
-    # Of three taps the basic kernel reads the filter as often as N; the constant one does not read it there at all.
+    # Of three taps the basic kernel reads the filter as often as N; the constant one does not read
+    # it there at all.
     basic, constant = (profile(name, N_COUNTED, 3) for name in ("conv1d_basic", "conv1d_constant"))
     assert basic.total("requests", "global", "load", array="filter") > 0
     assert constant.global_load_requests == basic.total("requests", "global", "load", array="N")
@@ -433,11 +559,17 @@ def test_a_filter_in_constant_memory_is_not_read_from_global_memory():
 
 def test_constant_reads_are_broadcast_and_the_divergent_ones_are_not():
     widest = 31
-    one, many = (profile(f"conv1d_{name}", N_COUNTED, widest) for name in ("constant", "constant_divergent"))
+    one, many = (
+        profile(f"conv1d_{name}", N_COUNTED, widest) for name in ("constant", "constant_divergent")
+    )
     assert one.constant_load_requests == many.constant_load_requests > 0
 
     def words(seen: simulator.Profile) -> set[int]:
-        return {len(set(r.offsets)) for r in seen.requests if r.space == "constant" and len(r.lanes) == 32}
+        return {
+            len(set(r.offsets))
+            for r in seen.requests
+            if r.space == "constant" and len(r.lanes) == 32
+        }
 
     assert words(one) == {1}
     assert max(words(many)) == min(32, widest)
@@ -448,10 +580,18 @@ def test_tiles_read_n_about_once_and_the_plain_kernel_once_a_tap():
     least = n * 4 // 32
     sectors = {
         name: profile(f"conv1d_{name}", n, width).global_load_sectors
-        for name in ("constant", "tiled_steps", "tiled_input", "tiled_cached_halo", "outputs", "vector")
+        for name in (
+            "constant",
+            "tiled_steps",
+            "tiled_input",
+            "tiled_cached_halo",
+            "outputs",
+            "vector",
+        )
     }
     assert sectors["constant"] > 25 * least
-    assert sectors["tiled_cached_halo"] > 1.2 * least  # each halo cell is asked for again, tap by tap
+    # Each halo cell is asked for again, tap by tap.
+    assert sectors["tiled_cached_halo"] > 1.2 * least
     for name in ("tiled_steps", "tiled_input", "outputs", "vector"):
         assert least <= sectors[name] < 1.5 * least, name  # halos, and warps that straddle a sector
 
@@ -466,7 +606,8 @@ def test_several_outputs_per_thread_need_fewer_shared_loads():
 
 
 def test_vectors_need_a_quarter_of_the_requests():
-    n, width = N_COUNTED, 31  # with 3 taps nvcc loads only the words that are used, 16 bytes apart: lanes then share banks
+    # With 3 taps nvcc loads only the words that are used, 16 bytes apart: lanes then share banks.
+    n, width = N_COUNTED, 31
     plain, vector = (profile(f"conv1d_{name}", n, width) for name in ("constant", "vector"))
     assert vector.global_store_requests * 4 == plain.global_store_requests
     assert vector.global_store_sectors == plain.global_store_sectors == n * 4 // 32
@@ -477,7 +618,10 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
     """Without -D the sources must mean what the benchmark's table says."""
     for spec in CONV1D:
         for constant, value in (("TILE_WIDTH", spec.tile), ("OUTPUTS", spec.outputs)):
-            assert (f"#define {constant}" in kernels.source(spec.name)) == (value is not None), (spec.name, constant)
+            assert (f"#define {constant}" in kernels.source(spec.name)) == (value is not None), (
+                spec.name,
+                constant,
+            )
     N, filter = problem(5003, 3)
     for spec in CONV1D:
         bare = replace(spec, tile=None, outputs=None)
@@ -486,7 +630,9 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
         constant = spec.filter_in == "constant"
         arguments = (P, N, np.int32(N.size)) if constant else (P, N, filter, np.int32(N.size))
         constants = {"filter": filter} if constant else {}
-        assert not simulator.check(kernels.source(spec.name), spec.name, *arguments, constants=constants, **launch)
+        assert not simulator.check(
+            kernels.source(spec.name), spec.name, *arguments, constants=constants, **launch
+        )
         require_right(P, N, filter, spec.name)
 
 
@@ -494,20 +640,27 @@ def test_launches_of_the_layer_are_the_defaults_of_the_sources():
     """Without -D a source means layer 1, launched as the table says."""
     for spec in (*CONV2D, *REDUCED):
         for name in spec.sources:
-            defaults = re.findall(r"^#ifndef (\w+)\n#define \1 (\S+)$", kernels.source(name), re.MULTILINE)
-            told = dict(option[2:].split("=") for option in spec.options(conv2d.shape_of("layer 1", 1)))
+            defaults = re.findall(
+                r"^#ifndef (\w+)\n#define \1 (\S+)$", kernels.source(name), re.MULTILINE
+            )
+            told = dict(
+                option[2:].split("=") for option in spec.options(conv2d.shape_of("layer 1", 1))
+            )
             assert not defaults or dict(defaults) == told, name
 
 
 def test_records_of_the_layer_say_what_the_sources_say():
     for spec in (*CONV2D, *REDUCED):
-        if type(spec) is not Conv2d:  # its own options and arguments are what makes it another class
+        # Its own options and arguments are what makes it another class.
+        if type(spec) is not Conv2d:
             continue
         source = kernels.source(spec.name)
         assert (spec.filter_in == "constant") == ("__constant__ float filter[" in source), spec.name
         assert (spec.width_in == "constant") == ("#ifndef FILTER_WIDTH" in source), spec.name
         assert spec.strides == ("#ifndef STRIDE" in source), spec.name
-        assert bool(spec.shared(conv2d.shape_of("layer 1", 1))) == ("extern __shared__" in source), spec.name
+        assert bool(spec.shared(conv2d.shape_of("layer 1", 1))) == (
+            "extern __shared__" in source
+        ), spec.name
 
 
 def takes(spec: Conv2d, shape: ConvShape) -> bool:
@@ -519,17 +672,39 @@ def takes(spec: Conv2d, shape: ConvShape) -> bool:
     return True
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-@pytest.mark.parametrize("name", kernels.names())
-def test_nvcc_has_no_remark(name, tmp_path):
-    """PyCUDA passes nvcc's remarks on to stderr, where a student takes them for an error."""
-    specs = [spec for spec in (*CONV2D, *REDUCED, *conv2d.FASTEST, *pipeline.POOLED) if name in spec.sources]
+def options_of(name: str) -> list[list[str]]:
+    """The options of a kernel: of each record and layer that it takes, or two filters."""
+    specs = [
+        spec
+        for spec in (*CONV2D, *REDUCED, *conv2d.FASTEST, *pipeline.POOLED)
+        if name in spec.sources
+    ]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
-    cases = [spec.options(shape) for spec in specs for shape in shapes if takes(spec, shape)]
-    for options in cases or (["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]):
-        command = ["nvcc", "-cubin", "-arch=sm_90", *options, "-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]
+    return cases or [["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]]
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_the_compiler_has_no_remark(name):
+    """PyCUDA passes remarks on to stderr, where a student takes them for an error."""
+    source, file = kernels.source(name), str(kernels.path(name))
+    said = {compile_source(source, options, file).warnings for options in options_of(name)}
+    assert said == {""}
+
+
+def test_a_remark_of_the_compiler_is_seen():
+    source = kernels.source("axpy_basic").replace("{\n", "{\n    int never_used = n;\n", 1)
+    assert "never_used" in compile_source(source).warnings
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("name", ["conv1d_outputs", "conv2d_wmma", "conv2d_mma_pairs"])
+def test_nvcc_has_no_remark_either(name, tmp_path):
+    """A plain kernel, one with a header of CUDA, and one with a header of ours and assembly."""
+    command = ["nvcc", "-cubin", "-arch=sm_90", *options_of(name)[-1]]
+    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_atol_is_the_one_that_is_documented():

@@ -1,8 +1,9 @@
-"""Wrong kernels must be rejected, and for the right reason: a checker that passes one of them is the bug.
+"""Wrong kernels must be rejected, and for the right reason: a checker that passes one of them is
+the bug.
 
-Each patch in tests/kernels/mutants/ says in its header what is wrong, and on its line "Message" what
-must name it: "check: KIND" for a diagnosis of checking.check, "simulator: KIND, array NAME" for a
-finding of the simulator.
+Each patch in tests/kernels/mutants/ says in its header what is wrong, and on its line "Message"
+what must name it: "check: KIND" for a diagnosis of checking.check, "simulator: KIND, array NAME"
+for a finding of the simulator.
 """
 
 import re
@@ -24,7 +25,7 @@ WIDTH = 5
 BLOCKS = {
     "conv1d_tiled_steps": (BLOCK, BLOCK, (f"-DTILE_WIDTH={BLOCK}",)),
     "conv1d_outputs": (96, 32, ("-DTILE_WIDTH=96", "-DOUTPUTS=3")),
-    "conv1d_vector": (BLOCK, BLOCK // 4, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=4")),
+    "conv1d_vector": (BLOCK, BLOCK // 8, (f"-DTILE_WIDTH={BLOCK}", "-DOUTPUTS=8")),
 }
 
 ALL = mutants("")
@@ -35,13 +36,17 @@ LAYER = [
     if not mutant.name.startswith("conv2d_mma_")  # test_fastest_layer.py runs these
 ]
 AXPY = mutants("axpy")
-ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet")  # test_fastest_layer.py, test_fft.py, test_lenet.py
+# test_fastest_layer.py, test_fft.py, test_lenet.py, test_background_copies.py,
+# test_tensor_product.py
+ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet", "copy_", "mma_", "split_")
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:
     """Random N and filter, float32; the filter is not symmetric."""
     rng = np.random.default_rng(7)
-    return rng.uniform(-1, 1, N_CELLS).astype(np.float32), rng.uniform(0.2, 1, WIDTH).astype(np.float32)
+    return rng.uniform(-1, 1, N_CELLS).astype(np.float32), rng.uniform(0.2, 1, WIDTH).astype(
+        np.float32
+    )
 
 
 def run_conv1d(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
@@ -70,27 +75,38 @@ def test_conv1d_mutants_are_rejected(mutant):
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
-    others = [f for f in findings if f.kind != "unwritten"]  # an output that is left out shows as a wrong result, too
+    # An output that is left out shows as a wrong result, too.
+    others = [f for f in findings if f.kind != "unwritten"]
     assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
     suspects = {"the filter is flipped": reference.conv1d(N, filter[::-1])}
     with pytest.raises(checking.CheckError) as error:
-        checking.check(P, reference.conv1d(N, filter), rtol=0.0, atol=conv1d_atol(N, filter), suspects=suspects)
+        checking.check(
+            P, reference.conv1d(N, filter), rtol=0.0, atol=conv1d_atol(N, filter), suspects=suspects
+        )
     assert error.value.diagnosis.kind == mutant.kind, error.value
     assert mutant.detail in str(error.value)
 
 
-LAYER_SHAPE = limits.ConvShape(B=2, C=3, M=5, H=21, W=26, K=3)  # 19 x 24 outputs: both rows and columns end in part of a tile
+# 19 x 24 outputs: both rows and columns end in part of a tile.
+LAYER_SHAPE = limits.ConvShape(B=2, C=3, M=5, H=21, W=26, K=3)
 
 
 def layer_problem() -> tuple[np.ndarray, np.ndarray]:
-    """Random x and filter, float32: no two images, channels, output maps, rows or columns are alike."""
+    """Random x and filter, float32: no two images, channels, output maps, rows or columns are
+    alike.
+    """
     rng = np.random.default_rng(7)
-    x, filter = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in (LAYER_SHAPE.x_shape, LAYER_SHAPE.filter_shape))
+    x, filter = (
+        rng.uniform(-1, 1, shape).astype(np.float32)
+        for shape in (LAYER_SHAPE.x_shape, LAYER_SHAPE.filter_shape)
+    )
     return x, filter + np.float32(1.5)
 
 
 def original_of(mutant: Mutant) -> conv2d.Conv2d:
-    return next(spec for spec in (*conv2d.CONV2D, *conv2d.REDUCED) if mutant.original in spec.sources)
+    return next(
+        spec for spec in (*conv2d.CONV2D, *conv2d.REDUCED) if mutant.original in spec.sources
+    )
 
 
 def run_layer(mutant: Mutant) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
@@ -110,7 +126,8 @@ def test_layer_mutants_are_rejected(mutant):
     if mutant.judge == "simulator":
         require_named(mutant, findings)
         return
-    others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]  # these show as a wrong result, too
+    # These show as a wrong result, too.
+    others = [f for f in findings if f.kind not in ("unwritten", "uninitialised")]
     assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
     with pytest.raises(checking.CheckError) as error:
         conv2d.check(y, *layer_problem(), mutant.name, precision=original_of(mutant).precision)
@@ -122,7 +139,9 @@ def test_layer_mutants_are_rejected(mutant):
 def test_axpy_mutants_are_rejected(mutant):
     x = np.arange(N_CELLS, dtype=np.float32)
     launch = {"grid": (4, 1), "block": (BLOCK, 1, 1)}
-    findings = simulator.check(mutant.source, mutant.name, x.copy(), x, np.int32(x.size), np.float32(2), **launch)
+    findings = simulator.check(
+        mutant.source, mutant.name, x.copy(), x, np.int32(x.size), np.float32(2), **launch
+    )
     require_named(mutant, findings)
 
 

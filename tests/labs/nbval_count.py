@@ -1,7 +1,9 @@
-"""A pytest plugin (`-p tests.labs.nbval_count`): how many notebook cells nbval really compared with their stored outputs.
+"""A pytest plugin (`-p tests.labs.nbval_count`): how many notebook cells nbval really compared with
+their stored outputs.
 
-nbval passes a cell silently when there is nothing to compare: no tag in lax mode, no stored output, a cell that was
-never run. A notebook of which nothing was compared has only been shown to run, so it fails the session here.
+nbval passes a cell silently when there is nothing to compare: no tag in lax mode, no stored output,
+a cell that was never run. A notebook of which nothing was compared has only been shown to run, so
+it fails the session here.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from nbval.plugin import IPyNbCell
 SKIPPED = {"image/png", "image/jpeg"}  # nbval leaves these out of its comparison
 
 
-PROPERTY = "nbval compared"  # of a report, so that it comes from the process that ran the cell: [notebook, whether]
+# Of a report, so that it comes from the process that ran the cell: [notebook, whether].
+PROPERTY = "nbval compared"
 
 
 class Comparisons:
@@ -31,7 +34,9 @@ class Comparisons:
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call":
-            for notebook, compared in (value for name, value in report.user_properties if name == PROPERTY):
+            for notebook, compared in (
+                value for name, value in report.user_properties if name == PROPERTY
+            ):
                 self.cells[notebook] += 1
                 self.compared[notebook] += compared
 
@@ -47,20 +52,33 @@ class Comparisons:
             return
         terminalreporter.section("stored outputs compared by nbval")
         for notebook, count in sorted(self.cells.items()):
-            terminalreporter.line(f"{notebook}: {self.compared[notebook]} of {count} cells that passed")
+            terminalreporter.line(
+                f"{notebook}: {self.compared[notebook]} of {count} cells that passed"
+            )
         terminalreporter.line(f"all: {self.compared.total()} of {self.cells.total()}")
         for notebook in self.vacuous():
-            terminalreporter.line(f"ERROR {notebook}: nothing was compared; tag cells nbval-check-output", red=True)
+            terminalreporter.line(
+                f"ERROR {notebook}: nothing was compared; tag cells nbval-check-output", red=True
+            )
 
 
 def was_compared(item: IPyNbCell) -> bool:
     """Whether a cell that passed had something to pass."""
-    return item.options["check"] and item.cell.execution_count is not None and has_text(item.cell.outputs)
+    return (
+        item.options["check"]
+        and item.cell.execution_count is not None
+        and has_text(item.cell.outputs)
+    )
 
 
 def has_text(outputs) -> bool:
-    """Whether a cell's outputs hold anything that nbval compares; of an error it compares name and message."""
-    return any(output.output_type in ("stream", "error") or set(output.get("data", {})) - SKIPPED for output in outputs)
+    """Whether a cell's outputs hold anything that nbval compares; of an error it compares name and
+    message.
+    """
+    return any(
+        output.output_type in ("stream", "error") or set(output.get("data", {})) - SKIPPED
+        for output in outputs
+    )
 
 
 def pytest_configure(config):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import jupyterlab
 from helpers.jupyterlab import __main__ as launcher
+from tests.labs.browser import cell, open_file, prompt
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
@@ -122,9 +118,6 @@ def test_folders_of_the_user_stay_on_the_paths():
 
 # ------------------------------------------------------------------------------------- the browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-WAIT_MS = 60_000
 LONG = "word " * 60
 
 CELLS = [
@@ -139,73 +132,6 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """The address of a JupyterLab that serves the project, its own settings in another folder."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on the PATH")
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    # A first use compiles the simulator's machine, which may take longer than a page waits for a cell.
-    subprocess.run([sys.executable, "-c", "from helpers.simulator.library import machine; machine()"], cwd=ROOT, check=True)
-    home = tmp_path_factory.mktemp("jupyter")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folders = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-    }
-    variables = {name: str(home / folder) for name, folder in folders.items()}
-    options = ["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--allow-root"]
-    with (home / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "helpers.jupyterlab", *options, "--IdentityProvider.token=key"],
-            cwd=ROOT,
-            env={**os.environ, **variables, "LAB_DEVICE": "simulator"},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/api/status?token=key", process, home / "log")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.send_signal(signal.SIGTERM)  # the server ends its kernels, too
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-        except OSError:  # urllib.error.URLError is one
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
-
-
-@pytest.fixture(scope="module")
-def page(server):
-    from playwright.sync_api import sync_playwright
-
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    quiet += ["--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=quiet)
-        page = browser.new_page(viewport={"width": 1366, "height": 768})
-        page.set_default_timeout(WAIT_MS)
-        yield page
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def lab(server, page):
     """A page with a notebook of CELLS, all of them run; the last one never ends and was stopped."""
     file = ROOT / "results" / f"browser_test_{os.getpid()}.ipynb"
@@ -213,37 +139,23 @@ def lab(server, page):
     content = new_notebook(cells=[new_code_cell(source) for source in CELLS], metadata=WRITTEN)
     nbformat.write(content, file)
     try:
-        _open(page, server, f"results/{file.name}")
+        open_file(page, server, f"results/{file.name}")
         page.locator(".jp-Notebook .jp-CodeCell").first.click()
         page.keyboard.press("Escape")
         for n in range(1, len(CELLS)):
             page.keyboard.press("Shift+Enter")
-            _prompt(page, n)
+            prompt(page, n)
         page.keyboard.press("Shift+Enter")
         page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]')
         time.sleep(1)  # until the kernel spins
         page.locator('[data-command="notebook:interrupt-kernel"]').first.click()
-        _prompt(page, len(CELLS))
+        prompt(page, len(CELLS))
         yield page
     finally:
         file.unlink()
 
 
-def _open(page, server: str, path: str) -> None:
-    page.goto(f"{server}/lab/tree/{path}?reset&token=key")
-    # The notebook's own indicator says "idle" before the kernel is there; the status bar does not.
-    page.locator(".jp-StatusBar-TextItem", has_text="| Idle").wait_for()
-
-
-def _prompt(page, number: int) -> None:
-    page.wait_for_selector(f'.jp-InputPrompt:has-text("[{number}]:")')
-
-
-def _cell(page, number: int):
-    return page.locator(".jp-Notebook .jp-CodeCell").nth(number)
-
-
-def test_the_start_page_is_rendered_and_its_links_open(server, page):
+def test_the_start_page_is_rendered_and_its_linksopen_file(server, page):
     page.goto(f"{server}/?token=key")
     links = page.locator(".jp-MarkdownViewer td a")
     links.first.wait_for()
@@ -256,9 +168,9 @@ def test_the_start_page_is_rendered_and_its_links_open(server, page):
 
 
 def test_a_kernel_cell_is_cpp_and_follows_its_first_line(lab):
-    content = _cell(lab, 1).locator(".cm-content")
+    content = cell(lab, 1).locator(".cm-content")
     assert content.get_attribute("data-language") == "cpp"
-    assert _cell(lab, 0).locator(".cm-content").get_attribute("data-language") == "python"
+    assert cell(lab, 0).locator(".cm-content").get_attribute("data-language") == "python"
 
 
 def test_a_listing_keeps_its_lines_and_stays_on_the_page(lab):
@@ -268,20 +180,20 @@ def test_a_listing_keeps_its_lines_and_stays_on_the_page(lab):
             const box = element.querySelector('.highlight').getBoundingClientRect();
             return [style.whiteSpace, style.wordBreak, box.right <= window.innerWidth];
         }""",
-        _cell(lab, 2).element_handle(),
+        cell(lab, 2).element_handle(),
     )
     assert found == ["pre", "normal", True]
 
 
 def test_printed_text_breaks_between_words(lab):
     style = "element => getComputedStyle(element.querySelector('pre')).wordBreak"
-    output = _cell(lab, 3).locator(".jp-OutputArea-output").element_handle()
+    output = cell(lab, 3).locator(".jp-OutputArea-output").element_handle()
     assert lab.evaluate(style, output) == "normal"
 
 
 def test_errors_are_a_few_lines(lab):
     compile_error, interrupt = (
-        _cell(lab, n).locator(".jp-OutputArea-output").inner_text().strip().splitlines()
+        cell(lab, n).locator(".jp-OutputArea-output").inner_text().strip().splitlines()
         for n in (4, 5)
     )
     assert compile_error[0].startswith("CompileError: ") and len(compile_error) < 5
@@ -297,7 +209,7 @@ def test_a_lab_that_is_opened_and_saved_is_the_same_file(server, page):
     copy = original.with_name(f"browser_test_{os.getpid()}.ipynb")
     shutil.copy(original, copy)
     try:
-        _open(page, server, f"labs/{copy.name}")
+        open_file(page, server, f"labs/{copy.name}")
         editor = page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
         editor.click()
         page.keyboard.type("x")  # without a change JupyterLab does not save

@@ -47,7 +47,11 @@ def test_the_kernel_is_bound_and_runs(shell):
     assert shell.run_cell(TWICE).success
     import pycuda.driver as cuda
 
-    twice, data, out = shell.user_ns["twice"], np.arange(10, dtype=np.float32), np.zeros(10, np.float32)
+    twice, data, out = (
+        shell.user_ns["twice"],
+        np.arange(10, dtype=np.float32),
+        np.zeros(10, np.float32),
+    )
     twice(cuda.Out(out), cuda.In(data), np.int32(10), block=(32, 1, 1))
     np.testing.assert_array_equal(out, 2 * data)
 
@@ -72,7 +76,10 @@ def test_the_source_can_be_profiled_with_the_lines_of_the_cell(shell):
 
 
 def test_constants_are_reached_through_the_module(shell):
-    shell.run_cell("%%kernel weigh\n__constant__ float w[2];\n__global__ void weigh(float *out) { out[0] = w[0] + w[1]; }\n")
+    shell.run_cell(
+        "%%kernel weigh\n__constant__ float w[2];\n__global__ void weigh(float "
+        "*out) { out[0] = w[0] + w[1]; }\n"
+    )
     import pycuda.driver as cuda
 
     weigh, out = shell.user_ns["weigh"], np.zeros(1, np.float32)
@@ -84,7 +91,9 @@ def test_constants_are_reached_through_the_module(shell):
 
 
 def test_a_compile_error_is_the_message_alone_with_the_cells_lines(shell, capsys):
-    shown = failure(shell, "%%kernel k\n__global__ void k(float *out)\n{\n    out[0] = missing;\n}\n", capsys)
+    shown = failure(
+        shell, "%%kernel k\n__global__ void k(float *out)\n{\n    out[0] = missing;\n}\n", capsys
+    )
     assert shown.startswith("k does not compile (line 1 is the %%kernel line):")
     assert "line 4: error: " in shown and "missing" in shown
     assert "kernel.cu" not in shown
@@ -131,7 +140,8 @@ def test_an_interrupted_cell_leaves_no_kernel_of_before(shell, capsys, monkeypat
 
 def test_nvccs_places_become_lines_of_the_cell():
     said = (
-        'kernel.cu(4): error: identifier "missing" is undefined\n      out[0] = missing;\n               ^\n\n'
+        'kernel.cu(4): error: identifier "missing" is undefined\n      out[0] '
+        '= missing;\n               ^\n\n'
         '/tmp/tmpabc/kernel.cu(7): warning #177-D: variable "x" was declared\n\n'
         '1 error detected in the compilation of "kernel.cu".\n'
     )
@@ -143,15 +153,30 @@ def test_nvccs_places_become_lines_of_the_cell():
 
 WRONG_CELLS = {
     "no name": ("%%kernel\n__global__ void k(int *a) {}", "needs the name of the kernel"),
-    "a name that is no name": ("%%kernel 2fast\n__global__ void k(int *a) {}", "cannot be a Python name"),
+    "a name that is no name": (
+        "%%kernel 2fast\n__global__ void k(int *a) {}",
+        "cannot be a Python name",
+    ),
     "a keyword": ("%%kernel for\n__global__ void k(int *a) {}", "cannot be a Python name"),
-    "another option": ("%%kernel k -O3\n__global__ void k(int *a) {}", "cannot make sense of '-O3'"),
+    "another option": (
+        "%%kernel k -O3\n__global__ void k(int *a) {}",
+        "cannot make sense of '-O3'",
+    ),
     "an empty -D": ("%%kernel k -D\n__global__ void k(int *a) {}", "cannot make sense of '-D'"),
-    "a macro of one letter": ("%%kernel k -DT=16\n__global__ void k(int *a) {}", "-DT=16 names a macro by one letter"),
-    "one letter, apart": ("%%kernel k -D n\n__global__ void k(int *a) {}", "-Dn names a macro by one letter"),
+    "a macro of one letter": (
+        "%%kernel k -DT=16\n__global__ void k(int *a) {}",
+        "-DT=16 names a macro by one letter",
+    ),
+    "one letter, apart": (
+        "%%kernel k -D n\n__global__ void k(int *a) {}",
+        "-Dn names a macro by one letter",
+    ),
     "an open quote": ("%%kernel k '-DA\n__global__ void k(int *a) {}", "No closing quotation"),
     "no kernel": ("%%kernel k\nvoid k(int *a) {}", "has no `__global__` function"),
-    "other kernels": ("%%kernel k\n__global__ void f(int *a) {}\n__global__ void g(int *a) {}", "has f and g"),
+    "other kernels": (
+        "%%kernel k\n__global__ void f(int *a) {}\n__global__ void g(int *a) {}",
+        "has f and g",
+    ),
     "what a GPU is needed for": (
         '%%kernel k\n__global__ void k(int *a)\n{\n    asm("wgmma.fence.sync.aligned;");\n}',
         "line 4: the simulator cannot",
@@ -177,7 +202,9 @@ def test_the_only_kernel_may_have_another_name(shell):
 
 
 def test_options_of_both_spellings(shell):
-    cell = "%%kernel k -D FIRST=1 -DSECOND=2\n__global__ void k(int *a) { a[0] = FIRST + SECOND; }\n"
+    cell = (
+        "%%kernel k -D FIRST=1 -DSECOND=2\n__global__ void k(int *a) { a[0] = FIRST + SECOND; }\n"
+    )
     assert shell.run_cell(cell).success
     assert shell.user_ns["k"].options == ["-DFIRST=1", "-DSECOND=2"]
 

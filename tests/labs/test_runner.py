@@ -1,4 +1,5 @@
-"""The headless runner, on tiny notebooks. The kernels are real ones: each run costs about a second."""
+"""The headless runner, on tiny notebooks. The kernels are real ones: each run costs about a second.
+"""
 
 from __future__ import annotations
 
@@ -48,18 +49,22 @@ def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
-SHOW_FIGURE = "from IPython.display import Image, display\ndisplay(Image(data=b'a picture', format='png'))"
+SHOW_FIGURE = (
+    "from IPython.display import Image, display\ndisplay(Image(data=b'a picture', format='png'))"
+)
 PICTURE = base64.b64encode(b"a picture").decode()
 
 
-# ------------------------------------------------------------------------------------------------------- one lab
+# --------------------------------------------------------------------------------------------------
+# one lab
 
 
 def test_summary_of_a_lab_that_passes(tmp_path):
     lab = notebook(
         tmp_path / "02_halos.ipynb",
         "print('Device: NVIDIA H200 (the only GPU)')",
-        "print('PASS conv1d_basic: 1,000 values within rtol=1e-06')\nprint('PASS axpy_basic: 5 values')",
+        "print('PASS conv1d_basic: 1,000 values within rtol=1e-06')\nprint('PASS axpy_basic: "
+        "5 values')",
         SHOW_FIGURE,
         "print('Result: not this one')",
         "print('a table')\nprint('Result: 12.5x over NumPy')",
@@ -98,20 +103,26 @@ def test_failure_names_cell_line_and_error(tmp_path):
     failure = outcome.failure
     assert (failure.cell, failure.line, failure.source) == (2, 3, "launch(5)")
     assert failure.error == "ValueError: n is 5; give a multiple of 4"
-    assert str(failure) == "in cell 2, line 3: launch(5)\n    ValueError: n is 5; give a multiple of 4"
+    assert (
+        str(failure) == "in cell 2, line 3: launch(5)\n    ValueError: n is 5; give a multiple of 4"
+    )
     executed = nbformat.read(outcome.notebook, as_version=4)
     assert executed.cells[1].outputs[0].ename == "ValueError"
     assert executed.cells[2].execution_count is None
 
 
 def test_syntax_error_names_the_line_and_no_temporary_file(tmp_path):
-    (outcome,) = run(notebook(tmp_path / "a.ipynb", "x = 1\nif x\n    y"), results=tmp_path / "results")
+    (outcome,) = run(
+        notebook(tmp_path / "a.ipynb", "x = 1\nif x\n    y"), results=tmp_path / "results"
+    )
     assert (outcome.failure.cell, outcome.failure.line, outcome.failure.source) == (1, 2, "if x")
     assert outcome.failure.error == "SyntaxError: expected ':'"
 
 
 def test_raises_exception_may_fail_and_the_rest_runs(tmp_path):
-    lab = notebook(tmp_path / "a.ipynb", "1 / 0", "print('PASS after it')", cell1="raises-exception")
+    lab = notebook(
+        tmp_path / "a.ipynb", "1 / 0", "print('PASS after it')", cell1="raises-exception"
+    )
     (outcome,) = run(lab, results=tmp_path / "results")
     assert outcome.passed
     assert outcome.checks == 1
@@ -128,7 +139,9 @@ def test_dead_kernel_fails_its_lab_only(tmp_path):
 
 def test_cell_without_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(run_labs, "CELL_LIMIT_S", 1)
-    (outcome,) = run(notebook(tmp_path / "a.ipynb", "while True: pass"), results=tmp_path / "results")
+    (outcome,) = run(
+        notebook(tmp_path / "a.ipynb", "while True: pass"), results=tmp_path / "results"
+    )
     assert (outcome.failure.cell, outcome.failure.error) == (1, "the cell did not end within 1 s")
 
 
@@ -162,7 +175,11 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     (outcome,) = run(lab, results=tmp_path / "results")
     executed = nbformat.read(outcome.notebook, as_version=4)
     ours, standard, installed = ("\n".join(cell.outputs[-1].traceback) for cell in executed.cells)
-    assert "helpers/tools/run_labs.py" in ours and "json/decoder.py" in standard and "tqdm/std.py" in installed
+    assert (
+        "helpers/tools/run_labs.py" in ours
+        and "json/decoder.py" in standard
+        and "tqdm/std.py" in installed
+    )
     for text in (ours, standard, installed):
         assert str(run_labs.ROOT) not in text
         assert sys.prefix not in text and sys.base_prefix not in text and "~/" not in text
@@ -175,7 +192,8 @@ def test_long_error_is_cut(tmp_path):
     assert text[-1].strip() == "... (88 more lines)"
 
 
-# ------------------------------------------------------------------------------------------------------ selection
+# --------------------------------------------------------------------------------------------------
+# selection
 
 
 @pytest.fixture
@@ -192,15 +210,24 @@ def test_labs_in_order_or_by_name(folder):
     assert found() == ["00_start_here", "02_conv1d_halos", "04_conv1d_tiles"]
     assert found("04", "00_start_here") == ["04_conv1d_tiles", "00_start_here"]
     assert found("labs/02_conv1d_halos.ipynb") == ["02_conv1d_halos"]
-    assert run_labs.find_labs([str(folder / "00_start_here.ipynb")], folder / "x") == (folder / "00_start_here.ipynb",)
+    assert run_labs.find_labs([str(folder / "00_start_here.ipynb")], folder / "x") == (
+        folder / "00_start_here.ipynb",
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("02_conv1d_halo_cells", "no lab is called '02_conv1d_halo_cells'; there is: 02_conv1d_halos"),
+        (
+            "02_conv1d_halo_cells",
+            "no lab is called '02_conv1d_halo_cells'; there is: 02_conv1d_halos",
+        ),
         ("zzz", "there is: 00_start_here, 02_conv1d_halos, 04_conv1d_tiles"),
-        ("0", "several labs are called '0'; there is: 00_start_here, 02_conv1d_halos, 04_conv1d_tiles"),
+        (
+            "0",
+            "several labs are called '0'; there is: 00_start_here, 02_conv1d_halos, "
+            "04_conv1d_tiles",
+        ),
     ],
 )
 def test_unknown_lab(folder, name, message):
@@ -214,7 +241,8 @@ def test_no_labs_at_all(tmp_path):
         run_labs.find_labs((), tmp_path)
 
 
-# ---------------------------------------------------------------------------------------------------------- keep
+# --------------------------------------------------------------------------------------------------
+# keep
 
 
 def outcome(lab: Path, device: str, failure=None) -> run_labs.Outcome:
@@ -240,13 +268,19 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
     for name in ("new.json", "old.json", "readme_speedup.png", "other.png"):
         (results / name).write_text(name)
     os.utime(results / "old.json", (1, 1))
-    copied = run_labs.keep([run_labs.Outcome(lab, notebook=executed)], results, since=time.time() - 60, measured=measured)
+    copied = run_labs.keep(
+        [run_labs.Outcome(lab, notebook=executed)],
+        results,
+        since=time.time() - 60,
+        measured=measured,
+    )
     assert lab.read_text() == executed.read_text()
     assert sorted(path.name for path in copied) == ["00_a.ipynb", "new.json", "readme_speedup.png"]
     assert sorted(path.name for path in measured.iterdir()) == ["new.json", "readme_speedup.png"]
 
 
-# ------------------------------------------------------------------------------------------------ the summary
+# --------------------------------------------------------------------------------------------------
+# the summary
 
 
 def shown(**changes) -> run_labs.Outcome:
@@ -279,7 +313,8 @@ def test_the_page_has_the_whole_result_and_every_figure():
     assert "1 of 2 labs passed" in text
 
 
-# ------------------------------------------------------------------------------------------------ the command itself
+# --------------------------------------------------------------------------------------------------
+# the command itself
 
 
 def test_command_from_another_directory(tmp_path):
@@ -296,10 +331,18 @@ def test_command_from_another_directory(tmp_path):
     assert PICTURE in (tmp_path / "res" / "summary.html").read_text()
     assert "FAILED" in rows["b"]
     assert "pass, 1 check" in rows["c"]
-    assert "b FAILED in cell 2, line 2: raise ValueError('n is 0')\n    ValueError: n is 0" in done.stdout
+    assert (
+        "b FAILED in cell 2, line 2: raise ValueError('n is 0')\n    ValueError: n is 0"
+        in done.stdout
+    )
     assert "[1/3] a" in done.stderr and "[3/3] c" in done.stderr
     assert "\r" not in done.stderr
-    assert sorted(path.name for path in (tmp_path / "res").iterdir()) == ["a.ipynb", "b.ipynb", "c.ipynb", "summary.html"]
+    assert sorted(path.name for path in (tmp_path / "res").iterdir()) == [
+        "a.ipynb",
+        "b.ipynb",
+        "c.ipynb",
+        "summary.html",
+    ]
 
 
 def test_results_folder_that_cannot_be_written(tmp_path):
@@ -325,7 +368,8 @@ def test_ctrl_c_stops_and_says_so(tmp_path):
     first = notebook(tmp_path / "a.ipynb", "print('PASS it')")
     endless = notebook(
         tmp_path / "b.ipynb",
-        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)",
+        f"import os, time\nopen({str(tmp_path / 'pid')!r}, "
+        "'w').write(str(os.getpid()))\ntime.sleep(600)",
     )
     path = os.pathsep.join(filter(None, [str(run_labs.ROOT), os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
@@ -334,7 +378,8 @@ def test_ctrl_c_stops_and_says_so(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # else ignored, where the tests run in the background
+        # Else ignored, where the tests run in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     pid = _wait_for_text(tmp_path / "pid")
     process.send_signal(signal.SIGINT)

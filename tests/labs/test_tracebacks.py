@@ -83,8 +83,14 @@ def test_a_compile_error_of_the_simulator(shell, capsys):
 
 def test_a_compile_error_of_pycuda_has_no_command_and_no_temporary_folder(shell, capsys):
     shell.run_cell(REAL_PYCUDA)
-    said = "/tmp/tmpx1/kernel.cu(4): error: identifier \\\"missing\\\" is undefined\\n\\n1 error detected"
-    cell = f'raise CompileError("nvcc compilation failed", ["nvcc", "/tmp/tmpx1/kernel.cu"], "", "{said}")'
+    said = (
+        "/tmp/tmpx1/kernel.cu(4): error: identifier \\\"missing\\\" is "
+        "undefined\\n\\n1 error detected"
+    )
+    cell = (
+        'raise CompileError("nvcc compilation failed", ["nvcc", "/tmp/tmpx1/kernel.cu"], "", '
+        f'"{said}")'
+    )
     lines = shown(shell, capsys, cell)
     assert 'kernel.cu(4): error: identifier "missing" is undefined' in lines
     assert not any("/tmp" in line and "raise" not in line for line in lines)
@@ -98,7 +104,8 @@ def test_a_long_message_of_a_compiler_is_cut():
     assert lines[-1] == "... and 80 more lines"
 
 
-OUT_OF_BOUNDS = """k = SourceModule("__global__ void k(float* a) { a[threadIdx.x] = 1.0f; }").get_function("k")
+OUT_OF_BOUNDS = """k = SourceModule("__global__ void k(float* a) { a[threadIdx.x] = 1.0f;
+    }").get_function("k")
 k(cuda.Out(np.zeros(8, np.float32)), block=(32, 1, 1))
 """
 

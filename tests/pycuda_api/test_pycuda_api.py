@@ -1,4 +1,6 @@
-"""The simulator's PyCUDA: the same names, the same refusals, and results that a wrong kernel would not give."""
+"""The simulator's PyCUDA: the same names, the same refusals, and results that a wrong kernel would
+not give.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,13 @@ def test_install_refuses_beside_the_real_pycuda(monkeypatch):
 
 def test_exceptions_have_pycudas_hierarchy():
     assert not issubclass(cuda.LogicError, cuda.LaunchError)
-    for error in (cuda.LogicError, cuda.LaunchError, cuda.MemoryError, cuda.RuntimeError, cuda.CompileError):
+    for error in (
+        cuda.LogicError,
+        cuda.LaunchError,
+        cuda.MemoryError,
+        cuda.RuntimeError,
+        cuda.CompileError,
+    ):
         assert issubclass(error, cuda.Error)
     assert issubclass(cuda.MemoryError, MemoryError)
     assert not issubclass(cuda.RuntimeError, RuntimeError)
@@ -129,7 +137,9 @@ def test_prepared_calls_take_python_numbers(scale, arrays, data):
     scale.prepare(["P", np.intp, np.int32, np.float32])
     scale.prepared_call((4, 1), (256, 1, 1), out.gpudata, int(source.gpudata), N, 5.0)
     np.testing.assert_array_equal(out.get(), data * 5)
-    scale.prepare("PPif").prepared_async_call((4, 1), (256, 1, 1), cuda.Stream(), out.gpudata, source.gpudata, N, 7)
+    scale.prepare("PPif").prepared_async_call(
+        (4, 1), (256, 1, 1), cuda.Stream(), out.gpudata, source.gpudata, N, 7
+    )
     np.testing.assert_array_equal(out.get(), data * 7)
 
 
@@ -147,7 +157,9 @@ def test_prepared_calls_refuse_what_does_not_fit(module, arrays):
     with pytest.raises(struct.error):
         scale.prepared_call(*shape, out.gpudata, source.gpudata, 2**40, 5.0)
     scale.prepare("PPid")
-    with pytest.raises(cuda.LogicError, match=r"parameter #3 \(0-based\) of scale, `float factor`, has 4 bytes"):
+    with pytest.raises(
+        cuda.LogicError, match=r"parameter #3 \(0-based\) of scale, `float factor`, has 4 bytes"
+    ):
         scale.prepared_call(*shape, out.gpudata, source.gpudata, N, 5.0)
 
 
@@ -166,7 +178,9 @@ def test_dynamic_shared_memory_and_its_limits(module, data):
     launch = {"block": (64, 1, 1), "grid": (1, 1)}
     reverse(cuda.Out(out), cuda.In(data[:64]), shared=256, **launch)
     np.testing.assert_array_equal(out, data[63::-1])
-    with pytest.raises(cuda.LogicError, match=r"invalid argument.*50,000 bytes of shared memory.*49,152"):
+    with pytest.raises(
+        cuda.LogicError, match=r"invalid argument.*50,000 bytes of shared memory.*49,152"
+    ):
         reverse(cuda.Out(out), cuda.In(data[:64]), shared=50_000, **launch)
     reverse.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 60_000)
     reverse(cuda.Out(out), cuda.In(data[:64]), shared=50_000, **launch)
@@ -203,7 +217,11 @@ WRONG_ARGUMENTS = {
         TypeError,
         r"^parameter #1 .* a list",
     ),
-    "an argument missing": (lambda o, i: (o, i, np.int32(N)), cuda.LogicError, r"takes 4, was given 3 arguments"),
+    "an argument missing": (
+        lambda o, i: (o, i, np.int32(N)),
+        cuda.LogicError,
+        r"takes 4, was given 3 arguments",
+    ),
     "an argument too many": (
         lambda o, i: (o, i, np.int32(N), np.float32(1), np.int32(1)),
         cuda.LogicError,
@@ -229,7 +247,11 @@ WRONG_ARGUMENTS = {
         cuda.LogicError,
         r"`const float \*in`, is a pointer.*cuda.In",
     ),
-    "a pointer for a value": (lambda o, i: (o, i, i, np.float32(1)), cuda.LogicError, r"`int n`, is a value"),
+    "a pointer for a value": (
+        lambda o, i: (o, i, i, np.float32(1)),
+        cuda.LogicError,
+        r"`int n`, is a value",
+    ),
     "elements of another type": (
         lambda o, i: (o, i.astype(np.float64), np.int32(N), np.float32(1)),
         cuda.LogicError,
@@ -280,8 +302,16 @@ WRONG_SHAPES = {
         "cuLaunchKernel failed: invalid argument.*grid",
     ),
     "too wide a grid": ({"block": (256, 1, 1), "grid": (1, 65536)}, cuda.LogicError, "65535"),
-    "four dimensions": ({"block": (256, 1, 1), "grid": (1, 1, 1, 1)}, cuda.LogicError, "too many grid dimensions"),
-    "a misspelt keyword": ({"block": (256, 1, 1), "gird": (1, 1)}, ValueError, "extra keyword arguments: gird"),
+    "four dimensions": (
+        {"block": (256, 1, 1), "grid": (1, 1, 1, 1)},
+        cuda.LogicError,
+        "too many grid dimensions",
+    ),
+    "a misspelt keyword": (
+        {"block": (256, 1, 1), "gird": (1, 1)},
+        ValueError,
+        "extra keyword arguments: gird",
+    ),
     "negative shared memory": ({"block": (256, 1, 1), "shared": -1}, OverflowError, "negative"),
     "a number as stream": ({"block": (256, 1, 1), "stream": 1}, TypeError, "Stream"),
 }
@@ -300,7 +330,13 @@ def test_out_of_bounds_is_a_launch_error_and_the_context_lives(scale, arrays, da
     with pytest.raises(cuda.LaunchError) as caught:
         scale(out, source, np.int32(N + 1), np.float32(1), **LAUNCH)
     text = str(caught.value)
-    for part in ("in[1000]", "1,000 elements", "thread (232, 0, 0)", "block (3, 0, 0)", "kernel.cu:8"):
+    for part in (
+        "in[1000]",
+        "1,000 elements",
+        "thread (232, 0, 0)",
+        "block (3, 0, 0)",
+        "kernel.cu:8",
+    ):
         assert part in text, text
     assert caught.value.finding.kind == "out-of-bounds"
     scale(out, source, np.int32(N), np.float32(3), **LAUNCH)
@@ -312,7 +348,9 @@ def test_findings_that_do_not_stop_a_launch_are_warnings(scale, arrays, recwarn)
     scale(out, source, np.int32(N), np.float32(1), **LAUNCH)
     assert not [w for w in recwarn if issubclass(w.category, pycuda_api.SimulatorWarning)]
     unwritten = gpuarray.empty(N, np.float32)
-    with pytest.warns(pycuda_api.SimulatorWarning, match=r"in\[0\], which nothing has written") as caught:
+    with pytest.warns(
+        pycuda_api.SimulatorWarning, match=r"in\[0\], which nothing has written"
+    ) as caught:
         scale(out, unwritten, np.int32(N), np.float32(1), **LAUNCH)
     assert caught[0].filename == __file__
 
@@ -329,7 +367,9 @@ def test_use_after_free(scale, arrays):
     freed.free()
     with pytest.raises(cuda.LogicError, match="use after free"):
         scale(out, freed, np.int32(N), np.float32(1), **LAUNCH)
-    with pytest.raises(cuda.LogicError, match=r"cuMemcpyDtoH failed: invalid argument.*use after free"):
+    with pytest.raises(
+        cuda.LogicError, match=r"cuMemcpyDtoH failed: invalid argument.*use after free"
+    ):
         cuda.memcpy_dtoh(np.empty(N, np.float32), freed)
     with pytest.raises(cuda.LogicError, match="invalid resource handle"):
         freed.free()
@@ -340,9 +380,18 @@ DOUBTFUL_ARGUMENTS = {
         lambda o, i: (o, i[::2]),
         r"parameter #1 \(0-based\), `const float \*in`: the GPUArray is a view with gaps",
     ),
-    "a Fortran array": (lambda o, i: (o, i.reshape(10, 100, order="F")), "the GPUArray is in Fortran order"),
-    "a host array in Fortran order": (lambda o, i: (o, cuda.In(i.get().reshape(10, 100).T)), "Fortran order.*transposed"),
-    "bits of another kind": (lambda o, i: (o, i.view(np.int32)), "points to float32, was given a GPUArray of int32"),
+    "a Fortran array": (
+        lambda o, i: (o, i.reshape(10, 100, order="F")),
+        "the GPUArray is in Fortran order",
+    ),
+    "a host array in Fortran order": (
+        lambda o, i: (o, cuda.In(i.get().reshape(10, 100).T)),
+        "Fortran order.*transposed",
+    ),
+    "bits of another kind": (
+        lambda o, i: (o, i.view(np.int32)),
+        "points to float32, was given a GPUArray of int32",
+    ),
 }
 
 
@@ -372,7 +421,9 @@ def test_unknown_names_suggest_near_ones(module):
         module.get_function("revers")
     with pytest.raises(cuda.LogicError, match="it has reverse, scale, weigh"):
         module.get_function("conv1d")
-    with pytest.raises(cuda.LogicError, match=r"cuModuleGetGlobal failed: named symbol not found.*'filter'"):
+    with pytest.raises(
+        cuda.LogicError, match=r"cuModuleGetGlobal failed: named symbol not found.*'filter'"
+    ):
         module.get_global("filters")
 
 
@@ -447,7 +498,11 @@ WRONG_MEMORY = {
     "negative size": (lambda: cuda.mem_alloc(-4), OverflowError, "negative"),
     "no bytes": (lambda: cuda.mem_alloc(0), cuda.LogicError, "cuMemAlloc failed: invalid argument"),
     "a NumPy size": (lambda: cuda.mem_alloc(np.int64(4)), TypeError, r"pass int\("),
-    "too much": (lambda: cuda.mem_alloc(1 << 40), cuda.MemoryError, "cuMemAlloc failed: out of memory"),
+    "too much": (
+        lambda: cuda.mem_alloc(1 << 40),
+        cuda.MemoryError,
+        "cuMemAlloc failed: out of memory",
+    ),
     "a copy that is too long": (
         lambda: cuda.memcpy_htod(cuda.mem_alloc(4), np.zeros(2, np.float32)),
         cuda.LogicError,
@@ -458,7 +513,11 @@ WRONG_MEMORY = {
         cuda.LogicError,
         "cuMemcpyDtoH failed: invalid argument",
     ),
-    "a copy to nowhere": (lambda: cuda.memcpy_htod(16, np.zeros(2, np.float32)), cuda.LogicError, "no live allocation"),
+    "a copy to nowhere": (
+        lambda: cuda.memcpy_htod(16, np.zeros(2, np.float32)),
+        cuda.LogicError,
+        "no live allocation",
+    ),
     "swapped arguments": (
         lambda: cuda.memcpy_htod(np.zeros(2, np.float32), cuda.mem_alloc(8)),
         TypeError,
@@ -475,15 +534,31 @@ WRONG_MEMORY = {
         ValueError,
         "not contiguous",
     ),
-    "a read-only destination": (lambda: cuda.memcpy_dtoh(bytes(4), cuda.mem_alloc(4)), ValueError, "read-only"),
-    "memset beyond the end": (lambda: cuda.memset_d32(cuda.mem_alloc(4), 0, 2), cuda.LogicError, "invalid argument"),
-    "memset of too wide a value": (lambda: cuda.memset_d8(cuda.mem_alloc(4), 256, 4), OverflowError, "8 bits"),
+    "a read-only destination": (
+        lambda: cuda.memcpy_dtoh(bytes(4), cuda.mem_alloc(4)),
+        ValueError,
+        "read-only",
+    ),
+    "memset beyond the end": (
+        lambda: cuda.memset_d32(cuda.mem_alloc(4), 0, 2),
+        cuda.LogicError,
+        "invalid argument",
+    ),
+    "memset of too wide a value": (
+        lambda: cuda.memset_d8(cuda.mem_alloc(4), 256, 4),
+        OverflowError,
+        "8 bits",
+    ),
     "a misaligned memset": (
         lambda: cuda.memset_d32(int(cuda.mem_alloc(8)) + 2, 0, 1),
         cuda.LogicError,
         "multiple of 4",
     ),
-    "no stream": (lambda: cuda.memcpy_htod_async(cuda.mem_alloc(4), np.zeros(1, np.float32), 0), TypeError, "Stream"),
+    "no stream": (
+        lambda: cuda.memcpy_htod_async(cuda.mem_alloc(4), np.zeros(1, np.float32), 0),
+        TypeError,
+        "Stream",
+    ),
 }
 
 
@@ -533,7 +608,11 @@ def test_device_attributes():
     device = cuda.Context.get_device()
     assert device == cuda.Device(0) and cuda.Device.count() == 1
     assert device.compute_capability() == (9, 0)
-    assert device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT) == device.multiprocessor_count == 132
+    assert (
+        device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
+        == device.multiprocessor_count
+        == 132
+    )
     assert device.get_attributes()[cuda.device_attribute.WARP_SIZE] == 32
     assert device.total_memory() == cuda.mem_get_info()[1]
     with pytest.raises(cuda.LogicError, match="does not model time"):
@@ -575,7 +654,9 @@ def test_contexts_stack():
 
 def test_events_order_but_do_not_time(scale, arrays):
     start, end, stream = cuda.Event(), cuda.Event(), cuda.Stream()
-    with pytest.raises(cuda.LogicError, match="cuEventElapsedTime failed: invalid resource handle - record"):
+    with pytest.raises(
+        cuda.LogicError, match="cuEventElapsedTime failed: invalid resource handle - record"
+    ):
         end.time_since(start)
     start.record(stream)
     stream.wait_for_event(start)
@@ -592,7 +673,9 @@ def test_events_order_but_do_not_time(scale, arrays):
         assert math.isnan(scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **launch))
     with pytest.raises(AssertionError, match="takes no stream"):
         scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, stream=stream, **launch)
-    get_time = scale.prepare("PPif").prepared_timed_call((4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0)
+    get_time = scale.prepare("PPif").prepared_timed_call(
+        (4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0
+    )
     with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
         assert math.isnan(get_time())
 
@@ -616,14 +699,22 @@ def test_gpuarray_round_trip(shape, order):
 def test_gpuarray_views_agree_with_numpy():
     host = np.arange(24, dtype=np.float32).reshape(4, 6)
     device = gpuarray.to_gpu(host)
-    for index in (1, slice(1, 3), (slice(None), 2), (slice(None, None, 2), slice(0, 5, 2)), (..., 0), (2, 3)):
+    for index in (
+        1,
+        slice(1, 3),
+        (slice(None), 2),
+        (slice(None, None, 2), slice(0, 5, 2)),
+        (..., 0),
+        (2, 3),
+    ):
         np.testing.assert_array_equal(device[index].get(), host[index])
     device[1:3] = 100
     host[1:3] = 100
     device[1:3, ::2] = np.full((2, 3), 7, np.float32)
     host[1:3, ::2] = 7
     np.testing.assert_array_equal(device.get(), host)
-    with pytest.raises(RuntimeError, match="needs contiguous arrays"):  # as PyCUDA: filling needs an array without gaps
+    # As PyCUDA: filling needs an array without gaps.
+    with pytest.raises(RuntimeError, match="needs contiguous arrays"):
         device[1:3, ::2] = 100
     with pytest.raises(OverflowError, match="reversed view"):
         device[::-1].get()
@@ -637,7 +728,15 @@ def test_gpuarray_views_agree_with_numpy():
 def test_gpuarray_arithmetic_agrees_with_numpy():
     a, b = np.array([1, -2, 3], np.float32), np.array([4, 5, -6], np.float32)
     x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    pairs = [(x + y, a + b), (x - y, a - b), (x * y, a * b), (x / y, a / b), (2 - x, 2 - a), (1 / x, 1 / a), (-x, -a)]
+    pairs = [
+        (x + y, a + b),
+        (x - y, a - b),
+        (x * y, a * b),
+        (x / y, a / b),
+        (2 - x, 2 - a),
+        (1 / x, 1 / a),
+        (-x, -a),
+    ]
     for got, want in pairs:
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got.get(), want)
@@ -653,7 +752,11 @@ WRONG_ARRAYS = {
     "another dtype": (lambda a: a.set(np.zeros(3)), ValueError, "same dtype"),
     "another dtype to get": (lambda a: a.get(np.zeros(3)), TypeError, "same dtype"),
     "a negative shape": (lambda a: gpuarray.empty((-3,), np.float32), ValueError, "negative"),
-    "an unknown order": (lambda a: gpuarray.empty((3,), np.float32, order="X"), ValueError, "invalid order"),
+    "an unknown order": (
+        lambda a: gpuarray.empty((3,), np.float32, order="X"),
+        ValueError,
+        "invalid order",
+    ),
     "a hash": (hash, TypeError, "unhashable"),
     "its truth": (bool, ValueError, "neither true nor false"),
 }

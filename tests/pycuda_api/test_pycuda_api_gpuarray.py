@@ -1,4 +1,6 @@
-"""GPUArray's arithmetic, views and reductions: NumPy's results where PyCUDA gives them, PyCUDA's where it does not."""
+"""GPUArray's arithmetic, views and reductions: NumPy's results where PyCUDA gives them, PyCUDA's
+where it does not.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.simulator import pycuda_api
-from helpers.simulator.pycuda_api import autoprimaryctx, cumath, curandom, gpuarray  # noqa: F401 - autoprimaryctx makes the context
+
+# Importing it makes the context.
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401
+    cumath,
+    curandom,
+    gpuarray,
+)
 from helpers.simulator.pycuda_api import driver as cuda
 
 DTYPES = [np.int32, np.int64, np.float32, np.float64, np.complex64, np.complex128]
@@ -25,7 +34,9 @@ def _forget_findings():
 
 def draw(dtype, shape=(6, 4), seed=0):
     generator = np.random.default_rng(seed)
-    values = generator.integers(1, 40, shape) + (1j * generator.integers(1, 40, shape) if np.dtype(dtype).kind == "c" else 0)
+    values = generator.integers(1, 40, shape) + (
+        1j * generator.integers(1, 40, shape) if np.dtype(dtype).kind == "c" else 0
+    )
     return values.astype(dtype)
 
 
@@ -34,29 +45,36 @@ def draw(dtype, shape=(6, 4), seed=0):
 
 @pytest.mark.parametrize("left", DTYPES)
 @pytest.mark.parametrize("right", DTYPES)
-@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow])
+@pytest.mark.parametrize(
+    "operation", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+)
 def test_two_arrays(left, right, operation):
     a, b = draw(left), draw(right, seed=1)
     if operation is operator.pow:
         a, b = (a / 8 + 1).astype(left), (b / 8 + 1).astype(right)
     got = operation(gpuarray.to_gpu(a), gpuarray.to_gpu(b)).get()
     integers = np.dtype(left).kind + np.dtype(right).kind == "ii"
-    want = a // b if operation is operator.truediv and integers else operation(a, b)  # C divides integers so
+    # C divides integers so.
+    want = a // b if operation is operator.truediv and integers else operation(a, b)
     assert got.dtype == want.dtype and not np.array_equal(got, a)
     np.testing.assert_allclose(got, want, rtol=5e-5)
 
 
 def test_integers_are_divided_as_in_c():
     a, b = np.array([7, -7, 7, -7, 6], np.int32), np.array([2, 2, -2, -2, 3], np.int32)
-    np.testing.assert_array_equal((gpuarray.to_gpu(a) / gpuarray.to_gpu(b)).get(), [3, -3, -3, 3, 2])
+    np.testing.assert_array_equal(
+        (gpuarray.to_gpu(a) / gpuarray.to_gpu(b)).get(), [3, -3, -3, 3, 2]
+    )
 
 
 SCALARS = [
-    (lambda x: x + 2, np.float32), (lambda x: 2 + x, np.float32), (lambda x: x - 2.5, np.float32), (lambda x: 2.5 - x, np.float32),
-    (lambda x: x * 3, np.float32), (lambda x: 3 * x, np.float32), (lambda x: x / 2, np.float32), (lambda x: 2 / x, np.float32),
-    (lambda x: x**2, np.float32), (lambda x: 2.0**x, np.float64), (lambda x: x + 0, np.int32), (lambda x: x + 3, np.int32),
-    (lambda x: x * np.float64(2), np.float32), (lambda x: x * 2j, np.complex64), (lambda x: -x, np.int64), (abs, np.int32),
-    (abs, np.complex64), (lambda x: +x, np.float32), (lambda x: np.float32(2) * x, np.float32),
+    (lambda x: x + 2, np.float32), (lambda x: 2 + x, np.float32), (lambda x: x - 2.5, np.float32),
+    (lambda x: 2.5 - x, np.float32), (lambda x: x * 3, np.float32), (lambda x: 3 * x, np.float32),
+    (lambda x: x / 2, np.float32), (lambda x: 2 / x, np.float32), (lambda x: x**2, np.float32),
+    (lambda x: 2.0**x, np.float64), (lambda x: x + 0, np.int32), (lambda x: x + 3, np.int32),
+    (lambda x: x * np.float64(2), np.float32), (lambda x: x * 2j, np.complex64),
+    (lambda x: -x, np.int64), (abs, np.int32), (abs, np.complex64), (lambda x: +x, np.float32),
+    (lambda x: np.float32(2) * x, np.float32),
 ]  # fmt: skip
 
 
@@ -82,7 +100,9 @@ def test_numbers_that_an_integer_array_cannot_take():
     np.testing.assert_array_equal(array.get(), np.arange(4))
 
 
-@pytest.mark.parametrize("operation", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
+@pytest.mark.parametrize(
+    "operation", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow]
+)
 @pytest.mark.parametrize("other", ["array", "number"])
 def test_in_place(operation, other):
     values = draw(np.float32) / 8 + 1
@@ -90,7 +110,9 @@ def test_in_place(operation, other):
     argument = draw(np.float64, seed=2) % 3 + 1
     array = operation(array, gpuarray.to_gpu(argument) if other == "array" else 1.5)
     assert array is same and array.dtype == np.float32
-    want = operation(values.copy(), argument.astype(np.float32) if other == "array" else np.float32(1.5))
+    want = operation(
+        values.copy(), argument.astype(np.float32) if other == "array" else np.float32(1.5)
+    )
     np.testing.assert_allclose(array.get(), want, rtol=1e-6)
 
 
@@ -98,7 +120,10 @@ def test_shapes_must_agree_or_be_empty():
     a, one = gpuarray.to_gpu(np.ones((3, 4), np.float32)), gpuarray.to_gpu(np.array(2, np.float32))
     np.testing.assert_array_equal((a + one).get(), 3)
     np.testing.assert_array_equal((one / a).get(), 2)
-    for operation in (lambda: a + gpuarray.zeros(4, np.float32), lambda: a * gpuarray.zeros((4, 3), np.float32)):
+    for operation in (
+        lambda: a + gpuarray.zeros(4, np.float32),
+        lambda: a * gpuarray.zeros((4, 3), np.float32),
+    ):
         with pytest.raises(NotImplementedError, match="equal shapes"):
             operation()
     with pytest.raises(AssertionError, match="do not agree"):
@@ -121,7 +146,9 @@ def test_elements_pair_up_as_they_lie_in_memory():
 # ---- comparing and choosing ----
 
 
-@pytest.mark.parametrize("operation", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize(
+    "operation", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+)
 def test_comparisons_give_numbers(operation):
     a, b = np.array([1, 2, 3], np.float32), np.array([3, 2, 1], np.float64)
     got = operation(gpuarray.to_gpu(a), gpuarray.to_gpu(b))
@@ -135,7 +162,9 @@ def test_comparisons_give_numbers(operation):
 
 
 def test_choices():
-    crit, then, other = (np.array(v, np.float32) for v in ([1, 0, -1, np.nan], [1, 2, 3, 4], [5, 6, 7, 8]))
+    crit, then, other = (
+        np.array(v, np.float32) for v in ([1, 0, -1, np.nan], [1, 2, 3, 4], [5, 6, 7, 8])
+    )
     c, t, e = map(gpuarray.to_gpu, (crit, then, other))
     np.testing.assert_array_equal(gpuarray.if_positive(c, t, e).get(), [1, 6, 7, 8])
     np.testing.assert_array_equal(gpuarray.where(c, t, e).get(), [1, 6, 3, 4])
@@ -151,7 +180,12 @@ def test_logic():
     x, y = (gpuarray.to_gpu(np.array(v, np.float32)) for v in ([0, 0, 0.5, 1], [0, 2, 0, 1]))
     np.testing.assert_array_equal(gpuarray.logical_and(x, y).get(), [False, False, False, True])
     np.testing.assert_array_equal(gpuarray.logical_or(x, 0).get(), [False, False, True, True])
-    assert gpuarray.logical_not(x).dtype == np.bool_ and gpuarray.logical_not(x).get().tolist() == [True, True, False, False]
+    assert gpuarray.logical_not(x).dtype == np.bool_ and gpuarray.logical_not(x).get().tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert bool(gpuarray.logical_and(1, 2)) and not bool(gpuarray.logical_not(3))
     with pytest.raises(NotImplementedError, match="one shape"):
         gpuarray.logical_and(x, gpuarray.zeros(3, np.float32))
@@ -164,12 +198,16 @@ def test_logic():
 def test_reductions(dtype):
     a, b = draw(dtype, 1000), draw(dtype, 1000, seed=3)
     x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    for got, want in [(gpuarray.sum(x), a.sum(dtype=dtype)), (gpuarray.dot(x, y), np.sum(a * b, dtype=dtype))]:
+    for got, want in [
+        (gpuarray.sum(x), a.sum(dtype=dtype)),
+        (gpuarray.dot(x, y), np.sum(a * b, dtype=dtype)),
+    ]:
         assert got.shape == () and got.dtype == dtype
         np.testing.assert_allclose(got.get(), want, rtol=1e-5)
     if np.dtype(dtype).kind != "c":
         assert (gpuarray.min(x).get(), gpuarray.max(x).get()) == (a.min(), a.max())
-    assert gpuarray.sum(gpuarray.to_gpu(np.full(3, 2**30, np.int32))).get() == np.int32(-(2**30))  # int32 wraps around
+    # Int32 wraps around.
+    assert gpuarray.sum(gpuarray.to_gpu(np.full(3, 2**30, np.int32))).get() == np.int32(-(2**30))
     assert gpuarray.sum(x, dtype=np.complex128).dtype == np.complex128
 
 
@@ -202,12 +240,20 @@ def test_nan_loses_in_min_and_max():
 
 
 def test_arange():
-    np.testing.assert_array_equal(gpuarray.arange(2, 20, 3, dtype=np.int32).get(), np.arange(2, 20, 3))
+    np.testing.assert_array_equal(
+        gpuarray.arange(2, 20, 3, dtype=np.int32).get(), np.arange(2, 20, 3)
+    )
     np.testing.assert_array_equal(gpuarray.arange(5, np.dtype("f4")).get(), np.arange(5))
-    np.testing.assert_allclose(gpuarray.arange(0, 1, 0.25, dtype=np.float32).get(), np.arange(0, 1, 0.25))
+    np.testing.assert_allclose(
+        gpuarray.arange(0, 1, 0.25, dtype=np.float32).get(), np.arange(0, 1, 0.25)
+    )
     with pytest.warns(UserWarning, match="give dtype="):
         assert gpuarray.arange(3).dtype == np.int64
-    for wrong in (lambda: gpuarray.arange(), lambda: gpuarray.arange(1, stop=2), lambda: gpuarray.arange(1, width=2)):
+    for wrong in (
+        lambda: gpuarray.arange(),
+        lambda: gpuarray.arange(1, stop=2),
+        lambda: gpuarray.arange(1, width=2),
+    ):
         with pytest.raises(ValueError):
             wrong()
 
@@ -215,7 +261,9 @@ def test_arange():
 def test_making():
     assert gpuarray.zeros(3).dtype == np.float64 and not gpuarray.zeros(3).get().any()
     assert gpuarray.ones((2, 3), np.int16, order="F").flags.f_contiguous
-    np.testing.assert_array_equal(gpuarray.ones_like(gpuarray.zeros((2, 2), np.complex64), dtype=np.float32).get(), 1)
+    np.testing.assert_array_equal(
+        gpuarray.ones_like(gpuarray.zeros((2, 2), np.complex64), dtype=np.float32).get(), 1
+    )
     assert gpuarray.empty(np.array([2, 3]), np.float32).shape == (2, 3)
     assert gpuarray.empty(np.int64(4), np.float32).shape == (4,)
     with pytest.raises(AssertionError, match="a shape is an int"):
@@ -226,7 +274,12 @@ def test_making():
 
 def test_random_numbers():
     floats, ints = curandom.rand((50, 20)), curandom.rand(1000, np.uint32)
-    assert floats.dtype == np.float32 and floats.get().min() >= 0 and floats.get().max() < 1 and floats.get().std() > 0.2
+    assert (
+        floats.dtype == np.float32
+        and floats.get().min() >= 0
+        and floats.get().max() < 1
+        and floats.get().std() > 0.2
+    )
     assert ints.get().max() > 2**31
     with pytest.raises(NotImplementedError):
         curandom.rand(3, np.complex64)
@@ -242,7 +295,13 @@ def test_views_are_numpys(data):
     index = []
     for extent in shape:
         start, stop = data.draw(st.integers(0, extent - 1)), data.draw(st.integers(1, extent))
-        index.append(data.draw(st.sampled_from([start, slice(start, max(stop, start + 1)), slice(None, None, 2), slice(None)])))
+        index.append(
+            data.draw(
+                st.sampled_from(
+                    [start, slice(start, max(stop, start + 1)), slice(None, None, 2), slice(None)]
+                )
+            )
+        )
     view = gpuarray.to_gpu(host)[tuple(index)]
     assert view.shape == host[tuple(index)].shape
     try:
@@ -258,12 +317,19 @@ def test_other_views():
     device = gpuarray.to_gpu(host)
     np.testing.assert_array_equal(device.T.get(), host.T)
     np.testing.assert_array_equal(device.transpose((1, 0, 2)).get(), host.transpose(1, 0, 2))
-    np.testing.assert_array_equal(gpuarray.transpose(device, (2, 0, 1)).get(), host.transpose(2, 0, 1))
+    np.testing.assert_array_equal(
+        gpuarray.transpose(device, (2, 0, 1)).get(), host.transpose(2, 0, 1)
+    )
     assert device[:, None].shape == (2, 1, 3, 4) and device[0:1].squeeze().shape == (3, 4)
     assert device.view(np.float64).shape == (2, 3, 2) and device.view(np.int16).shape == (2, 3, 8)
     np.testing.assert_array_equal(device.view(np.int32).get(), host.view(np.int32))
     np.testing.assert_array_equal(gpuarray.reshape(device, 6, -1).get(), host.reshape(6, 4))
-    for wrong in (lambda: device[3], lambda: device[0, 0, 0, 0], lambda: device[[0, 1]], lambda: device[1.5]):
+    for wrong in (
+        lambda: device[3],
+        lambda: device[0, 0, 0, 0],
+        lambda: device[[0, 1]],
+        lambda: device[1.5],
+    ):
         with pytest.raises(IndexError):
             wrong()
     for wrong in (
@@ -291,8 +357,13 @@ def test_copies_that_pycuda_cannot_make():
 
 
 def test_putting_together():
-    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(10, 13, dtype=np.float32).reshape(1, 3)
-    np.testing.assert_array_equal(gpuarray.concatenate((gpuarray.to_gpu(a), gpuarray.to_gpu(b))).get(), np.concatenate((a, b)))
+    a, b = (
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        np.arange(10, 13, dtype=np.float32).reshape(1, 3),
+    )
+    np.testing.assert_array_equal(
+        gpuarray.concatenate((gpuarray.to_gpu(a), gpuarray.to_gpu(b))).get(), np.concatenate((a, b))
+    )
     stacked = gpuarray.stack([gpuarray.to_gpu(a), gpuarray.to_gpu(a + 1)])
     np.testing.assert_array_equal(stacked.get(), np.stack([a, a + 1]))
     with pytest.raises(ValueError, match="different number of axes"):
@@ -306,21 +377,31 @@ def test_picking():
     x, at = gpuarray.to_gpu(values), gpuarray.to_gpu(places)
     with pytest.warns(cuda.SimulatorWarning, match="CUDA 12 removed"):
         np.testing.assert_array_equal(gpuarray.take(x, at).get(), [8, 5, 8])
-    (put,) = gpuarray.multi_put([x], gpuarray.to_gpu(np.array([1, 3], np.uint32)), out=[gpuarray.zeros(4, np.float32)])
+    (put,) = gpuarray.multi_put(
+        [x], gpuarray.to_gpu(np.array([1, 3], np.uint32)), out=[gpuarray.zeros(4, np.float32)]
+    )
     np.testing.assert_array_equal(put.get(), [0, 5, 0, 6])
     with pytest.warns(cuda.SimulatorWarning, match="CUDA 12 removed"):
-        (moved,) = gpuarray.multi_take_put([x], at, at, out=[gpuarray.zeros(4, np.float32)], src_offsets=[0])
+        (moved,) = gpuarray.multi_take_put(
+            [x], at, at, out=[gpuarray.zeros(4, np.float32)], src_offsets=[0]
+        )
     np.testing.assert_array_equal(moved.get(), [5, 0, 0, 8])
     with pytest.warns(cuda.SimulatorWarning), pytest.raises(cuda.LaunchError, match="index 9"):
         gpuarray.take(x, gpuarray.to_gpu(np.array([9], np.uint32)))
     with pytest.raises(cuda.LaunchError, match="writes out of bounds"):
-        gpuarray.multi_put([x], gpuarray.to_gpu(np.array([4], np.uint32)), out=[gpuarray.zeros(4, np.float32)])
+        gpuarray.multi_put(
+            [x], gpuarray.to_gpu(np.array([4], np.uint32)), out=[gpuarray.zeros(4, np.float32)]
+        )
 
 
 def test_complex_parts():
     values = draw(np.complex64)
     array = gpuarray.to_gpu(np.asfortranarray(values))
-    for got, want in [(array.real, values.real), (array.imag, values.imag), (array.conj(), values.conj())]:
+    for got, want in [
+        (array.real, values.real),
+        (array.imag, values.imag),
+        (array.conj(), values.conj()),
+    ]:
         assert got.flags.f_contiguous and got.dtype == want.dtype
         np.testing.assert_array_equal(got.get(), want)
     real = gpuarray.to_gpu(values.real.copy())
@@ -332,7 +413,9 @@ def test_casts():
     np.testing.assert_array_equal(gpuarray.to_gpu(values).astype(np.int32).get(), [1, -1, 300])
     assert gpuarray.to_gpu(values).astype(np.float32).dtype == np.float32
     with pytest.warns(cuda.SimulatorWarning, match="transposes"):
-        got = gpuarray.to_gpu(np.asfortranarray(values.reshape(3, 1) + np.arange(2, dtype=np.float32))).astype(np.float64)
+        got = gpuarray.to_gpu(
+            np.asfortranarray(values.reshape(3, 1) + np.arange(2, dtype=np.float32))
+        ).astype(np.float64)
     assert got.flags.c_contiguous
 
 
@@ -340,7 +423,8 @@ def test_casts():
 
 
 FUNCTIONS = (
-    "fabs", "ceil", "floor", "exp", "log", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"
+    "fabs", "ceil", "floor", "exp", "log", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh"
 )  # fmt: skip
 
 
@@ -354,7 +438,9 @@ def test_functions_of_every_element(name, dtype):
         with pytest.raises(cuda.CompileError, match="complex"):
             function(array)
         return
-    want = getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name))(values)
+    want = getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name))(
+        values
+    )
     got = function(array)
     assert got.dtype == dtype
     np.testing.assert_allclose(got.get(), want, rtol=1e-6)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from helpers.simulator import pycuda_api
-from helpers.simulator.pycuda_api import autoprimaryctx, characterize, compiler, gpuarray, tools  # noqa: F401 - makes the context
+
+# Importing it makes the context.
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401
+    characterize,
+    compiler,
+    gpuarray,
+    tools,
+)
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import DynamicModule, DynamicSourceModule, SourceModule
 from helpers.simulator.pycuda_api.elementwise import ElementwiseKernel, get_elwise_kernel
@@ -24,7 +32,9 @@ def _forget_findings():
 
 @pytest.fixture(scope="module")
 def combine():
-    return ElementwiseKernel("float a, float *x, float b, float *y, float *z", "z[i] = a*x[i] + b*y[i]", "combine")
+    return ElementwiseKernel(
+        "float a, float *x, float b, float *y, float *z", "z[i] = a*x[i] + b*y[i]", "combine"
+    )
 
 
 def test_elementwise(combine):
@@ -35,7 +45,9 @@ def test_elementwise(combine):
     assert not pycuda_api.findings()
 
 
-@pytest.mark.parametrize("piece", [slice(5, 900), slice(5, 900, 17), slice(300, 5, -1), slice(100, -1), slice(4, 4)])
+@pytest.mark.parametrize(
+    "piece", [slice(5, 900), slice(5, 900, 17), slice(300, 5, -1), slice(100, -1), slice(4, 4)]
+)
 @pytest.mark.parametrize("keyword", ["slice", "range"])
 def test_elementwise_of_a_part(piece, keyword):
     seven = ElementwiseKernel("int *z", "z[i] = 7", "seven")
@@ -60,10 +72,14 @@ def test_elementwise_with_a_preamble_and_complex_numbers():
     np.testing.assert_allclose(sizes.get(), np.abs(values), rtol=1e-6)
 
 
-@pytest.mark.parametrize("function", ["exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"])
+@pytest.mark.parametrize(
+    "function", ["exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
+)
 def test_complex_functions(function):
     kernel = ElementwiseKernel(
-        "pycuda::complex<double> *x, pycuda::complex<double> *y", f"y[i] = {function}(x[i])", f"complex_{function}"
+        "pycuda::complex<double> *x, pycuda::complex<double> *y",
+        f"y[i] = {function}(x[i])",
+        f"complex_{function}",
     )
     values = np.array([0.5 + 1j, -0.5 + 0.25j, -1 - 2j, 2 - 0.125j, -3 + 0j])
     got = gpuarray.zeros(5, np.complex128)
@@ -88,7 +104,10 @@ def test_wrong_use_of_elementwise(combine):
         combine(1, good)
     with pytest.raises(TypeError, match=r"`float \*x`, must be a GPUArray, was given ndarray"):
         combine(1, np.ones(10, np.float32), 1, good, good)
-    with pytest.raises(cuda.LogicError, match=r"parameter #3 \(0-based\) of combine, `float \*y`, points to float32.*float64"):
+    with pytest.raises(
+        cuda.LogicError,
+        match=r"parameter #3 \(0-based\) of combine, `float \*y`, points to float32.*float64",
+    ):
         combine(1, good, 1, gpuarray.ones(10, np.float64), good)
     with pytest.raises(TypeError, match="not both"):
         combine(1, good, 1, good, good, range=slice(3), slice=slice(3))
@@ -112,12 +131,18 @@ def test_prepared_elementwise_kernel():
 def test_reduction_sizes(n):
     values = np.random.default_rng(n).integers(-50, 50, n).astype(np.int32)
     total = get_sum_kernel(np.int64, np.int32)(gpuarray.to_gpu(values))
-    assert total.shape == () and total.dtype == np.int64 and total.get() == values.sum() != values.sum() + 1
+    assert (
+        total.shape == ()
+        and total.dtype == np.int64
+        and total.get() == values.sum() != values.sum() + 1
+    )
     assert not pycuda_api.findings()
 
 
 def test_reduction_with_a_map_and_several_arguments():
-    distance = ReductionKernel(np.float32, "0", "a+b", "scale*(x[i]-y[i])*(x[i]-y[i])", "float scale, float *x, float *y")
+    distance = ReductionKernel(
+        np.float32, "0", "a+b", "scale*(x[i]-y[i])*(x[i]-y[i])", "float scale, float *x, float *y"
+    )
     x, y = np.arange(3000, dtype=np.float32), np.arange(3000, dtype=np.float32)[::-1].copy()
     got = distance(0.5, gpuarray.to_gpu(x), gpuarray.to_gpu(y)).get()
     np.testing.assert_allclose(got, 0.5 * np.sum((x - y) ** 2, dtype=np.float64), rtol=1e-5)
@@ -147,7 +172,8 @@ def test_reduction_of_a_struct():
     reduce = ReductionKernel(
         span, "span{1e30f, -1e30f}", "joined(a, b)", "span{x[i], x[i]}", "float *x",
         preamble="struct span { float low, high; };\n"
-        "__device__ span joined(span a, span b) { return span{fminf(a.low, b.low), fmaxf(a.high, b.high)}; }",
+        "__device__ span joined(span a, span b) { return span{fminf(a.low, b.low), fmaxf(a.high, "
+        "b.high)}; }",
     )  # fmt: skip
     values = np.random.default_rng(2).random(3000, np.float32)
     got = reduce(gpuarray.to_gpu(values)).get()
@@ -156,7 +182,9 @@ def test_reduction_of_a_struct():
 
 def test_dot_and_wrong_reductions():
     a = gpuarray.arange(2000, dtype=np.float32)
-    assert get_dot_kernel(np.float64, np.float32, np.float32)(a, a).get() == sum(k * k for k in range(2000))
+    assert get_dot_kernel(np.float64, np.float32, np.float32)(a, a).get() == sum(
+        k * k for k in range(2000)
+    )
     with pytest.raises(AssertionError, match="at least one array"):
         ReductionKernel(np.float32, "0", "a+b", arguments="float a")
     with pytest.raises(cuda.LaunchError, match=r"b\[1536\], but b has 1,500 elements"):
@@ -183,14 +211,20 @@ def test_a_scan_whose_order_matters():
     tools.get_or_register_dtype("line_t", line)
     preamble = (
         "struct line_t { long slope, offset; };\n"
-        "__device__ line_t after(line_t a, line_t b) { return line_t{b.slope * a.slope, b.slope * a.offset + b.offset}; }"
+        "__device__ line_t after(line_t a, line_t b) { return line_t{b.slope * a.slope, "
+        "b.slope * a.offset + b.offset}; }"
     )
     values = np.zeros(100, line)
     values["slope"], values["offset"] = np.arange(100) % 3 - 1, np.arange(100)
-    got = InclusiveScanKernel(line, "after(a, b)", preamble=preamble)(gpuarray.to_gpu(values), "new").get()
+    got = InclusiveScanKernel(line, "after(a, b)", preamble=preamble)(
+        gpuarray.to_gpu(values), "new"
+    ).get()
     slope, offset = values[0]
     for k in range(1, 100):
-        slope, offset = values[k]["slope"] * slope, values[k]["slope"] * offset + values[k]["offset"]
+        slope, offset = (
+            values[k]["slope"] * slope,
+            values[k]["slope"] * offset + values[k]["offset"],
+        )
         assert tuple(got[k]) == (slope, offset)
 
 
@@ -228,12 +262,16 @@ def test_a_mangled_name_finds_its_kernel():
         module.get_function("step")
     with pytest.raises(cuda.LogicError, match="named symbol not found"):
         module.get_function("_Z5otherPf")
-    with pytest.raises(cuda.LogicError, match="named symbol not found"):  # extern "C" wraps the whole source
+    # Extern "C" wraps the whole source.
+    with pytest.raises(cuda.LogicError, match="named symbol not found"):
         SourceModule("__global__ void step(float *x) { }").get_function("_Z4stepPf")
 
 
 def test_constants_have_addresses_of_their_own():
-    source = "__constant__ float filter[4];\n__global__ void get(float *x) { x[threadIdx.x] = filter[threadIdx.x]; }"
+    source = (
+        "__constant__ float filter[4];\n__global__ void get(float *x) { "
+        "x[threadIdx.x] = filter[threadIdx.x]; }"
+    )
     modules = [SourceModule(source), SourceModule(source)]
     for k, module in enumerate(modules):
         cuda.memcpy_htod(module.get_global("filter")[0], np.full(4, k, np.float32))
@@ -249,7 +287,9 @@ def test_launches_from_a_kernel_are_refused_by_line():
         DynamicSourceModule(nested)
     single = "__global__ void one(int *x) { *x = 1; }"
     out = np.zeros(1, np.int32)
-    DynamicSourceModule(single, options=["-rdc=true", "-lcudadevrt"]).get_function("one")(cuda.Out(out), block=(1, 1, 1))
+    DynamicSourceModule(single, options=["-rdc=true", "-lcudadevrt"]).get_function("one")(
+        cuda.Out(out), block=(1, 1, 1)
+    )
     assert out[0] == 1
     with pytest.raises(cuda.LogicError, match="no device linker"):
         DynamicModule().add_source(single)
@@ -271,6 +311,10 @@ def test_a_saved_image_is_loaded_again(tmp_path):
 
 
 def test_sizes_of_types():
-    assert characterize.platform_bits() == 64 and characterize.has_double_support() and characterize.has_stack()
+    assert (
+        characterize.platform_bits() == 64
+        and characterize.has_double_support()
+        and characterize.has_stack()
+    )
     assert characterize.sizeof("float4") == 16
     assert characterize.sizeof("mine", "struct mine { char a; double b; };") == 16

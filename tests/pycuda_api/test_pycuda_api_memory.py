@@ -1,4 +1,6 @@
-"""Copies of rows, memsets, page-locked memory, pools and what else a program does to memory before and after a kernel."""
+"""Copies of rows, memsets, page-locked memory, pools and what else a program does to memory before
+and after a kernel.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import numpy as np
 import pytest
 
 from helpers.simulator import pycuda_api
-from helpers.simulator.pycuda_api import autoprimaryctx, gpuarray, tools  # noqa: F401 - autoprimaryctx makes the context
+
+# Importing it makes the context.
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401
+    gpuarray,
+    tools,
+)
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
 
@@ -49,14 +57,25 @@ def test_memcpy_2d_there_and_back(rows, stream):
     np.testing.assert_array_equal(got[:, :7], rows)
     np.testing.assert_array_equal(got[:, 7:], -1)  # what lies between the rows stays
     part = np.zeros((2, 3), np.float32)
-    copy_of_rows(memory, part, src_x_in_bytes=8, src_y=1, src_pitch=pitch, dst_pitch=12, width_in_bytes=12, height=2)(aligned=True)
+    copy_of_rows(
+        memory,
+        part,
+        src_x_in_bytes=8,
+        src_y=1,
+        src_pitch=pitch,
+        dst_pitch=12,
+        width_in_bytes=12,
+        height=2,
+    )(aligned=True)
     np.testing.assert_array_equal(part, rows[1:3, 2:5])
 
 
 def test_memcpy_2d_leaves_gaps_unwritten(rows):
     memory = cuda.mem_alloc(5 * 32)
     copy_of_rows(rows, memory, src_pitch=28, dst_pitch=32, width_in_bytes=28, height=5)()
-    with pytest.warns(cuda.SimulatorWarning, match=r"of which 20 were never written;\s+the first is byte 28"):
+    with pytest.warns(
+        cuda.SimulatorWarning, match=r"of which 20 were never written;\s+the first is byte 28"
+    ):
         cuda.from_device(memory, 40, np.float32)
 
 
@@ -75,25 +94,47 @@ def test_memcpy_3d():
 
 
 WRONG_COPIES = {
-    "no places": (lambda rows: cuda.Memcpy2D()(), cuda.LogicError, "set a source and a destination"),
+    "no places": (
+        lambda rows: cuda.Memcpy2D()(),
+        cuda.LogicError,
+        "set a source and a destination",
+    ),
     "rows that overlap": (
-        lambda rows: copy_of_rows(rows, cuda.mem_alloc(140), src_pitch=28, dst_pitch=20, width_in_bytes=28, height=5)(),
+        lambda rows: copy_of_rows(
+            rows, cuda.mem_alloc(140), src_pitch=28, dst_pitch=20, width_in_bytes=28, height=5
+        )(),
         cuda.LogicError,
         r"dst_pitch is 20 bytes, less than width_in_bytes \(28\)",
     ),
     "a destination that is too small": (
-        lambda rows: copy_of_rows(rows, cuda.mem_alloc(139), src_pitch=28, dst_pitch=28, width_in_bytes=28, height=5)(),
+        lambda rows: copy_of_rows(
+            rows, cuda.mem_alloc(139), src_pitch=28, dst_pitch=28, width_in_bytes=28, height=5
+        )(),
         cuda.LogicError,
         "cuMemcpy2D failed: invalid argument.*140 bytes.*139 bytes",
     ),
     "a source that is too small": (
-        lambda rows: copy_of_rows(rows, cuda.mem_alloc(200), src_pitch=28, dst_pitch=28, width_in_bytes=28, height=6)(),
+        lambda rows: copy_of_rows(
+            rows, cuda.mem_alloc(200), src_pitch=28, dst_pitch=28, width_in_bytes=28, height=6
+        )(),
         cuda.LogicError,
         "src has 140 bytes, the copy reaches byte 168",
     ),
-    "a negative pitch": (lambda rows: copy_of_rows(rows, rows, src_pitch=-4), OverflowError, "negative"),
-    "an array of textures": (lambda rows: cuda.Memcpy2D().set_src_array(None), cuda.LogicError, "no CUDA arrays"),
-    "a texture": (lambda rows: cuda.matrix_to_texref(rows, None, "C"), cuda.LogicError, "no textures"),
+    "a negative pitch": (
+        lambda rows: copy_of_rows(rows, rows, src_pitch=-4),
+        OverflowError,
+        "negative",
+    ),
+    "an array of textures": (
+        lambda rows: cuda.Memcpy2D().set_src_array(None),
+        cuda.LogicError,
+        "no CUDA arrays",
+    ),
+    "a texture": (
+        lambda rows: cuda.matrix_to_texref(rows, None, "C"),
+        cuda.LogicError,
+        "no textures",
+    ),
     "no name": (lambda rows: cuda.no_such_name, AttributeError, "no_such_name"),
 }
 
@@ -124,7 +165,9 @@ def test_memset_of_rows(size, dtype):
 
 
 def test_copying_back_what_no_thread_wrote():
-    half = SourceModule("__global__ void half(float *out) { out[threadIdx.x] = 1; }").get_function("half")
+    half = SourceModule("__global__ void half(float *out) { out[threadIdx.x] = 1; }").get_function(
+        "half"
+    )
     out = np.zeros(64, np.float32)
     with pytest.warns(
         cuda.SimulatorWarning, match=r"of which 128 were never written;\s+the first is byte 128"
@@ -138,7 +181,9 @@ def test_copying_back_what_no_thread_wrote():
 
 
 def test_arithmetic_on_what_was_never_written():
-    with pytest.warns(cuda.SimulatorWarning, match=r"GPUArray \+ reads 40 bytes .* 40 were never written"):
+    with pytest.warns(
+        cuda.SimulatorWarning, match=r"GPUArray \+ reads 40 bytes .* 40 were never written"
+    ):
         gpuarray.empty(10, np.float32) + 1
 
 
@@ -157,9 +202,15 @@ def test_page_locked_flags_and_likes():
 
 @pytest.mark.parametrize("kind", ["pagelocked", "aligned", "managed"])
 def test_relatives_of_the_makers_of_host_memory(kind):
-    option = {"alignment": 512} if kind == "aligned" else {"mem_flags": cuda.mem_attach_flags.GLOBAL}
+    option = (
+        {"alignment": 512} if kind == "aligned" else {"mem_flags": cuda.mem_attach_flags.GLOBAL}
+    )
     pattern = np.ones((4, 5), np.int16, order="F")
-    for name, given in (("zeros", ((4, 5), np.int16, "F")), ("zeros_like", (pattern,)), ("empty_like", (pattern,))):
+    for name, given in (
+        ("zeros", ((4, 5), np.int16, "F")),
+        ("zeros_like", (pattern,)),
+        ("empty_like", (pattern,)),
+    ):
         make = getattr(cuda, f"{kind}_{name}")
         made = make(*given, **option)
         assert (made.shape, made.dtype, made.strides) == ((4, 5), np.int16, pattern.strides)
@@ -167,11 +218,18 @@ def test_relatives_of_the_makers_of_host_memory(kind):
         assert kind != "aligned" or made.ctypes.data % 512 == 0
         assert make.__name__ == f"{kind}_{name}" and make.__doc__.startswith(f"As {kind}_")
         parameters = list(inspect.signature(make).parameters)
-        assert parameters == [*(["array"] if "like" in name else ["shape", "dtype", "order"]), *option]
+        assert parameters == [
+            *(["array"] if "like" in name else ["shape", "dtype", "order"]),
+            *option,
+        ]
 
 
 def test_a_shape_is_whole_numbers():
-    assert cuda.pagelocked_empty(np.int64(3), np.float32).shape == cuda.pagelocked_empty([3], np.float32).shape == (3,)
+    assert (
+        cuda.pagelocked_empty(np.int64(3), np.float32).shape
+        == cuda.pagelocked_empty([3], np.float32).shape
+        == (3,)
+    )
     for wrong in (2.5, (2, 2.5), "3"):
         with pytest.raises(TypeError):
             cuda.pagelocked_empty(wrong, np.float32)
@@ -187,7 +245,9 @@ def test_as_buffer_and_pointer_holders():
         def get_pointer(self):
             return int(memory)
 
-    np.testing.assert_array_equal(gpuarray.GPUArray(4, np.int32, gpudata=Holder()).get(), np.arange(4))
+    np.testing.assert_array_equal(
+        gpuarray.GPUArray(4, np.int32, gpudata=Holder()).get(), np.arange(4)
+    )
     with pytest.raises(NotImplementedError, match="get_pointer"):
         int(cuda.PointerHolderBase())
 
@@ -197,7 +257,16 @@ def test_as_buffer_and_pointer_holders():
 
 def test_bins_of_a_pool():
     pool, random = tools.DeviceMemoryPool(), Random(1)
-    for size in (0, 1, 2, 3, 31, 32, 33, *(random.randrange(1 << 31) >> random.randrange(32) for _ in range(500))):
+    for size in (
+        0,
+        1,
+        2,
+        3,
+        31,
+        32,
+        33,
+        *(random.randrange(1 << 31) >> random.randrange(32) for _ in range(500)),
+    ):
         number = pool.bin_number(size)
         room = pool.alloc_size(number)
         assert size <= room <= max(1, size) * (1 + 1 / 8)
@@ -208,7 +277,12 @@ def test_a_pool_hands_out_again_what_it_got_back():
     pool, before = tools.DeviceMemoryPool(), cuda.mem_get_info()
     first = pool.allocate(1000)
     address = int(first)
-    assert (pool.active_blocks, pool.held_blocks, pool.active_bytes, len(first)) == (1, 0, 1000, 1000)
+    assert (pool.active_blocks, pool.held_blocks, pool.active_bytes, len(first)) == (
+        1,
+        0,
+        1000,
+        1000,
+    )
     del first
     assert (pool.active_blocks, pool.held_blocks) == (0, 1)
     second = pool.allocate(999)
@@ -266,7 +340,10 @@ def test_c_types():
     assert tools.dtype_to_ctype(np.complex64) == "pycuda::complex<float>"
     assert tools.dtype_to_ctype(gpuarray.vec.float4) == "float4"
     argument = tools.parse_c_arg("const unsigned int *__restrict__ x")
-    assert isinstance(argument, tools.VectorArg) and (argument.dtype, argument.name) == (np.uint32, "x")
+    assert isinstance(argument, tools.VectorArg) and (argument.dtype, argument.name) == (
+        np.uint32,
+        "x",
+    )
     assert tools.get_arg_type("double a") == "d" and tools.get_arg_type("float x[]") == "P"
     for wrong in ("strange *x", "float", ""):
         with pytest.raises(ValueError):
@@ -292,12 +369,26 @@ def test_occupancy():
     data = tools.DeviceData()
     assert (data.max_threads, data.warps_per_mp, data.registers) == (1024, 64, 65536)
     record = tools.OccupancyRecord(data, 256, shared_mem=40_000, registers=32)
-    assert (record.tb_per_mp, record.limited_by, record.warps_per_mp, record.occupancy) == (1, "smem", 8, 8 / 64)
+    assert (record.tb_per_mp, record.limited_by, record.warps_per_mp, record.occupancy) == (
+        1,
+        "smem",
+        8,
+        8 / 64,
+    )
     assert tools.OccupancyRecord(data, 256, registers=128).limited_by == "regs"
-    for wrong in ({"threads": 2048}, {"threads": 1024, "registers": 128}, {"threads": 32, "shared_mem": 50_000}):
+    for wrong in (
+        {"threads": 2048},
+        {"threads": 1024, "registers": 128},
+        {"threads": 32, "shared_mem": 50_000},
+    ):
         with pytest.raises(ValueError, match="too m"):
             tools.OccupancyRecord(data, **wrong)
-    assert (data.align(65), data.align_words(8), data.align_dtype(17, 8), data.coalesce(17)) == (128, 16, 32, 32)
+    assert (data.align(65), data.align_words(8), data.align_dtype(17, 8), data.coalesce(17)) == (
+        128,
+        16,
+        32,
+        32,
+    )
 
 
 def test_memoised_for_each_context():
@@ -342,7 +433,11 @@ def test_device_and_context_answer():
     assert device.get_attribute(cuda.device_attribute.COMPUTE_MODE) == cuda.compute_mode.DEFAULT
     assert str(cuda.device_attribute.WARP_SIZE) == "WARP_SIZE" and device.warp_size == 32
     context = cuda.Context.attach()
-    assert context is cuda.Context.get_current() and context.get_api_version() == 13000 and context.handle
+    assert (
+        context is cuda.Context.get_current()
+        and context.get_api_version() == 13000
+        and context.handle
+    )
     cuda.Context.set_cache_config(cuda.func_cache.PREFER_L1)
     assert cuda.Context.get_cache_config() == cuda.func_cache.PREFER_L1
     cuda.Context.set_shared_config(cuda.shared_config.EIGHT_BYTE_BANK_SIZE)

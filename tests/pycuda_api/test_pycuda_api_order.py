@@ -1,4 +1,5 @@
-"""Work of streams that nothing orders: found when it is there, and not when CUDA's rules order it."""
+"""Work of streams that nothing orders: found when it is there, and not when CUDA's rules order it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ import numpy as np
 import pytest
 
 from helpers.simulator import pycuda_api
-from helpers.simulator.pycuda_api import autoprimaryctx, cumath, gpuarray, tools  # noqa: F401 - autoprimaryctx makes the context
+
+# Importing it makes the context.
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401
+    cumath,
+    gpuarray,
+    tools,
+)
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
 
@@ -50,7 +58,11 @@ def pinned():
 
 
 def unsynchronised() -> list[str]:
-    return [finding.message for finding in pycuda_api.findings(clear=True) if finding.kind == "unsynchronised"]
+    return [
+        finding.message
+        for finding in pycuda_api.findings(clear=True)
+        if finding.kind == "unsynchronised"
+    ]
 
 
 # ---- the host and page-locked memory ----
@@ -68,7 +80,9 @@ LOOKS = {
     "an output": lambda a: np.add(1, 1, out=a),
     "a store": lambda a: a.__setitem__(0, 1),
     "fill": lambda a: a.fill(0),
-    "another copy's source": lambda a: cuda.memcpy_htod_async(cuda.mem_alloc(a.nbytes), a, cuda.Stream()),
+    "another copy's source": lambda a: cuda.memcpy_htod_async(
+        cuda.mem_alloc(a.nbytes), a, cuda.Stream()
+    ),
 }
 
 
@@ -130,7 +144,14 @@ def copies_on_the_null_stream(stream, event):
 
 @pytest.mark.parametrize(
     "wait",
-    [waits_for_the_stream, waits_for_the_event, waits_for_the_context, asks_the_stream, asks_the_event, copies_on_the_null_stream],
+    [
+        waits_for_the_stream,
+        waits_for_the_event,
+        waits_for_the_context,
+        asks_the_stream,
+        asks_the_event,
+        copies_on_the_null_stream,
+    ],
 )
 def test_what_tells_the_host(device, pinned, wait):
     stream, event = cuda.Stream(), cuda.Event()
@@ -211,7 +232,10 @@ def test_results_of_page_locked_arrays_are_plain_arrays(pinned):
 def test_two_streams_write_and_read_the_same_memory(twice, device):
     first, second = cuda.Stream(), cuda.Stream()
     twice(device[0], device[1], stream=first, **SHAPE)
-    with pytest.warns(cuda.SimulatorWarning, match=r"writes memory that kernel twice on\s+stream .* may still be reading"):
+    with pytest.warns(
+        cuda.SimulatorWarning,
+        match=r"writes memory that kernel twice on\s+stream .* may still be reading",
+    ):
         twice(device[1], device[0], stream=second, **SHAPE)
     twice(device[1], device[0], stream=second, **SHAPE)
     assert len(unsynchronised()) == 1  # one missing wait, one finding
@@ -264,7 +288,9 @@ def test_time_asked_for_before_the_event_is_known_to_have_happened(twice, device
     end.record(stream)
     with pytest.warns(cuda.SimulatorWarning):
         end.time_since(start)
-    assert unsynchronised() == ["an event is asked for its time before the host knows that it has happened"]
+    assert unsynchronised() == [
+        "an event is asked for its time before the host knows that it has happened"
+    ]
 
 
 @pytest.mark.parametrize(("flags", "found"), [(0, False), (1, True)])
@@ -292,7 +318,10 @@ def test_a_chunk_for_each_stream(twice, pinned):
         4,
         cuda.mem_alloc(4 * 4 * N),
     )
-    host_in, host_out = cuda.pagelocked_zeros((pieces, N), np.float32), cuda.pagelocked_zeros((pieces, N), np.float32)
+    host_in, host_out = (
+        cuda.pagelocked_zeros((pieces, N), np.float32),
+        cuda.pagelocked_zeros((pieces, N), np.float32),
+    )
     host_in[:] = np.arange(pieces)[:, None]
     result = cuda.mem_alloc(4 * 4 * N)
     streams = [cuda.Stream() for _ in range(pieces)]
@@ -322,7 +351,9 @@ def test_a_pool_hands_memory_out_while_another_stream_uses_it(twice, device):
     twice(first, device[0], stream=cuda.Stream(), **SHAPE)
     first.free()
     second = pool.allocate(4 * N)
-    with pytest.warns(cuda.SimulatorWarning, match=r"kernel twice on\s+stream .* may still be writing"):
+    with pytest.warns(
+        cuda.SimulatorWarning, match=r"kernel twice on\s+stream .* may still be writing"
+    ):
         twice(second, device[0], stream=cuda.Stream(), **SHAPE)
 
 
@@ -353,7 +384,8 @@ def test_gpuarray_get_into_page_locked_memory():
 
 
 def test_managed_memory_needs_a_synchronize_even_on_the_null_stream(module):
-    with pytest.raises(cuda.LogicError, match=r"mem_attach_flags\.GLOBAL"):  # as CUDA: PyCUDA's default is no flag at all
+    # As CUDA: PyCUDA's default is no flag at all.
+    with pytest.raises(cuda.LogicError, match=r"mem_attach_flags\.GLOBAL"):
         cuda.managed_zeros(N, np.int32)
     data = cuda.managed_zeros(N, np.int32, mem_flags=cuda.mem_attach_flags.GLOBAL)
     count = module.get_function("count")
@@ -365,7 +397,10 @@ def test_managed_memory_needs_a_synchronize_even_on_the_null_stream(module):
     cuda.Context.synchronize()
     np.testing.assert_array_equal(data, 2)
     assert not unsynchronised()
-    assert isinstance(data.base, cuda.ManagedAllocation) and int(data.base) == data.base.get_device_pointer()
+    assert (
+        isinstance(data.base, cuda.ManagedAllocation)
+        and int(data.base) == data.base.get_device_pointer()
+    )
 
 
 def test_mapped_page_locked_memory(module):

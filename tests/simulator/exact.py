@@ -55,12 +55,21 @@ class Format:
 
     def value(self, bits: int) -> Fraction:
         """Of a finite number."""
-        field, fraction = bits >> self.digits & ((1 << self.exponent_bits) - 1), bits & ((1 << self.digits) - 1)
-        size = Fraction(fraction + ((1 << self.digits) if field else 0)) * Fraction(2) ** (max(field, 1) - self.bias - self.digits)
+        field, fraction = (
+            bits >> self.digits & ((1 << self.exponent_bits) - 1),
+            bits & ((1 << self.digits) - 1),
+        )
+        size = Fraction(fraction + ((1 << self.digits) if field else 0)) * Fraction(2) ** (
+            max(field, 1) - self.bias - self.digits
+        )
         return -size if bits & self.sign else size
 
-    def rounded(self, value: Fraction, mode: int = NEAREST, zero_sign: bool = False, finite: bool = False) -> int:
-        """The bits of the number that `value` rounds to; `finite`: the largest number instead of infinity."""
+    def rounded(
+        self, value: Fraction, mode: int = NEAREST, zero_sign: bool = False, finite: bool = False
+    ) -> int:
+        """The bits of the number that `value` rounds to; `finite`: the largest number instead of
+        infinity.
+        """
         negative = value < 0 or (value == 0 and zero_sign)
         size, sign = abs(value), self.sign if negative else 0
         if size == 0:
@@ -70,7 +79,8 @@ class Format:
         exponent = max(exponent, 1 - self.bias)
         units = size / Fraction(2) ** (exponent - self.digits)
         whole, rest = divmod(units, 1)
-        up = {NEAREST: rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole & 1), ZERO: False, DOWN: negative and rest > 0,
+        up = {NEAREST: rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole & 1), ZERO: False,
+            DOWN: negative and rest > 0,
               UP: not negative and rest > 0, AWAY: rest >= Fraction(1, 2)}[mode]  # fmt: skip
         bits = ((exponent + self.bias - 1) << self.digits) + int(whole) + int(up)
         if bits > self.largest:
@@ -79,7 +89,9 @@ class Format:
         return sign | bits
 
     def interesting(self, count: int, seed: int = 1, special: bool = True) -> np.ndarray:
-        """Bits of extremes, subnormal, small whole and random numbers; zeros, infinities and NaNs where `special`."""
+        """Bits of extremes, subnormal, small whole and random numbers; zeros, infinities and NaNs
+        where `special`.
+        """
         chooser = random.Random(seed)
         one = self.bias << self.digits
         edges = [
@@ -106,7 +118,11 @@ class Format:
             )
             if not self.infinite:
                 field = chooser.randrange((1 << self.exponent_bits) - 1)
-            values.append(chooser.choice([0, self.sign]) | field << self.digits | chooser.getrandbits(self.digits))
+            values.append(
+                chooser.choice([0, self.sign])
+                | field << self.digits
+                | chooser.getrandbits(self.digits)
+            )
         chooser.shuffle(values)
         return np.array(values[:count], self.dtype)
 
@@ -121,7 +137,9 @@ FORMATS = {f.name: f for f in (F64, F32, F16, BF16)}
 
 
 def root(value: Fraction, extra: int = 140) -> Fraction:
-    """The square root to more than `extra` binary digits, odd in its last one where it is not exact."""
+    """The square root to more than `extra` binary digits, odd in its last one where it is not
+    exact.
+    """
     scale = 1 << 2 * (extra + value.denominator.bit_length() + 600)
     scaled = value * scale
     whole = isqrt(scaled.numerator // scaled.denominator)

@@ -1,4 +1,6 @@
-"""The arithmetic of the simulator's machine without its memory and control flow: one operation on a warp's slots."""
+"""The arithmetic of the simulator's machine without its memory and control flow: one operation on a
+warp's slots.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,16 @@ FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 LANES, ALL = 32, 0xFFFFFFFF
 
 RZ, RM, RP = 1, 2, 3
-INTEGER, FTZ, SAT, APPROX, FULL, RELU, SATFINITE, NAN, XORSIGN, RNA, WRAP, SHIFT = (1 << k for k in range(2, 14))
+INTEGER, FTZ, SAT, APPROX, FULL, RELU, SATFINITE, NAN, XORSIGN, RNA, WRAP, SHIFT = (
+    1 << k for k in range(2, 14)
+)
 
 DRIVER = r"""
 #include "operations.h"
 extern "C" unsigned test_count() { return static_cast<unsigned>(operations().size()); }
 extern "C" const char* test_name(unsigned k) { return operations()[k].name.c_str(); }
-extern "C" void test_run(unsigned k, char* frame, const std::int32_t* slots, unsigned count, std::uint32_t flags,
+extern "C" void test_run(unsigned k, char* frame, const std::int32_t* slots, unsigned count,
+    std::uint32_t flags,
                          std::int64_t immediate, std::uint32_t lanes, std::uint32_t* carry) {
     Lanes w;
     w.bases[0] = frame;
@@ -47,7 +52,9 @@ def library() -> ctypes.CDLL:
         for path in (*MACHINE.glob("ops_*.cpp"), *MACHINE.glob("*.h")):
             shutil.copy(path, build)
         (build / "driver.cpp").write_text(DRIVER)
-        path = toolchain.folder_library("halo_operations", build, (*FLAGS, *toolchain.native_flags()))
+        path = toolchain.folder_library(
+            "halo_operations", build, (*FLAGS, *toolchain.native_flags())
+        )
     loaded = ctypes.CDLL(str(path))
     loaded.test_name.restype = ctypes.c_char_p
     return loaded
@@ -62,14 +69,17 @@ def numbers() -> dict[str, int]:
 def run(name, results, *sources, flags=0, lanes=ALL, immediate=0, carry=0, before=None):
     """Run one operation on one warp.
 
-    results: one dtype each, `bool` for a predicate, None for "_"; sources: arrays of 32 values, bool for predicates, None.
-    Slots of results hold `before` (an array each) or zeros. Returns the results as arrays of 32, and the carry bits at the end.
+    results: one dtype each, `bool` for a predicate, None for "_"; sources: arrays of 32 values,
+    bool for predicates, None. Slots of results hold `before` (an array each) or zeros. Returns the
+    results as arrays of 32, and the carry bits at the end.
     """
     slots, offsets = [], []
     frame = np.zeros((len(results) + len(sources) + 1) * 512 + 64, np.uint8)
     base = -frame.ctypes.data % 64
     for k, result in enumerate(results):
-        slots.append((None if result is None else np.dtype(result), None if before is None else before[k]))
+        slots.append(
+            (None if result is None else np.dtype(result), None if before is None else before[k])
+        )
     slots += [(None, None) if s is None else (np.asarray(s).dtype, np.asarray(s)) for s in sources]
     for k, (dtype, values) in enumerate(slots):
         offsets.append(-1 if dtype is None else 512 * k)
@@ -87,7 +97,10 @@ def run(name, results, *sources, flags=0, lanes=ALL, immediate=0, carry=0, befor
         ctypes.c_uint32(lanes),
         ctypes.byref(held),
     )
-    values = [None if r is None else _read(frame, base + 512 * k, np.dtype(r)) for k, r in enumerate(results)]
+    values = [
+        None if r is None else _read(frame, base + 512 * k, np.dtype(r))
+        for k, r in enumerate(results)
+    ]
     return [*values, held.value]
 
 
@@ -96,7 +109,9 @@ def evaluate(name, result, *sources, flags=0):
     sources = [np.asarray(s) for s in sources]
     length = max(s.size for s in sources)
     padded = [np.resize(s, -(-length // LANES) * LANES).reshape(-1, LANES) for s in sources]
-    return np.concatenate([run(name, [result], *warp, flags=flags)[0] for warp in zip(*padded, strict=True)])[:length]
+    return np.concatenate(
+        [run(name, [result], *warp, flags=flags)[0] for warp in zip(*padded, strict=True)]
+    )[:length]
 
 
 def _write(frame: np.ndarray, at: int, values: np.ndarray) -> None:

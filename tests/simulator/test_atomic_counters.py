@@ -1,4 +1,6 @@
-"""What atomics and copies to shared memory cost a warp: counters that Nsight Compute read on an H200."""
+"""What atomics and copies to shared memory cost a warp: counters that Nsight Compute read on an
+H200.
+"""
 
 import re
 
@@ -10,7 +12,8 @@ from helpers import simulator
 ATOMICS = """
 template <int PATTERN> __device__ int cell(int t)
 {{
-    return PATTERN == 0 ? t : PATTERN == 1 ? 0 : PATTERN == 2 ? t % 2 : PATTERN == 3 ? t / 2 : PATTERN == 4 ? t % 8
+    return PATTERN == 0 ? t : PATTERN == 1 ? 0 : PATTERN == 2 ? t % 2 : PATTERN == 3 ? t / 2
+        : PATTERN == 4 ? t % 8
          : PATTERN == 5 ? t * 8 % 256 : PATTERN == 6 ? t * t % 32 : t * t * 5 % 128;
 }}
 extern "C" __global__ void k(unsigned* g, unsigned n)
@@ -28,8 +31,9 @@ extern "C" __global__ void k(unsigned* g, unsigned n)
 """
 UPDATES = {
     "1": "atomicAdd(a + i, 1u)", "n": "atomicAdd(a + i, n)", "used": "result = atomicAdd(a + i, n)",
-    "max": "atomicMax(a + i, n + t)", "cas": "result = atomicCAS(a + i, 0, n)", "exch": "result = atomicExch(a + i, t)",
-    "inc": "atomicInc(a + i, n)", "float": "atomicAdd((float*)a + i, 1.0f + n)", "double": "atomicAdd((double*)a + i, 1.0 + n)",
+    "max": "atomicMax(a + i, n + t)", "cas": "result = atomicCAS(a + i, 0, n)",
+    "exch": "result = atomicExch(a + i, t)", "inc": "atomicInc(a + i, n)",
+    "float": "atomicAdd((float*)a + i, 1.0f + n)", "double": "atomicAdd((double*)a + i, 1.0 + n)",
     "long": "atomicAdd((unsigned long long*)a + i, (unsigned long long)n)",
 }  # fmt: skip
 # Passes of lanes that take turns, by pattern; one lane does it for all in the second.
@@ -41,8 +45,8 @@ SHARED = {
     "1": (1, 1, 1, 1, 1, 8, 1, 4),
     "n": TURNS, "used": TURNS, "max": TURNS,
     "inc": (1, 32, *TURNS[2:]), "exch": (1, 32, *TURNS[2:]),
-    "cas": (2, 64, 32, 4, 8, 16, 16, 16), "float": (2, 64, 32, 4, 8, 16, 16, 16), "double": (4, 96, 48, 8, 12, 32, 24, 18),
-    "long": (4, 2, 48, 8, 12, 32, 24, 18),
+    "cas": (2, 64, 32, 4, 8, 16, 16, 16), "float": (2, 64, 32, 4, 8, 16, 16, 16),
+    "double": (4, 96, 48, 8, 12, 32, 24, 18), "long": (4, 2, 48, 8, 12, 32, 24, 18),
 }  # fmt: skip
 ROUNDS = {
     "float": ((1, 32, 16, 2, 4, 8, 8, 8), (1, 32, 16, 2, 4, 36, 8, 26)),
@@ -50,8 +54,9 @@ ROUNDS = {
     "long": ((1, 1, 16, 2, 4, 8, 8, 5), (2, 1, 16, 2, 6, 72, 20, 22)),
 }
 SECTORS = {
-    "n": (4, 1, 16, 4, 4, 32, 20, 24), "used": (4, 1, 16, 4, 4, 32, 20, 24), "max": (4, 1, 16, 4, 4, 32, 20, 24),
-    "exch": (4, 32, 16, 4, 4, 32, 20, 24), "float": (4, 32, 16, 4, 4, 32, 20, 24), "double": (8, 32, 16, 8, 8, 32, 24, 28),
+    "n": (4, 1, 16, 4, 4, 32, 20, 24), "used": (4, 1, 16, 4, 4, 32, 20, 24),
+    "max": (4, 1, 16, 4, 4, 32, 20, 24), "exch": (4, 32, 16, 4, 4, 32, 20, 24),
+    "float": (4, 32, 16, 4, 4, 32, 20, 24), "double": (8, 32, 16, 8, 8, 32, 24, 28),
     "long": (8, 1, 16, 8, 8, 32, 24, 28),
 }  # fmt: skip
 
@@ -116,7 +121,8 @@ def test_an_atomic_of_16_bits_is_a_loop_of_compare_and_swap(pattern, rounds, sec
     found = counters(
         HALVES.format(pattern=pattern, where="s"), np.zeros(4096, np.uint32), np.uint32(3)
     )
-    # The address is generic: this counter of the hardware's knows only atomics that are told where they are.
+    # The address is generic: this counter of the hardware's knows only atomics that are told where
+    # they are.
     assert (found["shared_atomic_requests"], found["shared_atomic_wavefronts"]) == (0, passes)
 
 
@@ -127,7 +133,8 @@ extern "C" __global__ void k(char* g)
     const int t = threadIdx.x;
     char *to = s + ({to}) * {size}, *from = g + ({of}) * {size};
     const unsigned there = __cvta_generic_to_shared(to);
-    if ({which}) asm volatile("cp.async.{kind}.shared.global [%0], [%1], {size};" :: "r"(there), "l"(from));
+    if ({which}) asm volatile("cp.async.{kind}.shared.global [%0], [%1], {size};" :: "r"(there),
+        "l"(from));
     asm volatile("cp.async.commit_group;\\ncp.async.wait_group 0;" ::: "memory");
 }}
 """
@@ -144,8 +151,8 @@ PLACES = (
 @pytest.mark.parametrize(
     ("kind", "size", "sectors"),
     [
-        ("ca", 4, (4, 8, 4, 4, 4, 3)), ("ca", 8, (8, 16, 8, 8, 8, 6)), ("ca", 16, (16, 32, 16, 16, 16, 11)),
-        ("cg", 16, (16, 16, 32, 32, 32, 12)),
+        ("ca", 4, (4, 8, 4, 4, 4, 3)), ("ca", 8, (8, 16, 8, 8, 8, 6)),
+        ("ca", 16, (16, 32, 16, 16, 16, 11)), ("cg", 16, (16, 16, 32, 32, 32, 12)),
     ],
 )  # fmt: skip
 def test_an_asynchronous_copy(kind, size, sectors):

@@ -299,7 +299,9 @@ def test_a_missing_header_is_named():
 @pytest.mark.parametrize("which", ["nvrtc", pytest.param("nvcc", marks=needs_nvcc), ""])
 def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypatch):
     monkeypatch.setitem(front_ends._WHEELS_OF_HEADERS, "of_a_wheel.h", "nvidia-of-a-wheel")
-    with pytest.raises(CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"):
+    with pytest.raises(
+        CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"
+    ):
         compile_source('#include "of_a_wheel.h"\n' + PLAIN, compiler=which)
     with pytest.raises(CompileFailed) as refused:
         compile_source('#include "nowhere.h"\n' + PLAIN, compiler=which)
@@ -599,6 +601,16 @@ def test_blanked_text_keeps_its_places():
     blank = includes.without_comments(text)
     assert (len(blank), blank.count("\n")) == (len(text), text.count("\n"))
     assert blank.split() == ["int", "a;", '"', '"', "'", "'", "1'000", "h"]
+
+
+# ---- the compiler's processes ----
+
+
+def test_options_of_one_source_leave_nothing_behind():
+    plain = compile_source(PLAIN).ptx
+    assert "ld.global.nc" in compile_source(PLAIN, ("--restrict",)).ptx
+    again = compile_source(f"{PLAIN}\n// another text\n").ptx
+    assert again.splitlines() == plain.splitlines()
 
 
 # ---- the cache ----

@@ -15,7 +15,7 @@ A, B, C, D = np.float32(1 + 2**-12), np.float32(1 + 2**-12), np.float32(-1), np.
 EXACT = Fraction(float(A)) * Fraction(float(B))
 
 KERNEL = """
-extern "C" __global__ void k(float* out, const float* in, int n)
+extern "C" __global__ void {name}(float* out, const float* in, int n)
 {{
     float a = in[0], b = in[1], c = in[2], d = in[3], p = 0, q = 0, r = 0, s = 0;
     {body}
@@ -63,8 +63,8 @@ TEXTS = {
 }  # fmt: skip
 
 
-def source(ptx: str, third: str = "0.0f") -> str:
-    return KERNEL.format(body=IN_ONE.format(ptx=ptx), third=third)
+def source(ptx: str, third: str = "0.0f", name: str = "k") -> str:
+    return KERNEL.format(name=name, body=IN_ONE.format(ptx=ptx), third=third)
 
 
 def outputs(text: str, *options: str) -> np.ndarray:
@@ -77,23 +77,32 @@ def outputs(text: str, *options: str) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_what_is_contracted_is_what_the_machine_code_contracts(name):
-    ptx, wanted = TEXTS[name]
-    compiled = compiler.compile_source(source(ptx))
-    listing = assembly.sass(compiled) or ""
+@pytest.fixture(scope="module")
+def every_text():
+    """The texts as kernels k0, k1 ... of one source, and the machine code of each."""
+    texts = [source(ptx, name=f"k{n}") for n, (ptx, _) in enumerate(TEXTS.values())]
+    compiled = compiler.compile_source("".join(texts))
+    _, *parts = re.split(r"\.section\s+\.text\.(k\d+)", assembly.sass(compiled) or "")
+    return compiled, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)), ids=TEXTS)
+def test_what_is_contracted_is_what_the_machine_code_contracts(number, every_text):
+    compiled, listings = every_text
+    _, wanted = [*TEXTS.values()][number]
     found = tuple(
-        len(re.findall(rf"\b{root}\b(?!.*\bRZ\b)", listing)) for root in ("FFMA", "FMUL", "FADD")
+        len(re.findall(rf"\b{root}\b(?!.*\bRZ\b)", listings[f"k{number}"]))
+        for root in ("FFMA", "FMUL", "FADD")
     )
     assert found == wanted, "ptxas does otherwise"
-    program = operations(compiled)
+    program = operations(compiled, f"k{number}")
     assert tuple(program.count(one) for one in ("fma.f32", "mul.f32")) == wanted[:2]
     assert program.count("add.f32") + program.count("sub.f32") == wanted[2]
 
 
-def operations(compiled) -> list[str]:
+def operations(compiled, kernel: str = "k") -> list[str]:
     """The names of a kernel's operations as the machine runs them."""
-    program = encoded.encoded(compiled, "k")
+    program = encoded.encoded(compiled, kernel)
     names = library.operation_names()
     return [names[number] for number in program.instructions["operation"].tolist()]
 

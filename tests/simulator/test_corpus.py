@@ -1,6 +1,7 @@
-"""Every fault of the corpus is found, with its kind and line; no right kernel is blamed; right kernels compute what they should.
+"""Every fault of the corpus is found, with its kind and line; no right kernel is blamed; right
+kernels compute what they should.
 
-The corpus is tests/corpus; helpers.tools.corpus says what its headers mean.
+The corpus is the folder corpus/; helpers.tools.corpus says what its headers mean.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 from helpers.tools import corpus, sanitizer
 from helpers.tools.corpus import Case, CaseError, Said
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+CORPUS = Path(__file__).resolve().parent / "corpus"
 FAULTY = corpus.cases(CORPUS / "faulty")
 CORRECT = corpus.cases(CORPUS / "correct")
 RUNAWAY_S = 0.3
@@ -26,18 +27,26 @@ def by_name(case: Case) -> str:
     return case.name
 
 
-ORDER = re.compile(r"^\s*(__syncthreads\(\)|__syncwarp\(.*\)|__threadfence\(\)|\w+\.sync\(\));", re.MULTILINE)
+ORDER = re.compile(
+    r"^\s*(__syncthreads\(\)|__syncwarp\(.*\)|__threadfence\(\)|\w+\.sync\(\));", re.MULTILINE
+)
 
 
 def without_one_order(case: Case) -> dict[str, Case]:
-    """The kernel with each of its barriers and fences left out in turn, by "name-number"; the lines keep their numbers."""
+    """The kernel with each of its barriers and fences left out in turn, by "name-number"; the lines
+    keep their numbers.
+    """
     found = list(ORDER.finditer(case.source))
     sources = [case.source[: m.start(1)] + case.source[m.end(1) :] for m in found]
-    return {f"{case.name}-{k}": dataclasses.replace(case, source=source) for k, source in enumerate(sources)}
+    return {
+        f"{case.name}-{k}": dataclasses.replace(case, source=source)
+        for k, source in enumerate(sources)
+    }
 
 
 UNORDERED = {name: mutant for case in CORRECT for name, mutant in without_one_order(case).items()}
-# What may be left out: the reader's fence, for which an atomic of the simulator does as well, and barriers that order nothing.
+# What may be left out: the reader's fence, for which an atomic of the simulator does as well, and
+# barriers that order nothing.
 NOT_NEEDED = {
     "last_block_sums-4": "the reader's fence",
     "flag_published_with_fence-1": "the reader's fence",
@@ -69,7 +78,12 @@ def conv1d(x, w):
 
 def conv2d(x, w):
     rows, cols = x.shape[0] - w.shape[0] + 1, x.shape[1] - w.shape[1] + 1
-    return np.array([[np.sum(x[i : i + w.shape[0], j : j + w.shape[1]] * w) for j in range(cols)] for i in range(rows)])
+    return np.array(
+        [
+            [np.sum(x[i : i + w.shape[0], j : j + w.shape[1]] * w) for j in range(cols)]
+            for i in range(rows)
+        ]
+    )
 
 
 def maxpool(x, width):
@@ -92,7 +106,10 @@ def collatz(value):
 def votes(x):
     warps = np.asarray(x).reshape(-1, 32)
     ballots = [sum(1 << lane for lane in range(32) if warp[lane] > 4) for warp in warps]
-    per_warp = [[int((w == 9).any()), int((w < 9).all()), ballot] for w, ballot in zip(warps, ballots, strict=True)]
+    per_warp = [
+        [int((w == 9).any()), int((w < 9).all()), ballot]
+        for w, ballot in zip(warps, ballots, strict=True)
+    ]
     return np.repeat(np.array(per_warp), 32, axis=0)
 
 
@@ -111,7 +128,10 @@ def relax(x, rounds):
     return x
 
 
-ORACLES = {f.__name__: f for f in (conv1d, conv2d, maxpool, im2col, collatz, votes, block_votes, bits, relax)}
+ORACLES = {
+    f.__name__: f
+    for f in (conv1d, conv2d, maxpool, im2col, collatz, votes, block_votes, bits, relax)
+}
 
 
 def wide(argument: corpus.Argument):
@@ -130,21 +150,29 @@ def require_result(case: Case, outputs: dict[str, np.ndarray]) -> None:
         if got.dtype.kind == "f":
             tolerance = case.tolerance or (1e-3 if got.dtype == np.float16 else 1e-6)
             largest = max(np.abs(want).max(), 1)
-            np.testing.assert_allclose(got, want.reshape(got.shape), rtol=0, atol=tolerance * largest, err_msg=what)
+            np.testing.assert_allclose(
+                got, want.reshape(got.shape), rtol=0, atol=tolerance * largest, err_msg=what
+            )
         else:
             np.testing.assert_array_equal(got, want.reshape(got.shape), err_msg=what)
 
 
 def require_found(case: Case, said: tuple[Said, ...]) -> None:
-    """The fault of the header is among what was said, in its line and array, and nothing stranger than what follows from it."""
+    """The fault of the header is among what was said, in its line and array, and nothing stranger
+    than what follows from it.
+    """
     text = "\n".join(f"{s.kind} {s.lines} {s.array}: {s.text}" for s in said) or "nothing"
     fitting = [s for s in said if s.kind == case.fault]
     assert fitting, f"{case.name}: {case.fault} must be found, not:\n{text}"
     if case.fault != "resources":
         assert all(s.lines for s in fitting), f"{case.name}: no line is named:\n{text}"
-        assert all(set(s.lines) <= case.lines for s in fitting), f"{case.name}: the lines are {sorted(case.lines)}, not:\n{text}"
+        assert all(set(s.lines) <= case.lines for s in fitting), (
+            f"{case.name}: the lines are {sorted(case.lines)}, not:\n{text}"
+        )
     if case.array:
-        assert case.array in {s.array for s in fitting}, f"{case.name}: the array is {case.array}, not:\n{text}"
+        assert case.array in {s.array for s in fitting}, (
+            f"{case.name}: the array is {case.array}, not:\n{text}"
+        )
     strange = [s for s in said if s.kind not in (case.fault, *case.also)]
     assert not strange, f"{case.name}: only {case.fault} {case.also} is wrong with it, not:\n{text}"
 
@@ -161,7 +189,9 @@ def test_a_fault_is_found(case):
 @pytest.mark.parametrize("case", CORRECT, ids=by_name)
 def test_a_right_kernel_is_not_blamed_and_computes_the_right_thing(case):
     said, outputs = run(case)
-    assert not said, f"{case.name} is right, and was blamed:\n" + "\n".join(f"{s.kind} {s.lines}: {s.text}" for s in said)
+    assert not said, f"{case.name} is right, and was blamed:\n" + "\n".join(
+        f"{s.kind} {s.lines}: {s.text}" for s in said
+    )
     require_result(case, outputs)
 
 
@@ -178,7 +208,10 @@ def test_the_corpus_is_as_large_as_it_should_be():
     kinds = [case.fault for case in FAULTY]
     assert len(FAULTY) >= 60
     assert len(CORRECT) >= len(FAULTY)
-    floor = "out-of-bounds misaligned race uninitialised barrier runaway shuffle mask unwritten resources"
+    floor = (
+        "out-of-bounds misaligned race uninitialised barrier runaway "
+        "shuffle mask unwritten resources"
+    )
     for kind in floor.split():
         assert kinds.count(kind) >= 4, kind
 
@@ -203,13 +236,18 @@ def example(name: str) -> Case:
         ((Said("out-of-bounds", (3,), "", "x"),), "the lines are"),
         ((Said("out-of-bounds", (12, 3), "", "x"),), "the lines are"),
         ((Said("out-of-bounds", (12,), "", "y"),), "the array is x"),
-        ((Said("out-of-bounds", (12,), "", "x"), Said("race", (12,), "", "x")), "only out-of-bounds"),
+        (
+            (Said("out-of-bounds", (12,), "", "x"), Said("race", (12,), "", "x")),
+            "only out-of-bounds",
+        ),
     ],
 )
 def test_a_wrong_finding_is_refused(said, message):
     case = example("guard_off_by_one")
     (line,) = case.lines
-    said = tuple(Said(s.kind, tuple(line if n == 12 else n for n in s.lines), s.text, s.array) for s in said)
+    said = tuple(
+        Said(s.kind, tuple(line if n == 12 else n for n in s.lines), s.text, s.array) for s in said
+    )
     with pytest.raises(AssertionError, match=message):
         require_found(case, said)
 
@@ -299,9 +337,17 @@ INITCHECK = """========= Host API uninitialized memory access
         (RACECHECK, [("race", (7, 9))]),
         (SYNCCHECK, [("barrier|mask|shuffle", (14,))]),
         (INITCHECK, [("unwritten", ()), ("uninitialised", (5,))]),
-        ("kernel.cu:12: void kernel(float*): block: [0,0,0], thread: [1,0,0] Assertion `v >= 0` failed.", [("assert", (12,))]),
+        (
+            "kernel.cu:12: void kernel(float*): block: [0,0,0], thread: "
+            "[1,0,0] Assertion `v >= 0` failed.",
+            [("assert", (12,))],
+        ),
         ("pycuda._driver.LogicError: cuLaunchKernel failed: invalid argument", [("resources", ())]),
-        ("ptxas error   : Entry function 'kernel' uses too much shared data (0xe000 bytes, 0xc000 max)", [("resources", ())]),
+        (
+            "ptxas error   : Entry function 'kernel' uses too much shared data (0xe000 bytes, "
+            "0xc000 max)",
+            [("resources", ())],
+        ),
         ("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", []),
     ],
 )
@@ -330,7 +376,12 @@ def test_a_record_reads_as_it_was_written(tmp_path):
 def made_up_record(case: Case, outputs: dict[str, np.ndarray]) -> dict:
     entry = {"digest": case.digest, "tools": {"memcheck": {"status": "ended", "said": []}}}
     entry["outputs"] = {name: sanitizer.pack(case, values) for name, values in outputs.items()}
-    return {"schema": 1, "device": "a GPU", "software": {}, "kernels": {f"{case.path.parent.name}/{case.name}": entry}}
+    return {
+        "schema": 1,
+        "device": "a GPU",
+        "software": {},
+        "kernels": {f"{case.path.parent.name}/{case.name}": entry},
+    }
 
 
 @pytest.mark.parametrize("name", ["guard", "softmax_rows", "warp_aggregated_atomic"])
@@ -346,7 +397,9 @@ def test_results_are_compared_with_those_of_a_gpu(name):
     wrong = {**outputs, first: outputs[first] + 1}
     assert not sanitizer.compare_results(case, wrong, entry)[first][0]
     if outputs[first].dtype.kind == "f":
-        assert sanitizer.compare_results(case, near, entry)[first][0] == (case.tolerance is not None)
+        assert sanitizer.compare_results(case, near, entry)[first][0] == (
+            case.tolerance is not None
+        )
     assert "DIFFERENT" in sanitizer.results_table(record, {case: wrong})
     assert "1 of 1" in sanitizer.results_table(record, {case: outputs}) or len(outputs) > 1
 
@@ -366,18 +419,20 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
 
 # ---- the record of a GPU, replayed ----
 
+RENEW = "python -m helpers.tools.sanitizer run tests/simulator/corpus"
+
 
 @pytest.fixture(scope="module")
 def record():
     if not sanitizer.RECORD.exists():
-        pytest.skip("no record yet: python -m helpers.tools.sanitizer run tests/corpus on a GPU host makes it")
+        pytest.skip(f"no record yet: {RENEW} on a GPU host makes it")
     return sanitizer.load()
 
 
 def entry_of(record: dict, case: Case):
     entry = sanitizer.recorded(record, case)
     if entry is None:
-        pytest.skip("changed since the record was made: python -m helpers.tools.sanitizer run tests/corpus on a GPU host renews it")
+        pytest.skip(f"changed since the record was made: {RENEW} on a GPU host renews it")
     return entry
 
 
@@ -394,7 +449,8 @@ def test_the_simulator_is_never_behind_compute_sanitizer(record):
         case.name
         for case in FAULTY
         if (entry := sanitizer.recorded(record, case))
-        and ranks.index(sanitizer.verdict(case, run(case)[0])) < ranks.index(sanitizer.best(case, entry)[0])
+        and ranks.index(sanitizer.verdict(case, run(case)[0]))
+        < ranks.index(sanitizer.best(case, entry)[0])
     ]
     assert behind == []
 

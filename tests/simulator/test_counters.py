@@ -1,9 +1,12 @@
-"""The simulator's counters: those of Nsight Compute that a GPU gave, and the rest by kernels worked out by hand."""
+"""The simulator's counters: those of Nsight Compute that a GPU gave, and the rest by kernels worked
+out by hand.
+"""
 
 import dataclasses
 import json
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +15,20 @@ from helpers import kernels, reference, results, simulator
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
-from helpers.tools import counters
+from helpers.tools import counter_cases, counters
 
+KERNELS = Path(__file__).resolve().parent / "counters"
+LAUNCHES = counter_cases.matching("", KERNELS)
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
 
 def profile(body: str, *, before: str = "", cells: int = 1024, **launch) -> simulator.Profile:
-    """`body` in a kernel k(float* y, const float* x, int n) on arrays of `cells`; one warp unless told otherwise."""
-    source = f'{before}\nextern "C" __global__ void k(float* y, const float* x, int n)\n{{\n{body}\n}}\n'
+    """`body` in a kernel k(float* y, const float* x, int n) on arrays of `cells`; one warp unless
+    told otherwise.
+    """
+    source = (
+        f'{before}\nextern "C" __global__ void k(float* y, const float* x, int n)\n{{\n{body}\n}}\n'
+    )
     arrays = np.zeros(cells, np.float32), np.arange(cells, dtype=np.float32)
     return simulator.profile(source, "k", *arrays, np.int32(cells), **{**ONE_WARP, **launch})
 
@@ -34,62 +43,86 @@ def recorded() -> dict[str, dict]:
 
 
 def test_the_record_has_every_launch_and_no_other(recorded):
-    labels = [launch.label for launch in counters.LAUNCHES]
+    labels = [launch.label for launch in LAUNCHES]
     assert len(set(labels)) == len(labels)
     missing = [label for label in labels if label not in recorded]
-    assert not missing, f"measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: {'; '.join(missing)}"
+    assert not missing, (
+        "measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: "
+        f"{'; '.join(missing)}"
+    )
     assert not set(recorded) - set(labels)
 
 
 def test_every_kernel_is_launched_and_every_shape_of_the_layer():
-    launched = {launch.kernel for launch in counters.LAUNCHES}
-    own = {path.stem for path in counters.KERNELS.glob("*.cu")}
+    launched = {launch.kernel for launch in LAUNCHES}
+    own = {path.stem for path in KERNELS.glob("*.cu")}
     assert not own & set(kernels.names())  # a name means one source
     assert launched == own | set(kernels.names())
-    labels = {launch.label for launch in counters.LAUNCHES}
+    labels = {launch.label for launch in LAUNCHES}
     for spec in conv2d.CONV2D:
-        shapes = [name for name, shape in counters.LAYERS.items() if spec.strides or shape.stride == 1]
+        shapes = [
+            name
+            for name, shape in counter_cases.LAYERS.items()
+            if spec.strides or shape.stride == 1
+        ]
         assert {f"{kernel}, {shape}" for kernel in spec.sources for shape in shapes} <= labels
-    assert {f"{spec.name}, {what}" for spec in conv2d.REDUCED for what in ("layer 1", "layer 2", "ragged")} <= labels
+    assert {
+        f"{spec.name}, {what}"
+        for spec in conv2d.REDUCED
+        for what in ("layer 1", "layer 2", "ragged")
+    } <= labels
 
 
 def test_every_launch_can_run_on_a_gpu():
-    for launch in counters.LAUNCHES:
-        assert launch.shared <= conv2d.MOST_SHARED_BYTES and np.prod(launch.block) <= 1024, launch.label
-        assert all(extent <= most for extent, most in zip(launch.grid, kernels.MAX_GRID, strict=True)), launch.label
+    for launch in LAUNCHES:
+        assert launch.shared <= conv2d.MOST_SHARED_BYTES and np.prod(launch.block) <= 1024, (
+            launch.label
+        )
+        assert all(
+            extent <= most for extent, most in zip(launch.grid, kernels.MAX_GRID, strict=True)
+        ), launch.label
 
 
 def launched(label: str) -> list:
     """The arguments of a launch, after it ran in the simulator."""
-    (launch,) = counters.matching(f"^{label}$")
+    (launch,) = counter_cases.matching(f"^{label}$", KERNELS)
     arguments = list(launch.arguments())
     simulator.profile(
-        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block, shared=launch.shared,
-        options=launch.options, constants=launch.constants,
+        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block,
+        shared=launch.shared, options=launch.options, constants=launch.constants,
     )  # fmt: skip
     return arguments
 
 
 def weights(shape) -> np.ndarray:
-    return np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32).reshape(shape.filter_shape)
+    return (
+        np.linspace(-1, 1, np.prod(shape.filter_shape))
+        .astype(np.float32)
+        .reshape(shape.filter_shape)
+    )
 
 
-# Arguments, grid and options give the right outputs: what is counted is the convolution, not something like it.
+# Arguments, grid and options give the right outputs: what is counted is the convolution, not
+# something like it.
 
 
 @pytest.mark.parametrize("name", ["conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"])
 def test_a_layer_is_launched_as_the_layer_launches_it(name):
     y, x = launched(f"{name}, ragged")[:2]
-    assert conv2d.check(y, x, weights(counters.LAYERS["ragged"]), name)
+    assert conv2d.check(y, x, weights(counter_cases.LAYERS["ragged"]), name)
 
 
 @pytest.mark.parametrize(
     "label",
-    [*(f"{spec.name}, ragged" for spec in conv2d.REDUCED), "conv2d_wmma, ragged, TF32", "conv2d_fft_tiles, ragged, tiles of 32"],
+    [
+        *(f"{spec.name}, ragged" for spec in conv2d.REDUCED),
+        "conv2d_wmma, ragged, TF32",
+        "conv2d_fft_tiles, ragged, tiles of 32",
+    ],
 )
 def test_other_layers_are_launched_so_too(label):
     y, x = launched(label)[:2]
-    want = reference.conv2d(x.astype(np.float32), weights(counters.LAYERS["ragged"]))
+    want = reference.conv2d(x.astype(np.float32), weights(counter_cases.LAYERS["ragged"]))
     np.testing.assert_allclose(y, want, atol=0.01 * np.abs(want).max())
 
 
@@ -99,7 +132,9 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     P, N = launched("conv1d_fft_overlap_add, n = 1000, filter of 31")[:2]
     np.testing.assert_allclose(P, np.convolve(N, np.linspace(1, -1, 31), "same"), atol=1e-3)
     y, x = launched("lenet_conv_pool, ragged, windows of 2")[:2]
-    want = network.max_pool(network.relu(reference.conv2d(x, weights(counters.LAYERS["ragged"]))), 2)
+    want = network.max_pool(
+        network.relu(reference.conv2d(x, weights(counter_cases.LAYERS["ragged"]))), 2
+    )
     np.testing.assert_allclose(y, want, atol=1e-4 * want.max())
     classes, logits = launched("lenet_dense, 37 images")[:2]
     np.testing.assert_array_equal(classes, logits.argmax(axis=1))
@@ -107,16 +142,24 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     np.testing.assert_array_equal(half, x)
 
 
-@pytest.mark.parametrize("launch", counters.LAUNCHES, ids=lambda launch: launch.label)
+@pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
-    how = f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge data/measured/counters.json`"
-    assert launch.label in recorded, f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
+    how = (
+        f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge "
+        "data/measured/counters.json`"
+    )
+    assert launch.label in recorded, (
+        f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
+    )
     row = recorded[launch.label]
     compared = counters.compare(launch, row)
     assert not counters.unexplained(compared)
     for found in compared:
         if not found.equal:  # a known difference stays what it was when it was understood
-            assert (found.simulator, found.why) == (row[f"simulator {found.counter}"], row[f"why {found.counter}"])
+            assert (found.simulator, found.why) == (
+                row[f"simulator {found.counter}"],
+                row[f"why {found.counter}"],
+            )
 
 
 def test_each_known_difference_is_one(recorded):
@@ -124,11 +167,14 @@ def test_each_known_difference_is_one(recorded):
         rows = [row for row in recorded.values() if name in (row["launch"], row["series"])]
         assert rows, f"{name} is no launch"
         for counter, why in reasons.items():
-            assert any(row.get(f"why {counter}") == why and row[f"simulator {counter}"] != row[counter] for row in rows), counter
+            assert any(
+                row.get(f"why {counter}") == why and row[f"simulator {counter}"] != row[counter]
+                for row in rows
+            ), counter
 
 
 def test_what_the_record_says_of_differences_is_complete(recorded):
-    for launch in (launch for launch in counters.LAUNCHES if launch.label in recorded):
+    for launch in (launch for launch in LAUNCHES if launch.label in recorded):
         row = recorded[launch.label]
         assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
             found.counter for found in counters.recorded(launch, row) if not found.equal
@@ -136,20 +182,30 @@ def test_what_the_record_says_of_differences_is_complete(recorded):
 
 
 def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
-    launch = counters.LAUNCHES[0]
-    read = {"shared_load_wavefronts": 1015, "shared_load_conflicts": 15, "global_load_sectors": 1001}
+    launch = LAUNCHES[0]
+    read = {
+        "shared_load_wavefronts": 1015,
+        "shared_load_conflicts": 15,
+        "global_load_sectors": 1001,
+    }
     assert counters.reason(launch, "shared_load_wavefronts", 1000, read) and counters.reason(
         launch, "shared_load_conflicts", 0, read
     )
     assert counters.reason(launch, "shared_load_wavefronts", 998, read) is None
-    assert counters.reason(launch, "shared_load_wavefronts", 1016, read) is None  # fewer passes than the kernel needs: never
+    # Fewer passes than the kernel needs: never.
+    assert counters.reason(launch, "shared_load_wavefronts", 1016, read) is None
     assert counters.reason(launch, "global_load_sectors", 1000, read) is None
 
 
 def test_a_wrong_count_is_seen():
-    launch = next(launch for launch in counters.LAUNCHES if launch.label == "axpy_basic, n = 1000")
+    launch = next(launch for launch in LAUNCHES if launch.label == "axpy_basic, n = 1000")
     right = {name: 0 for name in counters.COMPARED}
-    right |= {"global_load_requests": 64, "global_load_sectors": 250, "global_store_requests": 32, "global_store_sectors": 125}
+    right |= {
+        "global_load_requests": 64,
+        "global_load_sectors": 250,
+        "global_store_requests": 32,
+        "global_store_sectors": 125,
+    }
     assert all(found.equal for found in counters.compare(launch, right))
     compared = counters.compare(launch, {**right, "global_load_sectors": 251})
     assert [found.counter for found in compared if not found.equal] == ["global_load_sectors"]
@@ -165,17 +221,29 @@ def test_a_wrong_count_is_seen():
 
 def _csv(rows) -> str:
     head = '"ID","Kernel Name","Metric Name","Metric Value"'
-    return "\n".join(["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)])
+    return "\n".join(
+        ["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)]
+    )
 
 
-ONE = counters.LAUNCHES[:1]
+ONE = LAUNCHES[:1]
 
 
 def test_the_lowest_of_several_readings_counts_and_the_others_are_kept():
     name = ONE[0].kernel
-    values = [("a", ("1,003", "1,000", "1,000")), ("b", ("7", "7", "7")), ("c", ("n/a", "n/a", "n/a"))]
-    rows = [(i, name, metric, several[i]) for i in range(counters.READINGS) for metric, several in values]
-    assert counters._readings(_csv(rows), "", ONE) == [{"a": 1000, "readings a": "1003 1000 1000", "b": 7}]
+    values = [
+        ("a", ("1,003", "1,000", "1,000")),
+        ("b", ("7", "7", "7")),
+        ("c", ("n/a", "n/a", "n/a")),
+    ]
+    rows = [
+        (i, name, metric, several[i])
+        for i in range(counters.READINGS)
+        for metric, several in values
+    ]
+    assert counters._readings(_csv(rows), "", ONE) == [
+        {"a": 1000, "readings a": "1003 1000 1000", "b": 7}
+    ]
 
 
 def test_a_launch_that_ncu_did_not_see_is_an_error():
@@ -188,20 +256,22 @@ def test_a_launch_that_ncu_did_not_see_is_an_error():
 def test_without_ncu_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(counters.NcuError, match="Nsight Compute"):
-        counters.read_with_ncu()
+        counters.read_with_ncu("", KERNELS)
 
 
 # ---- some launches only, and records of more than one run ----
 
-# Answers like ncu for what it is asked to run: every counter of every launch, in the order of the launches, is 7.
+# Answers like ncu for what it is asked to run: every counter of every launch, in the order of the
+# launches, is 7.
 FAKE_NCU = """#!{python}
 import sys
-from helpers.tools import counters
+from helpers.tools import counter_cases, counters
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
 asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.tools.counters") + 1 :])
 assert asked.launch
-kernels = [launch.kernel for launch in counters.matching(asked.only) for _ in range(counters.READINGS)]
+launches = counter_cases.matching(asked.only, asked.folder)
+kernels = [launch.kernel for launch in launches for _ in range(counters.READINGS)]
 with open(log, "w") as file:
     print('"ID","Kernel Name","Metric Name","Metric Value"', file=file)
     for number, kernel in enumerate(kernels):
@@ -214,7 +284,9 @@ GPU = results.load(results.MEASURED / "counters.json").device
 
 @pytest.fixture
 def gpu(monkeypatch, tmp_path):
-    """A host with the GPU of the committed record and an ncu that answers 7; results go to tmp_path."""
+    """A host with the GPU of the committed record and an ncu that answers 7; results go to
+    tmp_path.
+    """
     ncu = tmp_path / "ncu"
     ncu.write_text(FAKE_NCU.format(python=sys.executable))
     ncu.chmod(0o755)
@@ -232,24 +304,38 @@ def rows_of(path) -> dict[str, dict]:
 
 
 def test_some_launches_only(gpu, capsys):
-    assert counters.main(["--only", ONLY]) == 1  # 7 is what no kernel here counts
+    assert counters.main([str(KERNELS), "--only", ONLY]) == 1  # 7 is what no kernel here counts
     measured = rows_of(gpu / "counters.json")
-    assert list(measured) == ["axpy_basic, n = 1000", "axpy_basic, n = 4096", "gather, a permutation"]
+    assert list(measured) == [
+        "axpy_basic, n = 1000",
+        "axpy_basic, n = 4096",
+        "gather, a permutation",
+    ]
     row = measured["axpy_basic, n = 1000"]
-    assert (row["global_load_sectors"], row["simulator global_load_sectors"], row["why global_load_sectors"]) == (7, 250, None)
-    assert "! axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 7 by ncu (-243)" in capsys.readouterr().out
+    assert (
+        row["global_load_sectors"],
+        row["simulator global_load_sectors"],
+        row["why global_load_sectors"],
+    ) == (7, 250, None)
+    assert (
+        "! axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 7 by ncu (-243)"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_short_run_is_merged_into_a_record(gpu):
     before = results.MEASURED / "counters.json"
     old = rows_of(before)
-    counters.main(["--only", ONLY, "--merge", str(before)])
+    counters.main([str(KERNELS), "--only", ONLY, "--merge", str(before)])
     new = rows_of(gpu / "counters.json")
-    run = {launch.label for launch in counters.matching(ONLY)}
-    kept = [launch.label for launch in counters.LAUNCHES if launch.label in old and launch.label not in run]
+    run = {launch.label for launch in counter_cases.matching(ONLY, KERNELS)}
+    kept = [launch.label for launch in LAUNCHES if launch.label in old and launch.label not in run]
     assert set(new) == run | set(kept) and len(kept) > 100
-    assert [*new] == [launch.label for launch in counters.LAUNCHES if launch.label in new]  # in the order of the launches
-    assert all(new[label]["global_load_sectors"] == 7 and "created" not in new[label] for label in run)
+    # In the order of the launches.
+    assert [*new] == [launch.label for launch in LAUNCHES if launch.label in new]
+    assert all(
+        new[label]["global_load_sectors"] == 7 and "created" not in new[label] for label in run
+    )
     created = results.load(before).created
     assert all(new[label] == {"created": created, **old[label]} for label in kept)
 
@@ -259,11 +345,19 @@ def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsy
 
     def refused(changed: results.Record, message: str) -> None:
         (gpu / "before.json").write_text(changed.to_json())
-        assert counters.main(["--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
+        assert (
+            counters.main([str(KERNELS), "--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
+        )
         assert message in capsys.readouterr().err and not (gpu / "counters.json").exists()
 
-    refused(dataclasses.replace(before, device=dataclasses.replace(GPU, name="other")), "is of other with CUDA 13.0.0")
-    refused(dataclasses.replace(before, software={**before.software, "cuda_runtime": "12.1.0"}), "with CUDA 12.1.0")
+    refused(
+        dataclasses.replace(before, device=dataclasses.replace(GPU, name="other")),
+        "is of other with CUDA 13.0.0",
+    )
+    refused(
+        dataclasses.replace(before, software={**before.software, "cuda_runtime": "12.1.0"}),
+        "with CUDA 12.1.0",
+    )
     refused(
         dataclasses.replace(before, sources={**before.sources, "conv1d_basic": "0"}),
         "since the record to merge was made: conv1d_basic",
@@ -271,67 +365,106 @@ def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsy
     first = next(m for m in before.measurements if m.series == "scatter")
     other = dataclasses.replace(first, parameters={**first.parameters, "grid": "(9, 9, 9)"})
     moved = tuple(other if m is first else m for m in before.measurements)
-    refused(dataclasses.replace(before, measurements=moved), "made: scatter, a permutation. Have --only match these")
+    refused(
+        dataclasses.replace(before, measurements=moved),
+        "made: scatter, a permutation. Have --only match these",
+    )
 
 
 def test_what_has_changed_may_be_run_again(gpu):
     before = results.load(results.MEASURED / "counters.json")
     changed = dataclasses.replace(before, sources={**before.sources, "axpy_basic": "0"})
-    counters.require_mergeable(changed, counters.matching(ONLY), GPU)
+    counters.require_mergeable(changed, counter_cases.matching(ONLY, KERNELS), GPU)
     with pytest.raises(results.RecordError, match="axpy_basic, n = 1000; axpy_basic, n = 4096"):
-        counters.require_mergeable(changed, counters.matching("gather"), GPU)
+        counters.require_mergeable(changed, counter_cases.matching("gather", KERNELS), GPU)
 
 
 def test_there_is_nothing_to_merge_without_a_gpu(capsys):
-    assert counters.main(["--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]) == 2
+    assert (
+        counters.main(
+            [str(KERNELS), "--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]
+        )
+        == 2
+    )
     assert "there is no GPU here" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("pattern", "message"), [("conv3d", "no launch has 'conv3d'"), ("conv(", "is no regular expression")])
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("conv3d", "no launch has 'conv3d'"), ("conv(", "is no regular expression")],
+)
 def test_a_pattern_that_finds_nothing_is_refused(pattern, message, capsys):
-    assert counters.main(["--only", pattern]) == 2
+    assert counters.main([str(KERNELS), "--only", pattern]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_the_kernels_is_refused(tmp_path, capsys):
+    assert counters.main([str(tmp_path), "--only", ONLY]) == 2
+    assert f"{tmp_path} lacks gather.cu: give the folder" in capsys.readouterr().err
 
 
 def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, monkeypatch):
     before = results.load(results.MEASURED / "counters.json")
     some = [m for m in before.measurements if m.series in ("axpy_basic", "gather")]
-    wrong = {"global_load_sectors": some[0].parameters["global_load_sectors"] + 1, "why global_store_sectors": "stale"}
+    wrong = {
+        "global_load_sectors": some[0].parameters["global_load_sectors"] + 1,
+        "why global_store_sectors": "stale",
+    }
     some[0] = dataclasses.replace(some[0], parameters={**some[0].parameters, **wrong})
     gone = dataclasses.replace(some[1], parameters={**some[1].parameters, "launch": "gone"})
     path = tmp_path / "record.json"
     path.write_text(dataclasses.replace(before, measurements=(*some, gone)).to_json())
-    assert counters.main(["--explain", str(path), "--only", ONLY]) == 1
+    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 1
     row = rows_of(path)["axpy_basic, n = 1000"]
-    assert (row["global_load_sectors"], row["simulator global_load_sectors"], row["why global_load_sectors"]) == (251, 250, None)
+    assert (
+        row["global_load_sectors"],
+        row["simulator global_load_sectors"],
+        row["why global_load_sectors"],
+    ) == (251, 250, None)
     assert "why global_store_sectors" not in row and "gone" not in rows_of(path)
     monkeypatch.setitem(counters.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"})
-    assert counters.main(["--explain", str(path), "--only", ONLY]) == 0
+    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 0
     assert rows_of(path)["axpy_basic, n = 1000"]["why global_load_sectors"] == "now understood"
     after = results.load(path)
-    assert (after.created, after.device, after.software, after.sources) == (before.created, GPU, before.software, before.sources)
+    assert (after.created, after.device, after.software, after.sources) == (
+        before.created,
+        GPU,
+        before.software,
+        before.sources,
+    )
 
 
 # ---- the counters that ncu does not have, or not like this ----
 
 
 def test_barriers_are_counted_by_warp_and_line():
-    found = profile("__syncthreads();\ny[threadIdx.x] = 1;\n__syncthreads();", grid=(3,), block=(64,))
+    found = profile(
+        "__syncthreads();\ny[threadIdx.x] = 1;\n__syncthreads();", grid=(3,), block=(64,)
+    )
     assert found.barriers == 3 * 2 * 2
-    assert [(row.kind, row.line, row.count, row.lanes) for row in found.control] == [("barrier", 4, 6, 192), ("barrier", 6, 6, 192)]
+    assert [(row.kind, row.line, row.count, row.lanes) for row in found.control] == [
+        ("barrier", 4, 6, 192),
+        ("barrier", 6, 6, 192),
+    ]
 
 
-@pytest.mark.parametrize(("condition", "times"), [("threadIdx.x < 32", 0), ("threadIdx.x < 40", 1), ("threadIdx.x % 2", 2)])
+@pytest.mark.parametrize(
+    ("condition", "times"),
+    [("threadIdx.x < 32", 0), ("threadIdx.x < 40", 1), ("threadIdx.x % 2", 2)],
+)
 def test_a_branch_diverges_when_lanes_of_one_warp_part(condition, times):
     body = f"float v = x[threadIdx.x];\nif ({condition})\ny[threadIdx.x] = v;\n"
     found = profile(body + "y[threadIdx.x + 64] = v;", block=(64,))
     assert found.divergent_branches == times
     assert {row.line for row in found.control} == ({5} if times else set())
-    assert profile(body, block=(64,)).divergent_branches == times  # also where lanes have nothing left to do
+    # Also where lanes have nothing left to do.
+    assert profile(body, block=(64,)).divergent_branches == times
 
 
 def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
-    found = profile("float s = 0;\nfor (int k = 0; k < threadIdx.x % 4; ++k)\ns += x[k];\ny[threadIdx.x] = s;")
+    found = profile(
+        "float s = 0;\nfor (int k = 0; k < threadIdx.x % 4; ++k)\ns += x[k];\ny[threadIdx.x] = s;"
+    )
     assert found.divergent_branches == 3  # 0, 1 and 2 rounds leave before the last lanes do
     (load,) = (row for row in found.lines if row.access == "load")
     assert (load.requests, load.lanes, load.active_lanes) == (3, 24 + 16 + 8, 16.0)
@@ -339,28 +472,43 @@ def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
 
 def test_a_branch_after_a_barrier_is_seen():
     found = profile(
-        "y[threadIdx.x] = 1;\n__syncthreads();\nif (threadIdx.x < 3)\ny[threadIdx.x] += x[0];\ny[threadIdx.x + 32] = 1;"
+        "y[threadIdx.x] = 1;\n__syncthreads();\nif (threadIdx.x < 3)\ny[threadIdx.x] += "
+        "x[0];\ny[threadIdx.x + 32] = 1;"
     )
     assert found.divergent_branches == 1 and found.barriers == 1
 
 
-@pytest.mark.parametrize(("index", "replays"), [("0", 0), ("threadIdx.x / 8", 3), ("threadIdx.x", 31)])
+@pytest.mark.parametrize(
+    ("index", "replays"), [("0", 0), ("threadIdx.x / 8", 3), ("threadIdx.x", 31)]
+)
 def test_constant_memory_serves_one_word_at_a_time(index, replays):
     found = profile(f"y[threadIdx.x] = table[{index}];", before="__constant__ float table[32];")
     assert (found.constant_load_requests, found.constant_load_replays) == (1, replays)
 
 
-@pytest.mark.parametrize(("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("threadIdx.x / 4", 4, 3), ("0", 32, 31)])
+@pytest.mark.parametrize(
+    ("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("threadIdx.x / 4", 4, 3), ("0", 32, 31)]
+)
 def test_atomics_on_one_address_take_turns(index, sectors, turns):
     found = profile(f"atomicAdd(&y[{index}], 1.0f);")
-    assert (found.global_atomic_requests, found.global_atomic_sectors, found.global_atomic_serialised) == (1, sectors, turns)
+    assert (
+        found.global_atomic_requests,
+        found.global_atomic_sectors,
+        found.global_atomic_serialised,
+    ) == (1, sectors, turns)
     assert (found.global_load_requests, found.global_store_requests) == (0, 0)
 
 
 def test_atomics_in_shared_memory():
-    fill = "__shared__ int bins[4];\nif (threadIdx.x < 4) bins[threadIdx.x] = 0;\n__syncthreads();\n"
+    fill = (
+        "__shared__ int bins[4];\nif (threadIdx.x < 4) bins[threadIdx.x] = 0;\n__syncthreads();\n"
+    )
     found = profile(f"{fill}atomicAdd(&bins[threadIdx.x % 4], 1);")
-    assert (found.shared_atomic_requests, found.shared_atomic_serialised, found.global_atomic_requests) == (1, 7, 0)
+    assert (
+        found.shared_atomic_requests,
+        found.shared_atomic_serialised,
+        found.global_atomic_requests,
+    ) == (1, 7, 0)
 
 
 def test_bytes_requested_and_moved():
@@ -371,23 +519,37 @@ def test_bytes_requested_and_moved():
 
 def test_a_structure_is_copied_in_pieces_that_a_gpu_can_move():
     before = "struct Six { float v[6]; };"
-    found = profile("reinterpret_cast<Six*>(y)[threadIdx.x] = reinterpret_cast<const Six*>(x)[threadIdx.x];", before=before)
-    assert found.bytes_requested == 2 * 32 * 24 and found.global_load_requests == found.global_store_requests
+    found = profile(
+        "reinterpret_cast<Six*>(y)[threadIdx.x] = reinterpret_cast<const Six*>(x)[threadIdx.x];",
+        before=before,
+    )
+    assert (
+        found.bytes_requested == 2 * 32 * 24
+        and found.global_load_requests == found.global_store_requests
+    )
     assert found.completed and not found.findings
 
 
 def test_lanes_in_two_arrays_make_one_request():
-    found = profile("const float* p = threadIdx.x < 16 ? x : y + 512;\ny[threadIdx.x] = *(p + threadIdx.x);")
+    found = profile(
+        "const float* p = threadIdx.x < 16 ? x : y + 512;\ny[threadIdx.x] = *(p + threadIdx.x);"
+    )
     assert found.global_load_requests in (1, 2)  # a compiler may make two loads of it
-    assert {row.array: row.lanes for row in found.lines if row.access == "load"} == {"x": 16, "y": 16}
+    assert {row.array: row.lanes for row in found.lines if row.access == "load"} == {
+        "x": 16,
+        "y": 16,
+    }
 
 
 def test_the_watched_requests_are_bounded():
-    found = profile("float s = 0;\nfor (int k = 0; k < 5000 + n; ++k) s += x[k % n];\ny[threadIdx.x] = s;")
+    found = profile(
+        "float s = 0;\nfor (int k = 0; k < 5000 + n; ++k) s += x[k % n];\ny[threadIdx.x] = s;"
+    )
     assert len(found.requests) == WATCHED_REQUESTS < found.global_load_requests == 6024
 
 
-# ---- nvcc joins neighbouring words of shared memory (each case was read from its machine code) ----
+# ---- nvcc joins neighbouring words of shared memory (each case was read from its machine code)
+# ----
 
 
 @pytest.mark.parametrize(
@@ -404,7 +566,10 @@ def test_the_watched_requests_are_bounded():
     ],
 )
 def test_neighbouring_shared_loads_are_joined(cells, requests):
-    fill = "__shared__ float s[160];\nint t = threadIdx.x;\nfor (int k = t; k < 160; k += 32) s[k] = x[k];\n__syncthreads();\n"
+    fill = (
+        "__shared__ float s[160];\nint t = threadIdx.x;\nfor (int k = t; k < 160; "
+        "k += 32) s[k] = x[k];\n__syncthreads();\n"
+    )
     found = profile(f"{fill}y[t] = {cells};")
     assert found.shared_load_requests == requests
     assert found.total("bytes_used", "shared", "load") == 32 * 4 * cells.count("s[")
@@ -418,14 +583,19 @@ def test_a_row_of_a_tile_is_read_by_vectors_in_an_unrolled_loop():
     )
     found = profile(body, block=(256,))
     assert found.shared_load_requests == 8 * 4
-    assert profile(body.replace("for", "#pragma unroll 1\nfor"), block=(256,)).shared_load_requests == 8 * 16
+    assert (
+        profile(body.replace("for", "#pragma unroll 1\nfor"), block=(256,)).shared_load_requests
+        == 8 * 16
+    )
 
 
 # ---- in words ----
 
 
 def test_the_sentences_name_the_line_that_matters():
-    found = profile("float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;")
+    found = profile(
+        "float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;"
+    )
     said = found.sentences()
     assert "line 4 makes 89 % of the load sectors; 12 % of the bytes it moves are used" in said
     assert "line 6 makes all of the store sectors; all of the bytes it moves are used" in said
@@ -433,7 +603,9 @@ def test_the_sentences_name_the_line_that_matters():
 
 
 def test_arrays_sum_over_lines():
-    found = profile("float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;")
+    found = profile(
+        "float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;"
+    )
     first, second = found.arrays
     assert (first.array, first.access, first.lines, first.sectors) == ("x", "load", (4, 5), 36)
     assert (second.array, second.sectors, second.efficiency) == ("y", 4, 1.0)
@@ -465,7 +637,9 @@ def test_before_and_after_side_by_side():
     change = simulator.compare(slow, fast)
     assert change.ratio("global_load_sectors") == 8 and change.ratio("global_store_sectors") == 1
     assert change.sentences()[0] == "global load sectors: 32 before, 4 after (8 x fewer)"
-    assert ("global_load_sectors", 32, 4) in change.rows and not any(name.startswith("shared") for name, _, _ in change.rows)
+    assert ("global_load_sectors", 32, 4) in change.rows and not any(
+        name.startswith("shared") for name, _, _ in change.rows
+    )
     for text in (str(change), change._repr_html_()):
         assert "8 x fewer" in text and "same" in text
     assert json.loads(json.dumps(change.to_dict()))["rows"][0]["before"] == 1

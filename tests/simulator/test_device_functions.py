@@ -1,7 +1,8 @@
-"""Device functions in the simulator: every rounding against an independent oracle, wmma against float64.
+"""Device functions in the simulator: every rounding against an independent oracle, wmma against
+float64.
 
-Each check is also given the answer of a plausible mistake (a missing rounding, an unfused product, a transposed operand), which
-it must refuse.
+Each check is also given the answer of a plausible mistake (a missing rounding, an unfused product,
+a transposed operand), which it must refuse.
 """
 
 import itertools
@@ -19,30 +20,45 @@ EVERY = np.arange(1 << 16, dtype=np.uint16)
 
 
 def run(text: str, *args, threads: int, block: int = 256, name: str = "k", **more):
-    findings = simulator.check(text, name, *args, grid=(-(-threads // block),), block=(min(block, threads),), **more)
+    findings = simulator.check(
+        text, name, *args, grid=(-(-threads // block),), block=(min(block, threads),), **more
+    )
     assert findings == (), [str(f) for f in findings]
 
 
 def expect(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> None:
-    """`got` equals `want` bit for bit (any NaN equals any other), and the comparison is one that refuses `wrong`."""
+    """`got` equals `want` bit for bit (any NaN equals any other), and the comparison is one that
+    refuses `wrong`.
+    """
     assert equal(got, want), first_difference(got, want)
     assert not equal(wrong, want), "the wrong answer passes: this check shows nothing"
 
 
 def equal(got: np.ndarray, want: np.ndarray) -> bool:
-    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
+    assert got.dtype == want.dtype and got.shape == want.shape, (
+        got.dtype,
+        want.dtype,
+        got.shape,
+        want.shape,
+    )
     if got.dtype.kind != "f":
         return bool(np.array_equal(got, want))
     nan = np.isnan(want)
     word = np.dtype(f"u{got.itemsize}")
-    return bool(np.array_equal(np.isnan(got), nan) and np.array_equal(got.view(word)[~nan], want.view(word)[~nan]))
+    return bool(
+        np.array_equal(np.isnan(got), nan)
+        and np.array_equal(got.view(word)[~nan], want.view(word)[~nan])
+    )
 
 
 def first_difference(got: np.ndarray, want: np.ndarray) -> str:
     differs = (got != want) & ~((got != got) & (want != want))
     places = np.flatnonzero(differs)
     first = places[:5]
-    return f"{places.size} of {got.size} differ; first at {first}: {got.ravel()[first]} instead of {want.ravel()[first]}"
+    return (
+        f"{places.size} of {got.size} differ; first at {first}: "
+        f"{got.ravel()[first]} instead of {want.ravel()[first]}"
+    )
 
 
 def test_the_comparison_refuses_a_last_bit_and_a_sign_of_zero():
@@ -50,7 +66,9 @@ def test_the_comparison_refuses_a_last_bit_and_a_sign_of_zero():
     assert equal(one, one.copy())
     assert not equal(np.nextafter(one, np.float16(2)), one)
     assert not equal(np.array([-0.0]), np.array([0.0]))
-    assert not equal(np.array([np.nan]), np.array([0.0])) and equal(np.array([np.nan]), np.array([-np.nan]))
+    assert not equal(np.array([np.nan]), np.array([0.0])) and equal(
+        np.array([np.nan]), np.array([-np.nan])
+    )
 
 
 # ---- the formats, and an oracle that rounds exact fractions ----
@@ -66,12 +84,15 @@ def value_of(pattern: np.ndarray, kind: str) -> np.ndarray:
 
 
 def pattern_of_exact(value: Fraction, kind: str, mode: str = "rn") -> int:
-    """The pattern of an exact value, rounded once: to nearest (ties to even), towards zero, up or down. Slow and obvious."""
+    """The pattern of an exact value, rounded once: to nearest (ties to even), towards zero, up or
+    down. Slow and obvious.
+    """
     digits, lowest, infinity = (11, -14, 0x7C00) if kind == "half" else (8, -126, 0x7F80)
     sign, size = (0x8000, -value) if value < 0 else (0, value)
     if size == 0:
         return 0
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()  # or one more than the true one
+    # Or one more than the true one.
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
     exponent = max(exponent - (size < Fraction(2) ** exponent), lowest)
     unit = Fraction(2) ** (exponent - digits + 1)
     whole, rest = divmod(size, unit)
@@ -87,7 +108,9 @@ def pattern_of_exact(value: Fraction, kind: str, mode: str = "rn") -> int:
 
 
 def test_the_oracle_agrees_with_numpy_where_numpy_has_the_format():
-    values = np.random.default_rng(1).standard_normal(500) * 10.0 ** np.random.default_rng(2).integers(-8, 6, 500)
+    values = np.random.default_rng(1).standard_normal(500) * 10.0 ** np.random.default_rng(
+        2
+    ).integers(-8, 6, 500)
     mine = np.array([pattern_of_exact(Fraction(v), "half") for v in values], np.uint16)
     cut = np.array([pattern_of_exact(Fraction(v), "half", "rz") for v in values], np.uint16)
     with np.errstate(over="ignore"):
@@ -95,29 +118,42 @@ def test_the_oracle_agrees_with_numpy_where_numpy_has_the_format():
 
 
 def samples(kind: str, count: int, seed: int) -> np.ndarray:
-    """Patterns of finite numbers: half of them anywhere, half of them within a few powers of two of 1, so that digits overlap."""
+    """Patterns of finite numbers: half of them anywhere, half of them within a few powers of two of
+    1, so that digits overlap.
+    """
     generator = np.random.default_rng(seed)
     anywhere = generator.integers(0, 0x7C00 if kind == "half" else 0x7F80, count)
-    near_one = generator.integers(*((0x3000, 0x4800) if kind == "half" else (0x3C00, 0x4300)), count)
+    near_one = generator.integers(
+        *((0x3000, 0x4800) if kind == "half" else (0x3C00, 0x4300)), count
+    )
     pattern = np.where(generator.random(count) < 0.5, anywhere, near_one)
     return (pattern | generator.integers(0, 2, count) << 15).astype(np.uint16)
 
 
 # ---- conversions ----
 
-NAMES = {"half": ("cuda_fp16.h", "__half", "__half2"), "bfloat16": ("cuda_bf16.h", "__nv_bfloat16", "__nv_bfloat162")}
+NAMES = {
+    "half": ("cuda_fp16.h", "__half", "__half2"),
+    "bfloat16": ("cuda_bf16.h", "__nv_bfloat16", "__nv_bfloat162"),
+}
 
 
 def conversions(kind: str) -> str:
     header, value, _ = NAMES[kind]
-    from_float = "\n".join(f"patterns[{k} * n + i] = __{kind}_as_ushort(__float2{kind}_{m}(f));" for k, m in enumerate(MODES))
+    from_float = "\n".join(
+        f"patterns[{k} * n + i] = __{kind}_as_ushort(__float2{kind}_{m}(f));"
+        for k, m in enumerate(MODES)
+    )
     to_int = "\n".join(f"ints[{k} * n + i] = __{kind}2int_{m}(h);" for k, m in enumerate(MODES))
     from_int = "\n".join(
-        f"out_of_ints[{k} * n + i] = __{kind}_as_ushort(__int2{kind}_{m}(number[i]));" for k, m in enumerate(MODES)
+        f"out_of_ints[{k} * n + i] = __{kind}_as_ushort(__int2{kind}_{m}(number[i]));"
+        for k, m in enumerate(MODES)
     )
     return f"""#include <{header}>
-extern "C" __global__ void k(float* floats, unsigned short* patterns, int* ints, unsigned short* out_of_ints, long long* longs,
-                             const unsigned short* given, const float* values, const int* number, int n) {{
+extern "C" __global__ void k(float* floats, unsigned short* patterns, int* ints, unsigned short*
+out_of_ints, long long* longs,
+                             const unsigned short* given, const float* values, const int* number,
+                             int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     {value} h = __ushort_as_{kind}(given[i]);
@@ -135,31 +171,67 @@ MODES = ("rn", "rz", "ru", "rd")
 
 
 def hard_floats(kind: str) -> np.ndarray:
-    """16,384 floats: values of the format, the middles between them, and their neighbours in float32."""
+    """16,384 floats: values of the format, the middles between them, and their neighbours in
+    float32.
+    """
     pattern = samples(kind, 1 << 12, seed=3)
     value = value_of(pattern, kind)
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = ((value.astype(np.float64) + value_of((pattern + 1).astype(np.uint16), kind).astype(np.float64)) / 2).astype(
-            np.float32
-        )
+        middle = (
+            (
+                value.astype(np.float64)
+                + value_of((pattern + 1).astype(np.uint16), kind).astype(np.float64)
+            )
+            / 2
+        ).astype(np.float32)
     middle = np.where(np.isfinite(middle), middle, np.float32(1e38))
-    return np.concatenate([value, middle, np.nextafter(middle, np.float32(np.inf)), np.nextafter(middle, np.float32(-np.inf))])
+    return np.concatenate(
+        [
+            value,
+            middle,
+            np.nextafter(middle, np.float32(np.inf)),
+            np.nextafter(middle, np.float32(-np.inf)),
+        ]
+    )
 
 
 @pytest.mark.parametrize("kind", ["half", "bfloat16"])
 def test_conversions_of_every_value_and_of_hard_cases(kind):
-    values, numbers = hard_floats(kind), np.random.default_rng(4).integers(-(2**31), 2**31, 1 << 16).astype(np.int32)
+    values, numbers = (
+        hard_floats(kind),
+        np.random.default_rng(4).integers(-(2**31), 2**31, 1 << 16).astype(np.int32),
+    )
     numbers[: 1 << 15] %= 70000
     n = EVERY.size
-    floats, patterns, ints = np.zeros(n, np.float32), np.zeros((4, n), np.uint16), np.zeros((4, n), np.int32)
+    floats, patterns, ints = (
+        np.zeros(n, np.float32),
+        np.zeros((4, n), np.uint16),
+        np.zeros((4, n), np.int32),
+    )
     out_of_ints, longs = np.zeros((4, n), np.uint16), np.zeros(n, np.int64)
-    run(conversions(kind), floats, patterns, ints, out_of_ints, longs, EVERY, np.resize(values, n), numbers, np.int32(n), threads=n)
+    run(
+        conversions(kind),
+        floats,
+        patterns,
+        ints,
+        out_of_ints,
+        longs,
+        EVERY,
+        np.resize(values, n),
+        numbers,
+        np.int32(n),
+        threads=n,
+    )
 
     want = value_of(EVERY, kind)
-    expect(floats, want, np.where(np.abs(want) < 2.0**-14, np.float32(0), want))  # subnormals flushed
+    # Subnormals flushed.
+    expect(floats, want, np.where(np.abs(want) < 2.0**-14, np.float32(0), want))
     exact = [Fraction(float(v)) for v in values]
-    minus = np.where(np.signbit(values) & (values == 0), 0x8000, 0).astype(np.uint16)  # the oracle has no sign of zero
-    wanted = {m: np.array([pattern_of_exact(v, kind, m) for v in exact], np.uint16) | minus for m in MODES}
+    # The oracle has no sign of zero.
+    minus = np.where(np.signbit(values) & (values == 0), 0x8000, 0).astype(np.uint16)
+    wanted = {
+        m: np.array([pattern_of_exact(v, kind, m) for v in exact], np.uint16) | minus for m in MODES
+    }
     for k, mode in enumerate(MODES):
         expect(patterns[k][: values.size], wanted[mode], wanted["rz" if mode == "rn" else "rn"])
     rounding = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
@@ -168,17 +240,35 @@ def test_conversions_of_every_value_and_of_hard_cases(kind):
     for k, mode in enumerate(MODES):
         other = "rd" if mode == "rn" else "rn"
         limits = (-(2**31), 2**31 - 1)
-        expect(ints[k], *(np.clip(rounding[m](number), *limits).astype(np.int32) for m in (mode, other)))
+        expect(
+            ints[k],
+            *(np.clip(rounding[m](number), *limits).astype(np.int32) for m in (mode, other)),
+        )
         some = [Fraction(int(v)) for v in numbers[::16]]
         expect(
-            out_of_ints[k][::16].copy(), *(np.array([pattern_of_exact(v, kind, m) for v in some], np.uint16) for m in (mode, other))
+            out_of_ints[k][::16].copy(),
+            *(
+                np.array([pattern_of_exact(v, kind, m) for v in some], np.uint16)
+                for m in (mode, other)
+            ),
         )
     assert (longs[np.isnan(want)] == -(2**63)).all() and longs[EVERY == 0x4000][0] == 2
 
 
 # ---- arithmetic ----
 
-BINARY = ("__hadd", "__hsub", "__hmul", "__hdiv", "__hmin", "__hmax", "__hmin_nan", "__hmax_nan", "__hadd_sat", "__hmul_sat")
+BINARY = (
+    "__hadd",
+    "__hsub",
+    "__hmul",
+    "__hdiv",
+    "__hmin",
+    "__hmax",
+    "__hmin_nan",
+    "__hmax_nan",
+    "__hadd_sat",
+    "__hmul_sat",
+)
 PAIRS = {
     "__hdiv": "__h2div",
     "__hmin_nan": "__hmin2_nan",
@@ -200,17 +290,25 @@ def arithmetic(kind: str) -> str:
         arguments = "x, y, z" if f in TERNARY else "x, y"
         pair_arguments = "xy, yx, zz" if f in TERNARY else "xy, yx"
         lines.append(f"out[{next(slots)} * n + i] = __{kind}_as_ushort({f}({arguments}));")
-        lines.append(f"out[{next(slots)} * n + i] = __{kind}_as_ushort(__low2{kind}({PAIRS.get(f, f + '2')}({pair_arguments})));")
+        lines.append(
+            f"out[{next(slots)} * n + i] = "
+            f"__{kind}_as_ushort(__low2{kind}({PAIRS.get(f, f + '2')}({pair_arguments})));"
+        )
     lines += [f"out[{next(slots)} * n + i] = __{kind}_as_ushort({f}(x));" for f in UNARY]
     lines += [f"out[{next(slots)} * n + i] = __{kind}_as_ushort(x {op} y);" for op in OPERATORS]
-    lines += [f"out[{next(slots)} * n + i] = __{kind}_as_ushort(__high2{kind}(xy {op} yx));" for op in OPERATORS]
+    lines += [
+        f"out[{next(slots)} * n + i] = __{kind}_as_ushort(__high2{kind}(xy {op} yx));"
+        for op in OPERATORS
+    ]
     body = "\n    ".join(lines)
     return f"""#include <{header}>
-extern "C" __global__ void k(unsigned short* out, const unsigned short* a, const unsigned short* b, const unsigned short* c,
+extern "C" __global__ void k(unsigned short* out, const unsigned short* a, const unsigned short* b,
+const unsigned short* c,
                              int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    {value} x = __ushort_as_{kind}(a[i]), y = __ushort_as_{kind}(b[i]), z = __ushort_as_{kind}(c[i]);
+    {value} x = __ushort_as_{kind}(a[i]), y = __ushort_as_{kind}(b[i]),
+        z = __ushort_as_{kind}(c[i]);
     {pair} xy = __halves2{kind}2(x, y), yx = __halves2{kind}2(y, x), zz = __{kind}2{kind}2(z);
     {body}
 }}
@@ -246,7 +344,9 @@ def test_half_arithmetic_against_numpy():
         }
         wanted = {"__hadd": x + y, "__hsub": x - y, "__hmul": x * y, "__hdiv": x / y}
     for name, want in wanted.items():
-        truncated = np.where(np.abs(want.astype(float)) > np.abs(wide[name]), np.nextafter(want, np.float16(0)), want)
+        truncated = np.where(
+            np.abs(want.astype(float)) > np.abs(wide[name]), np.nextafter(want, np.float16(0)), want
+        )
         operator = dict(zip(wanted, OPERATORS, strict=True))[name]
         for form in (name, name + " 2", operator + " op"):
             expect(got[form], want, truncated)
@@ -256,15 +356,22 @@ def test_half_arithmetic_against_numpy():
             expect(np.abs(got[form]), np.abs(np.fmin(x, y)), np.abs(np.minimum(x, y)))
         for form in ("__hmax_nan", "__hmax_nan 2"):
             expect(np.abs(got[form]), np.abs(np.maximum(x, y)), np.abs(np.fmax(x, y)))
-        clipped = np.clip(np.nan_to_num((x * y).astype(np.float32), nan=0), 0, 1).astype(np.float16) + np.float16(0)
+        clipped = np.clip(np.nan_to_num((x * y).astype(np.float32), nan=0), 0, 1).astype(
+            np.float16
+        ) + np.float16(0)
         expect(got["__hmul_sat"], clipped, x * y)
         expect(got["hsqrt"], np.sqrt(x), x)
         expect(got["hrcp"], (1.0 / x.astype(np.float64)).astype(np.float16), x)
-        expect(got["hrsqrt"], (1 / np.sqrt(x.astype(np.float64))).astype(np.float16), (np.float16(1) / np.sqrt(x)))  # rounded twice
+        # Rounded twice.
+        expect(
+            got["hrsqrt"],
+            (1 / np.sqrt(x.astype(np.float64))).astype(np.float16),
+            (np.float16(1) / np.sqrt(x)),
+        )
         for name, function in (("hexp", np.exp), ("hlog", np.log)):
-            # They go through approximations in float; cuda_fp16.h corrects the few arguments at which
-            # those lie on the wrong side of the middle between two halves. So every half has the
-            # nearest result, as on a GPU.
+            # They go through approximations in float; cuda_fp16.h corrects the few arguments at
+            # which those lie on the wrong side of the middle between two halves. So every half has
+            # the nearest result, as on a GPU.
             want = function(x.astype(np.float64)).astype(np.float16)
             expect(got[name], want, np.nextafter(want, np.float16(0)))
         expect(got["hfloor"], np.floor(x), np.rint(x))
@@ -274,10 +381,14 @@ def test_half_arithmetic_against_numpy():
 
 
 def fma_cases(kind: str, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random triples, and products that lie on a middle between two values with a third operand that only breaks the tie."""
+    """Random triples, and products that lie on a middle between two values with a third operand
+    that only breaks the tie.
+    """
     a, b, c = (samples(kind, count, seed) for seed in (8, 9, 10))
     one, digits = (0x3C00, 10) if kind == "half" else (0x3F80, 7)
-    left, right = np.meshgrid(np.arange(1 << digits, 2 << digits), np.arange(1 << digits, 2 << digits))
+    left, right = np.meshgrid(
+        np.arange(1 << digits, 2 << digits), np.arange(1 << digits, 2 << digits)
+    )
     product = left * right  # in units of 2**(-2 * digits): from 1 to 4
     unit = np.where(product >> (2 * digits + 1), 2 << digits, 1 << digits)
     ties = np.argwhere(product % unit * 2 == unit)
@@ -311,12 +422,17 @@ def test_one_rounding_of_the_exact_result(kind):
     products = patterns([p * q for p, q in zip(x, y, strict=True)])
     finite = (products & 0x7FFF) < (0x7C00 if kind == "half" else 0x7F80)
     exact = patterns([p * q + r for p, q, r in zip(x, y, z, strict=True)])
-    rounded_product = [Fraction(float(v)) for v in value_of(np.where(finite, products, 0).astype(np.uint16), kind)]
+    rounded_product = [
+        Fraction(float(v)) for v in value_of(np.where(finite, products, 0).astype(np.uint16), kind)
+    ]
     unfused = patterns([p + r for p, r in zip(rounded_product, z, strict=True)])
     for form in ("__hfma", "__hfma 2"):
         expect(unsigned_zero(got[form]), unsigned_zero(exact), unsigned_zero(unfused))
-    # A double sum rounded again is wrong where the third operand is too small for a double: bfloat16 only, half never needs more.
-    twice = from_double([p * q + r for p, q, r in zip(doubles(x), doubles(y), doubles(z), strict=True)])
+    # A double sum rounded again is wrong where the third operand is too small for a double:
+    # bfloat16 only, half never needs more.
+    twice = from_double(
+        [p * q + r for p, q, r in zip(doubles(x), doubles(y), doubles(z), strict=True)]
+    )
     assert equal(twice, exact) == (kind == "half")
     negative = (exact & 0x8000) != 0
     expect(unsigned_zero(got["__hfma_relu"]), np.where(negative, np.uint16(0), exact), exact)
@@ -331,10 +447,21 @@ def test_one_rounding_of_the_exact_result(kind):
     expect(unsigned_zero(got["__hsub"]), unsigned_zero(differences), unsigned_zero(sums))
     for form in ("__hmul", "__hmul 2", "* op"):
         expect(unsigned_zero(got[form]), unsigned_zero(products), unsigned_zero(sums))
-    expect(unsigned_zero(got["__hdiv"])[nonzero], unsigned_zero(quotients)[nonzero], unsigned_zero(products)[nonzero])
+    expect(
+        unsigned_zero(got["__hdiv"])[nonzero],
+        unsigned_zero(quotients)[nonzero],
+        unsigned_zero(products)[nonzero],
+    )
 
 
-COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 def comparisons(kind: str) -> str:
@@ -344,12 +471,16 @@ def comparisons(kind: str) -> str:
         lines.append(f"out[{2 * k} * n + i] = __h{word}(x, y);")
         lines.append(
             f"out[{2 * k + 1} * n + i] = 2 * __hb{word}2(xy, yx) +\n"
-            f"        (__h{word}2_mask(xy, yx) == 0xFFFFu * __h{word}(x, y) + 0xFFFF0000u * __h{word}(y, x));"
+            f"        (__h{word}2_mask(xy, yx) == 0xFFFFu * __h{word}(x, y) + "
+            f"0xFFFF0000u * __h{word}(y, x));"
         )
-    operators = " + ".join(f"{1 << k} * (x {op} y)" for k, op in enumerate(("==", "!=", "<", "<=", ">", ">=")))
+    operators = " + ".join(
+        f"{1 << k} * (x {op} y)" for k, op in enumerate(("==", "!=", "<", "<=", ">", ">="))
+    )
     body = "\n    ".join(lines)
     return f"""#include <{header}>
-extern "C" __global__ void k(int* out, int* operators, int* special, const unsigned short* a, const unsigned short* b, int n) {{
+extern "C" __global__ void k(int* out, int* operators, int* special, const unsigned short* a, const
+unsigned short* b, int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     {value} x = __ushort_as_{kind}(a[i]), y = __ushort_as_{kind}(b[i]);
@@ -363,13 +494,23 @@ extern "C" __global__ void k(int* out, int* operators, int* special, const unsig
 
 @pytest.mark.parametrize("kind", ["half", "bfloat16"])
 def test_comparisons_with_nan_infinity_and_zeros(kind):
-    special = np.array([0, 0x8000, 1, 0x3C00, 0x3F80, 0x7C00, 0xFC00, 0x7F80, 0xFF80, 0x7E00, 0x7FFF, 0xBC00], np.uint16)
+    special = np.array(
+        [0, 0x8000, 1, 0x3C00, 0x3F80, 0x7C00, 0xFC00, 0x7F80, 0xFF80, 0x7E00, 0x7FFF, 0xBC00],
+        np.uint16,
+    )
     a, b = (
         g.ravel().copy()
-        for g in np.meshgrid(np.concatenate([special, samples(kind, 52, 11)]), np.concatenate([special, samples(kind, 52, 12)]))
+        for g in np.meshgrid(
+            np.concatenate([special, samples(kind, 52, 11)]),
+            np.concatenate([special, samples(kind, 52, 12)]),
+        )
     )
     n = a.size
-    out, operators, classes = np.zeros((24, n), np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    out, operators, classes = (
+        np.zeros((24, n), np.int32),
+        np.zeros(n, np.int32),
+        np.zeros(n, np.int32),
+    )
     run(comparisons(kind), out, operators, classes, a, b, np.int32(n), threads=n)
     x, y = value_of(a, kind), value_of(b, kind)
     unordered = np.isnan(x) | np.isnan(y)
@@ -380,7 +521,9 @@ def test_comparisons_with_nan_infinity_and_zeros(kind):
         swapped = compare(y, x)
         both = 1 + 2 * (ordered & swapped & ~unordered)
         expect(out[4 * k + 1], both.astype(np.int32), (both - 1).astype(np.int32))
-    want = sum((1 << k) * compare(x, y).astype(np.int32) for k, compare in enumerate(COMPARISONS.values()))
+    want = sum(
+        (1 << k) * compare(x, y).astype(np.int32) for k, compare in enumerate(COMPARISONS.values())
+    )
     expect(operators, want.astype(np.int32), (want ^ 1).astype(np.int32))
     want = np.isnan(x) + 2 * np.where(np.isinf(x), np.sign(np.nan_to_num(x)), 0)
     expect(classes, want.astype(np.int32), np.isnan(x).astype(np.int32))
@@ -391,8 +534,10 @@ def test_comparisons_with_nan_infinity_and_zeros(kind):
 VECTORS = """
 struct Particle { float4 place; float3 speed; };
 __constant__ float2 scale[2] = {{1.0f, 2.0f}, {3.0f, 4.0f}};
-extern "C" __global__ void k(float4* f4, const float4* g4, float3* f3, const float3* g3, double2* d2, const double2* e2, uchar4* u4,
-                             const uchar4* v4, short2* s2, const short2* t2, char3* c3, const char3* b3, ulonglong2* l2,
+extern "C" __global__ void k(float4* f4, const float4* g4, float3* f3, const float3* g3, double2*
+d2, const double2* e2, uchar4* u4,
+                             const uchar4* v4, short2* s2, const short2* t2, char3* c3, const
+                             char3* b3, ulonglong2* l2,
                              const ulonglong2* m2) {
     __shared__ float4 tile[2][32];
     __shared__ uchar4 small[32];
@@ -437,11 +582,29 @@ def test_a_copy_of_a_vector_is_as_many_accesses_as_on_a_gpu():
     wanted = {**given, "f4": given["f4"][::-1], "u4": given["u4"][::-1], "d2": given["d2"][:, ::-1]}
     for name, want in wanted.items():
         expect(out[name], np.ascontiguousarray(want), np.zeros_like(want))
-    stores = {line.array: (line.requests, line.bytes_used) for line in p.lines if line.access == "store" and line.space == "global"}
-    assert stores == {"f4": (1, 512), "f3": (3, 384), "d2": (1, 512), "u4": (1, 128), "s2": (1, 128), "c3": (3, 96), "l2": (1, 512)}
-    loads = {line.array: line.requests for line in p.lines if line.access == "load" and line.space == "global"}
+    stores = {
+        line.array: (line.requests, line.bytes_used)
+        for line in p.lines
+        if line.access == "store" and line.space == "global"
+    }
+    assert stores == {
+        "f4": (1, 512),
+        "f3": (3, 384),
+        "d2": (1, 512),
+        "u4": (1, 128),
+        "s2": (1, 128),
+        "c3": (3, 96),
+        "l2": (1, 512),
+    }
+    loads = {
+        line.array: line.requests
+        for line in p.lines
+        if line.access == "load" and line.space == "global"
+    }
     assert loads == {"g4": 1, "g3": 3, "e2": 1, "v4": 1, "t2": 1, "b3": 3, "m2": 1}
-    assert all(line.line > 3 and line.source for line in p.lines), [(line.line, line.source) for line in p.lines]
+    assert all(line.line > 3 and line.source for line in p.lines), [
+        (line.line, line.source) for line in p.lines
+    ]
 
 
 def test_a_single_value_in_braces_is_a_vector_and_without_them_is_not():
@@ -450,29 +613,42 @@ def test_a_single_value_in_braces_is_a_vector_and_without_them_is_not():
 
 
 def test_misaligned_vectors_are_found_at_the_line_of_the_kernel():
-    text = 'extern "C" __global__ void k(float* y, const float* x) {\n    *(float2*)y = *(const float2*)(x + 1);\n}\n'
-    findings = simulator.check(text, "k", np.zeros(4, np.float32), np.ones(4, np.float32), grid=(1,), block=(1,))
+    text = (
+        'extern "C" __global__ void k(float* y, const float* x) {\n    '
+        '*(float2*)y = *(const float2*)(x + 1);\n}\n'
+    )
+    findings = simulator.check(
+        text, "k", np.zeros(4, np.float32), np.ones(4, np.float32), grid=(1,), block=(1,)
+    )
     assert [(f.kind, f.line, f.array) for f in findings] == [("misaligned", 2, "x")]
 
 
 # ---- mathematics and intrinsics ----
 
 INTRINSICS = """
-extern "C" __global__ void k(float* f, unsigned* u, long long* l, const float* x, const float* y, const float* z, const int* a,
+extern "C" __global__ void k(float* f, unsigned* u, long long* l, const float* x, const float* y,
+const float* z, const int* a,
                              const int* b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float p = x[i], q = y[i], r = z[i];
     int s = a[i], t = b[i];
-    float results[] = {__fmaf_rn(p, q, r), __fmul_rn(p, q), __fadd_rz(p, q), __fadd_ru(p, q), __fadd_rd(p, q), __fmul_rz(p, q),
-                       __fmaf_ru(p, q, r), __frcp_rd(p), __fsqrt_ru(fabsf(p)), __fdiv_rz(p, q), __saturatef(p), rsqrtf(fabsf(p)),
-                       fminf(p, q), fmaxf(p, q), min(p, q), max(p, q), sqrt(fabsf(p)), abs(p), __int_as_float(s),
+    float results[] = {__fmaf_rn(p, q, r), __fmul_rn(p, q), __fadd_rz(p, q), __fadd_ru(p, q),
+    __fadd_rd(p, q), __fmul_rz(p, q),
+                       __fmaf_ru(p, q, r), __frcp_rd(p), __fsqrt_ru(fabsf(p)), __fdiv_rz(p, q),
+                       __saturatef(p), rsqrtf(fabsf(p)),
+                       fminf(p, q), fmaxf(p, q), min(p, q), max(p, q), sqrt(fabsf(p)), abs(p),
+                       __int_as_float(s),
                        __double2float_rz(1.0 / p), __int2float_rd(s)};
     for (int j = 0; j < 21; ++j) f[j * n + i] = results[j];
-    unsigned words[] = {(unsigned)__popc(s), (unsigned)__clz(s), (unsigned)__ffs(s), __brev(s), __umulhi(s, t),
-                        (unsigned)__mulhi(s, t), (unsigned)__mul24(s, t), __umul24(s, t), (unsigned)max(s, t), min(s, 7u),
-                        (unsigned)__float2int_rn(p), (unsigned)__float2int_rz(1e20f * p), __float2uint_ru(q),
-                        __byte_perm(s, t, 0x3715), (unsigned)__float_as_int(p), __sad(s, t, 1u), __funnelshift_l(s, t, 8)};
+    unsigned words[] = {(unsigned)__popc(s), (unsigned)__clz(s), (unsigned)__ffs(s), __brev(s),
+    __umulhi(s, t),
+                        (unsigned)__mulhi(s, t), (unsigned)__mul24(s, t), __umul24(s, t),
+                        (unsigned)max(s, t), min(s, 7u),
+                        (unsigned)__float2int_rn(p), (unsigned)__float2int_rz(1e20f * p),
+                        __float2uint_ru(q),
+                        __byte_perm(s, t, 0x3715), (unsigned)__float_as_int(p), __sad(s, t, 1u),
+                            __funnelshift_l(s, t, 8)};
     for (int j = 0; j < 17; ++j) u[j * n + i] = words[j];
     l[i] = __float2ll_rd(p) + __clzll((long long)s);
 }
@@ -484,8 +660,17 @@ def exact_float32(value: Fraction, mode: str) -> np.float32:
     near = np.float32(float(value))  # within one unit: double rounding can miss by no more
     if math.isinf(near):
         near = np.copysign(np.finfo(np.float32).max, near)
-    around = sorted({float(np.nextafter(near, np.float32(-np.inf))), float(near), float(np.nextafter(near, np.float32(np.inf)))})
-    below, above = max(v for v in around if Fraction(v) <= value), min(v for v in around if Fraction(v) >= value)
+    around = sorted(
+        {
+            float(np.nextafter(near, np.float32(-np.inf))),
+            float(near),
+            float(np.nextafter(near, np.float32(np.inf))),
+        }
+    )
+    below, above = (
+        max(v for v in around if Fraction(v) <= value),
+        min(v for v in around if Fraction(v) >= value),
+    )
     towards_zero = below if value > 0 else above
     return np.float32({"rd": below, "ru": above, "rz": towards_zero}[mode])
 
@@ -494,7 +679,8 @@ def test_intrinsics_round_as_their_names_say():
     n = 2000
     generator = np.random.default_rng(14)
     x, y, z = (
-        np.where(generator.random(n) < 0.5, -1, 1).astype(np.float32) * generator.uniform(0.01, 8, n).astype(np.float32)
+        np.where(generator.random(n) < 0.5, -1, 1).astype(np.float32)
+        * generator.uniform(0.01, 8, n).astype(np.float32)
         for _ in range(3)
     )
     a, b = (generator.integers(-(2**31), 2**31, n).astype(np.int32) for _ in range(2))
@@ -506,7 +692,10 @@ def test_intrinsics_round_as_their_names_say():
     def directed(values, mode):
         return np.array([exact_float32(v, mode) for v in values], np.float32)
 
-    sums, products = [i + j for i, j in zip(p, q, strict=True)], [i * j for i, j in zip(p, q, strict=True)]
+    sums, products = (
+        [i + j for i, j in zip(p, q, strict=True)],
+        [i * j for i, j in zip(p, q, strict=True)],
+    )
     fused = [i + j for i, j in zip(products, r, strict=True)]
     fma = np.float32(x.astype(np.longdouble) * y + z)
     expect(f[0], fma, x * y + z)
@@ -537,21 +726,30 @@ def test_intrinsics_round_as_their_names_say():
     expect(f[16], np.sqrt(np.abs(x)), x)
     expect(f[17], np.abs(x), np.abs(np.trunc(x)))  # abs(int) would cut
     expect(f[18].view(np.int32), a, b)
-    expect(f[19], directed([Fraction(1 / float(v)) for v in x], "rz"), np.float32(1 / x.astype(np.float64)))
+    expect(
+        f[19],
+        directed([Fraction(1 / float(v)) for v in x], "rz"),
+        np.float32(1 / x.astype(np.float64)),
+    )
     expect(f[20], directed([Fraction(int(v)) for v in a], "rd"), a.astype(np.float32))
 
     s, t = [int(v) for v in a], [int(v) for v in b]
     us, ut = [v % 2**32 for v in s], [v % 2**32 for v in t]
     low = [(v + 2**23) % 2**24 - 2**23 for v in s], [(v + 2**23) % 2**24 - 2**23 for v in t]
-    byte = [[(i | j << 32) >> 8 * k & 255 for k in (5, 1, 7, 3)] for i, j in zip(us, ut, strict=True)]
+    byte = [
+        [(i | j << 32) >> 8 * k & 255 for k in (5, 1, 7, 3)] for i, j in zip(us, ut, strict=True)
+    ]
     wanted = {
-        0: [bin(v).count("1") for v in us], 1: [32 - v.bit_length() for v in us], 2: [(v & -v).bit_length() for v in us],
-        3: [int(f"{v:032b}"[::-1], 2) for v in us], 4: [i * j >> 32 for i, j in zip(us, ut, strict=True)],
-        5: [i * j >> 32 for i, j in zip(s, t, strict=True)], 6: [i * j for i, j in zip(*low, strict=True)],
+        0: [bin(v).count("1") for v in us], 1: [32 - v.bit_length() for v in us],
+        2: [(v & -v).bit_length() for v in us], 3: [int(f"{v:032b}"[::-1], 2) for v in us],
+        4: [i * j >> 32 for i, j in zip(us, ut, strict=True)],
+        5: [i * j >> 32 for i, j in zip(s, t, strict=True)],
+        6: [i * j for i, j in zip(*low, strict=True)],
         7: [(i & 0xFFFFFF) * (j & 0xFFFFFF) for i, j in zip(us, ut, strict=True)],
-        8: [max(i, j) for i, j in zip(s, t, strict=True)],
-        9: [min(v, 7) for v in us], 10: [int(np.rint(v)) for v in x], 11: [2**31 - 1 if v > 0 else -(2**31) for v in x],
-        12: [max(0, math.ceil(v)) for v in y], 13: [sum(v << 8 * k for k, v in enumerate(bytes_)) for bytes_ in byte],
+        8: [max(i, j) for i, j in zip(s, t, strict=True)], 9: [min(v, 7) for v in us],
+        10: [int(np.rint(v)) for v in x], 11: [2**31 - 1 if v > 0 else -(2**31) for v in x],
+        12: [max(0, math.ceil(v)) for v in y],
+        13: [sum(v << 8 * k for k, v in enumerate(bytes_)) for bytes_ in byte],
         14: x.view(np.uint32).tolist(), 15: [abs(i - j) + 1 for i, j in zip(s, t, strict=True)],
         16: [(i | j << 32) << 8 >> 32 for i, j in zip(us, ut, strict=True)],
     }  # fmt: skip
@@ -559,7 +757,11 @@ def test_intrinsics_round_as_their_names_say():
         want = np.array([v % 2**32 for v in values], np.uint32)
         expect(u[slot], want, want ^ np.uint32(1))
     expect(
-        longs, np.array([math.floor(v) + 64 - (i % 2**64).bit_length() for v, i in zip(x, s, strict=True)]), np.zeros(n, np.int64)
+        longs,
+        np.array(
+            [math.floor(v) + 64 - (i % 2**64).bit_length() for v, i in zip(x, s, strict=True)]
+        ),
+        np.zeros(n, np.int64),
     )
 
 
@@ -571,7 +773,8 @@ WMMA = """#define M {m}
 #define K {k}
 #include <mma.h>
 using namespace nvcuda;
-extern "C" __global__ void k({out}* d, const {held}* a, const {held}* b, const {out}* c, int lda, int ldb, int ldc) {{
+extern "C" __global__ void k({out}* d, const {held}* a, const {held}* b, const {out}* c, int lda,
+int ldb, int ldc) {{
     wmma::fragment<wmma::matrix_a, M, N, K, {element}, wmma::{left}_major> fa;
     wmma::fragment<wmma::matrix_b, M, N, K, {element}, wmma::{right}_major> fb;
     wmma::fragment<wmma::accumulator, M, N, K, {out}> fc;
@@ -592,8 +795,14 @@ WMMA_CASES = [
     for out in ("half", "float")
     for order in (("row", "col", "row"), ("col", "row", "col"), ("row", "row", "row"))
 ]
-WMMA_CASES += [(s, "bfloat16", "float", *order) for s in SHAPES for order in (("row", "col", "col"), ("col", "row", "row"))]
-WMMA_CASES += [((16, 16, 8), "tf32", "float", *order) for order in itertools.product(("row", "col"), repeat=3)]
+WMMA_CASES += [
+    (s, "bfloat16", "float", *order)
+    for s in SHAPES
+    for order in (("row", "col", "col"), ("col", "row", "row"))
+]
+WMMA_CASES += [
+    ((16, 16, 8), "tf32", "float", *order) for order in itertools.product(("row", "col"), repeat=3)
+]
 
 
 def tf32(values: np.ndarray) -> np.ndarray:
@@ -654,9 +863,12 @@ def test_wmma_against_float64(shape, kind, out, left, right, total):
     run(text, d, *arrays, *strides, threads=32, block=32)
     got = read_back(d, total).astype(np.float64) / 2
     want = exact_a @ exact_b + c
-    # k additions in float32, each within half a unit of the sum so far; a half result is rounded twice more (and doubled exactly).
+    # k additions in float32, each within half a unit of the sum so far; a half result is rounded
+    # twice more (and doubled exactly).
     size = np.abs(exact_a) @ np.abs(exact_b) + np.abs(c)
-    bound = k * 2.0**-24 * 1.01 * size + (2.0**-11 * np.abs(want) * 1.01 + 2.0**-24 if out == "half" else 0)
+    bound = k * 2.0**-24 * 1.01 * size + (
+        2.0**-11 * np.abs(want) * 1.01 + 2.0**-24 if out == "half" else 0
+    )
     assert (np.abs(got - want) <= bound).all(), np.abs((got - want) / bound).max()
     wrongs = [exact_a @ np.roll(exact_b, 1, axis=0) + c, exact_a @ exact_b]
     if kind == "tf32":
@@ -683,7 +895,8 @@ def test_tf32_rounds_to_nearest_with_ties_away_from_zero():
     finite = np.isfinite(x)
     size = np.abs(x[finite].astype(np.float64))
     exponent = np.maximum(np.floor(np.log2(np.where(size > 0, size, 1.0))), -126.0)
-    exponent = np.where(2.0**exponent > size, np.maximum(exponent - 1, -126), exponent)  # log2 may round up
+    # Log2 may round up.
+    exponent = np.where(2.0**exponent > size, np.maximum(exponent - 1, -126), exponent)
     unit = 2.0 ** (exponent - 10)
     with np.errstate(over="ignore"):
         want = (np.copysign(np.floor(size / unit + 0.5) * unit, x[finite])).astype(np.float32)
@@ -694,9 +907,11 @@ def test_tf32_rounds_to_nearest_with_ties_away_from_zero():
 
 def fragment_kernel(body: str, parameters: str = "float* d, const half* a") -> str:
     return (
-        f'#include <mma.h>\nusing namespace nvcuda;\nextern "C" __global__ void k({parameters}) {{\n'
+        '#include <mma.h>\nusing namespace nvcuda;\nextern "C" '
+        f'__global__ void k({parameters}) {{\n'
         "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;\n"
-        f"    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n    wmma::fill_fragment(fc, 1.0f);\n{body}\n}}\n"
+        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n    "
+        f"wmma::fill_fragment(fc, 1.0f);\n{body}\n}}\n"
     )
 
 
@@ -709,7 +924,11 @@ STORE = "    wmma::store_matrix_sync(d, fc, 16, wmma::mem_row_major);"
         ("    wmma::load_matrix_sync(fa, a + 8, 16);", "fault", "multiple of 32 bytes"),
         ("    wmma::load_matrix_sync(fa, a, 12);", "fault", "multiples of 16 bytes"),
         ("    wmma::load_matrix_sync(fa, a + 16, 16);", "out-of-bounds", "a["),
-        ("    wmma::store_matrix_sync(d + 16, fc, 16, wmma::mem_row_major);", "out-of-bounds", "d["),
+        (
+            "    wmma::store_matrix_sync(d + 16, fc, 16, wmma::mem_row_major);",
+            "out-of-bounds",
+            "d[",
+        ),
     ],
 )
 def test_faults_of_fragments_name_the_line_of_the_kernel(body, kind, text):
@@ -718,12 +937,17 @@ def test_faults_of_fragments_name_the_line_of_the_kernel(body, kind, text):
     run(good, d, a, threads=32, block=32)
     assert (d == 1).all()
     findings = simulator.check(fragment_kernel(body), "k", d, a, grid=(1,), block=(32,))
-    assert [(f.kind, f.line) for f in findings] == [(kind, 7)] and text in findings[0].message + findings[0].cause
+    assert [(f.kind, f.line) for f in findings] == [(kind, 7)] and text in findings[
+        0
+    ].message + findings[0].cause
 
 
 @pytest.mark.parametrize(
     ("lanes", "pointer", "text"),
-    [(16, "a", "all of its 32 lanes"), (32, "a + 16 * (threadIdx.x % 2)", "another address or stride")],
+    [
+        (16, "a", "all of its 32 lanes"),
+        (32, "a + 16 * (threadIdx.x % 2)", "another address or stride"),
+    ],
 )
 def test_fragments_need_a_whole_warp_that_agrees(lanes, pointer, text):
     d, a = np.zeros((16, 16), np.float32), np.zeros((17, 16), np.float16)
@@ -734,13 +958,16 @@ def test_fragments_need_a_whole_warp_that_agrees(lanes, pointer, text):
 
 def test_fragments_are_seen_by_the_race_check_and_counted_as_pairs():
     body = (
-        "    __shared__ __align__(32) float tile[256];\n    wmma::store_matrix_sync(tile, fc, 16, wmma::mem_row_major);\n"
+        "    __shared__ __align__(32) float tile[256];\n    wmma::store_matrix_sync(tile, fc, 16, "
+        "wmma::mem_row_major);\n"
         "{barrier}    d[threadIdx.x] = tile[255 - threadIdx.x];"
     )
     d, a = np.zeros((16, 16), np.float32), np.zeros((16, 16), np.float16)
     good = fragment_kernel(body.format(barrier="    __syncthreads();\n"))
     assert simulator.check(good, "k", d, a, grid=(1,), block=(32,)) == ()
-    findings = simulator.check(fragment_kernel(body.format(barrier="")), "k", d, a, grid=(1,), block=(32,))
+    findings = simulator.check(
+        fragment_kernel(body.format(barrier="")), "k", d, a, grid=(1,), block=(32,)
+    )
     assert "race" in {f.kind for f in findings}
     p = simulator.profile(good, "k", d, a, grid=(1,), block=(32,))
     stored = [line for line in p.lines if line.array == "tile" and line.access == "store"]
@@ -782,13 +1009,18 @@ extern "C" __global__ void k(int* out, half2* pairs, half* shuffled) {
     }
     half2 one_two = __floats2half2_rn(1.0f, 2.0f);
     atomicAdd(&pairs[0], one_two);
-    shuffled[blockIdx.x * blockDim.x + threadIdx.x] = __shfl_xor_sync(0xffffffffu, __int2half_rn(v), 1);
+    shuffled[blockIdx.x * blockDim.x + threadIdx.x] = __shfl_xor_sync(0xffffffffu,
+        __int2half_rn(v), 1);
 }
 """
 
 
 def test_groups_tiles_and_half_atomics():
-    out, pairs, shuffled = np.zeros((96, 12), np.int32), np.zeros(2, np.float16), np.zeros(96, np.float16)
+    out, pairs, shuffled = (
+        np.zeros((96, 12), np.int32),
+        np.zeros(2, np.float16),
+        np.zeros(96, np.float16),
+    )
     run(GROUPS, out, pairs, shuffled, threads=96, block=96)
     rank = np.arange(96)
     v = 95 - rank
@@ -797,12 +1029,15 @@ def test_groups_tiles_and_half_atomics():
     def tile_at(index):
         return v[rank - lane + index]
 
-    ballots = np.array([sum(int(x % 3 == 0) << k for k, x in enumerate(group)) for group in v.reshape(-1, 8)]).repeat(8)
+    ballots = np.array(
+        [sum(int(x % 3 == 0) << k for k, x in enumerate(group)) for group in v.reshape(-1, 8)]
+    ).repeat(8)
     want = np.stack([
-        v.reshape(3, 32).sum(1).repeat(32), v.reshape(12, 8).max(1).repeat(8), rank // 32 * 100 + 30 + rank % 32 // 8,
-        tile_at(3),
-        np.where(lane + 2 < 8, tile_at(np.minimum(lane + 2, 7)), v), np.where(lane >= 2, tile_at(np.maximum(lane - 2, 0)), v),
-        tile_at(lane ^ 1), ballots, (v < 8) * 1 + 2 + 4 * (v.reshape(12, 8).min(1) > 5).repeat(8), 96 + 8 + lane, rank,
+        v.reshape(3, 32).sum(1).repeat(32), v.reshape(12, 8).max(1).repeat(8),
+        rank // 32 * 100 + 30 + rank % 32 // 8, tile_at(3),
+        np.where(lane + 2 < 8, tile_at(np.minimum(lane + 2, 7)), v),
+        np.where(lane >= 2, tile_at(np.maximum(lane - 2, 0)), v), tile_at(lane ^ 1), ballots,
+        (v < 8) * 1 + 2 + 4 * (v.reshape(12, 8).min(1) > 5).repeat(8), 96 + 8 + lane, rank,
         np.where(v % 4 == 0, 800 + rank % 32 // 4, 0),
     ], axis=1).astype(np.int32)  # fmt: skip
     for column in range(12):
@@ -818,23 +1053,39 @@ def test_groups_tiles_and_half_atomics():
     ("text", "message"),
     [
         (
-            "#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_grid().sync(); }",
+            "#include <cooperative_groups.h>\n__global__ void k() { "
+            "cooperative_groups::this_grid().sync(); }",
             r"k\.cu:2: .*barrier of the whole grid",
         ),
         (
             "#include <cooperative_groups.h>\nusing namespace cooperative_groups;\n"
-            "__global__ void k(int* y) { auto t = tiled_partition<64>(this_thread_block()); t.sync(); *y = t.thread_rank(); }",
+            "__global__ void k(int* y) { auto t = tiled_partition<64>(this_thread_block()); "
+            "t.sync(); *y = t.thread_rank(); }",
             r"k\.cu:3: .*group of several warps",
         ),
-        ("\n__global__ void k(cudaTextureObject_t t, float* y) {\n    *y = tex1Dfetch<float>(t, 3);\n}", r"k\.cu:3: .* tex\.1d"),
-        ('__global__ void k() {\n    asm volatile("wgmma.fence.sync.aligned;");\n}', r"k\.cu:2: .* wgmma\.fence"),
-        ("\n__global__ void __cluster_dims__(2) k(float* y) { *y = 1.0f; }", r"k\.cu:2: .*clusters"),
+        (
+            "\n__global__ void k(cudaTextureObject_t t, float* y) {\n    *y = tex1Dfetch<float>(t, "
+            "3);\n}",
+            r"k\.cu:3: .* tex\.1d",
+        ),
+        (
+            '__global__ void k() {\n    asm volatile("wgmma.fence.sync.aligned;");\n}',
+            r"k\.cu:2: .* wgmma\.fence",
+        ),
+        (
+            "\n__global__ void __cluster_dims__(2) k(float* y) { *y = 1.0f; }",
+            r"k\.cu:2: .*clusters",
+        ),
         # The compiler's own words for what is not CUDA.
         (
-            "#include <mma.h>\nusing namespace nvcuda::wmma;\n__global__ void k() { fragment<accumulator, 16, 16, 4, float> f; }",
+            "#include <mma.h>\nusing namespace nvcuda::wmma;\n__global__ void k() { "
+            "fragment<accumulator, 16, 16, 4, float> f; }",
             r"k\.cu\(3\): error: incomplete type .*fragment",
         ),
-        ("#include <cuda_fp16.h>\n__global__ void k(float* p) { *p = hcosh(__half(1.0f)); }", r"k\.cu\(2\): error: .*hcosh"),
+        (
+            "#include <cuda_fp16.h>\n__global__ void k(float* p) { *p = hcosh(__half(1.0f)); }",
+            r"k\.cu\(2\): error: .*hcosh",
+        ),
     ],
 )
 def test_what_the_simulator_or_cuda_lacks_is_refused_by_name_and_line(text, message):

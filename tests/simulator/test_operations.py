@@ -1,4 +1,6 @@
-"""Integer operations, comparisons, conversions of integers and moves of the simulator's machine against Python's integers."""
+"""Integer operations, comparisons, conversions of integers and moves of the simulator's machine
+against Python's integers.
+"""
 
 import itertools
 import random
@@ -7,14 +9,32 @@ import numpy as np
 import pytest
 from operations_library import ALL, NAN, RELU, SAT, SATFINITE, SHIFT, WRAP, evaluate, numbers, run
 
-INTEGERS = {f"{s}{b}": np.dtype(("int" if s == "s" else "uint") + str(b)) for s in "us" for b in (16, 32, 64)}
+INTEGERS = {
+    f"{s}{b}": np.dtype(("int" if s == "s" else "uint") + str(b))
+    for s in "us"
+    for b in (16, 32, 64)
+}
 
 
 def interesting(dtype, count=160, seed=1):
     """Extremes, small numbers and random ones of every size."""
     chooser, bits = random.Random(seed), dtype.itemsize * 8
-    edges = [0, 1, 2, 3, 5, 7, (1 << bits) - 1, (1 << bits) - 2, 1 << (bits - 1), (1 << (bits - 1)) - 1, (1 << (bits - 1)) + 1]
-    values = edges + [chooser.getrandbits(chooser.randint(1, bits)) for _ in range(count - len(edges))]
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        (1 << bits) - 1,
+        (1 << bits) - 2,
+        1 << (bits - 1),
+        (1 << (bits - 1)) - 1,
+        (1 << (bits - 1)) + 1,
+    ]
+    values = edges + [
+        chooser.getrandbits(chooser.randint(1, bits)) for _ in range(count - len(edges))
+    ]
     chooser.shuffle(values)
     return np.array(values, dtype.str.replace("i", "u")).view(dtype)
 
@@ -44,7 +64,11 @@ def check(name, result, function, *sources, flags=0):
     result = np.dtype(result)
     got = evaluate(name, result, *sources, flags=flags)
     want = [wrap(function(*(int(s) for s in row)), result) for row in zip(*sources, strict=True)]
-    wrong = [(row, g, w) for row, g, w in zip(zip(*sources, strict=True), got.tolist(), want, strict=True) if g != w]
+    wrong = [
+        (row, g, w)
+        for row, g, w in zip(zip(*sources, strict=True), got.tolist(), want, strict=True)
+        if g != w
+    ]
     assert not wrong, f"{name}: {wrong[:4]}"
 
 
@@ -109,7 +133,15 @@ def test_24_bits(kind):
     check(f"mad24.lo.{kind}", dtype, lambda x, y, z: low(x) * low(y) + z, a, b, c)
     check(f"mad24.hi.{kind}", dtype, lambda x, y, z: (low(x) * low(y) >> 16) + z, a, b, c)
     if kind == "s32":
-        check("mad24.hi.s32", dtype, lambda x, y, z: clamp((low(x) * low(y) >> 16) + z, dtype), a, b, c, flags=SAT)
+        check(
+            "mad24.hi.s32",
+            dtype,
+            lambda x, y, z: clamp((low(x) * low(y) >> 16) + z, dtype),
+            a,
+            b,
+            c,
+            flags=SAT,
+        )
 
 
 @pytest.mark.parametrize("kind", ["u16x2", "s16x2"])
@@ -138,28 +170,45 @@ def test_carries():
     for kind, bits in (("u32", 32), ("u64", 64)):
         dtype = INTEGERS[kind]
         a, b, c, d = (interesting(dtype, 32, seed) for seed in range(4))
-        total = [(int(x) | int(y) << bits) + (int(z) | int(t) << bits) for x, y, z, t in zip(a, b, c, d, strict=True)]
+        total = [
+            (int(x) | int(y) << bits) + (int(z) | int(t) << bits)
+            for x, y, z, t in zip(a, b, c, d, strict=True)
+        ]
         low, carry = run(f"add.cc.{kind}", [dtype], a, c)
         high, last = run(f"addc.cc.{kind}", [dtype], b, d, carry=carry)
-        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [t % (1 << 2 * bits) for t in total]
+        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [
+            t % (1 << 2 * bits) for t in total
+        ]
         assert last == sum((t >> 2 * bits) << k for k, t in enumerate(total))
         top, unchanged = run(f"addc.{kind}", [dtype], a * 0, a * 0, carry=last)
         assert [int(x) for x in top] == [t >> 2 * bits for t in total] and unchanged == last
-        total = [(int(x) | int(y) << bits) - (int(z) | int(t) << bits) for x, y, z, t in zip(a, b, c, d, strict=True)]
+        total = [
+            (int(x) | int(y) << bits) - (int(z) | int(t) << bits)
+            for x, y, z, t in zip(a, b, c, d, strict=True)
+        ]
         low, borrow = run(f"sub.cc.{kind}", [dtype], a, c)
         high, last = run(f"subc.cc.{kind}", [dtype], b, d, carry=borrow)
-        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [t % (1 << 2 * bits) for t in total]
+        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [
+            t % (1 << 2 * bits) for t in total
+        ]
         assert last == sum((t < 0) << k for k, t in enumerate(total))
         low, carry = run(f"mad.lo.cc.{kind}", [dtype], a, b, c)
         high, last = run(f"madc.hi.cc.{kind}", [dtype], a, b, d, carry=carry)
-        total = [int(x) * int(y) + (int(z) | int(t) << bits) for x, y, z, t in zip(a, b, c, d, strict=True)]
-        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [t % (1 << 2 * bits) for t in total]
+        total = [
+            int(x) * int(y) + (int(z) | int(t) << bits)
+            for x, y, z, t in zip(a, b, c, d, strict=True)
+        ]
+        assert [int(x) | int(y) << bits for x, y in zip(low, high, strict=True)] == [
+            t % (1 << 2 * bits) for t in total
+        ]
         assert last == sum((t >> 2 * bits) << k for k, t in enumerate(total))
 
 
 def test_a_carry_belongs_to_its_lane():
     ones = np.full(32, 0xFFFFFFFF, np.uint32)
-    low, carry = run("add.cc.u32", [np.uint32], ones, np.ones(32, np.uint32), lanes=0x0F, carry=0xF0)
+    low, carry = run(
+        "add.cc.u32", [np.uint32], ones, np.ones(32, np.uint32), lanes=0x0F, carry=0xF0
+    )
     assert carry == 0xFF and (low == 0).all()
 
 
@@ -167,7 +216,10 @@ def test_a_carry_belongs_to_its_lane():
 def test_logic_and_shifts(bits):
     dtype, signed = INTEGERS[f"u{bits}"], INTEGERS[f"s{bits}"]
     a, b = (interesting(dtype, seed=s) for s in (1, 2))
-    n = np.array([random.Random(5).choice([0, 1, bits - 1, bits, bits + 1, 31, 200, 2**32 - 1]) for _ in a], np.uint32)
+    n = np.array(
+        [random.Random(5).choice([0, 1, bits - 1, bits, bits + 1, 31, 200, 2**32 - 1]) for _ in a],
+        np.uint32,
+    )
     n[40:] = np.arange(n.size - 40) % (bits + 4)
     check(f"and.b{bits}", dtype, lambda x, y: x & y, a, b)
     check(f"or.b{bits}", dtype, lambda x, y: x | y, a, b)
@@ -186,19 +238,25 @@ def test_fields(bits):
     a, b = (interesting(dtype, 800, seed=s) for s in (1, 2))
     chooser = random.Random(3)
     ends = [0, 1, 5, bits - 1, bits, bits + 1, 100, 255, 256, 257]
-    position, length = (np.array([chooser.choice([*ends, *range(bits)]) for _ in a], np.uint32) for _ in range(2))
+    position, length = (
+        np.array([chooser.choice([*ends, *range(bits)]) for _ in a], np.uint32) for _ in range(2)
+    )
     check(f"popc.b{bits}", np.uint32, lambda x: x.bit_count(), a)
     check(f"clz.b{bits}", np.uint32, lambda x: bits - x.bit_length(), a)
     check(f"brev.b{bits}", dtype, lambda x: int(f"{x:0{bits}b}"[::-1], 2), a)
     check(f"bfind.u{bits}", np.uint32, lambda x: x.bit_length() - 1, a)
-    check(f"bfind.s{bits}", np.uint32, lambda x: (~x if x < 0 else x).bit_length() - 1, a.view(signed))
+    check(
+        f"bfind.s{bits}", np.uint32, lambda x: (~x if x < 0 else x).bit_length() - 1, a.view(signed)
+    )
     check(f"bfind.u{bits}", np.uint32, lambda x: bits - x.bit_length() if x else -1, a, flags=SHIFT)
 
     def extract(with_sign):
         def field(x, p, n):
             p, n = p & 255, n & 255
             sign = x >> min(p + n - 1, bits - 1) & 1 if with_sign and n else 0
-            return sum((x >> (p + k) & 1 if k < n and p + k < bits else sign) << k for k in range(bits))
+            return sum(
+                (x >> (p + k) & 1 if k < n and p + k < bits else sign) << k for k in range(bits)
+            )
 
         return field
 
@@ -220,13 +278,31 @@ def test_funnel_shifts_masks_and_extensions():
     n = np.arange(a.size, dtype=np.uint32) % 40
     n[-3:] = (2**31, 2**32 - 1, 64)
     for flags, amount in ((WRAP, lambda s: s & 31), (0, lambda s: min(s, 32))):
-        check("shf.l.b32", np.uint32, lambda x, y, s: (y << 32 | x) << amount(s) >> 32, a, b, n, flags=flags)  # noqa: B023
-        check("shf.r.b32", np.uint32, lambda x, y, s: (y << 32 | x) >> amount(s), a, b, n, flags=flags)  # noqa: B023
-        check("bmsk.b32", np.uint32, lambda p, s: ((1 << amount(s)) - 1) << amount(p), a % 40, n, flags=flags)  # noqa: B023
-        check("szext.u32", np.uint32, lambda x, s: x & ((1 << amount(s)) - 1), a, n, flags=flags)  # noqa: B023
+        check(
+            "shf.l.b32",
+            np.uint32,
+            lambda x, y, s: (y << 32 | x) << amount(s) >> 32,
+            a,
+            b,
+            n,
+            flags=flags,
+        )
+        check(
+            "shf.r.b32", np.uint32, lambda x, y, s: (y << 32 | x) >> amount(s), a, b, n, flags=flags
+        )
+        check(
+            "bmsk.b32",
+            np.uint32,
+            lambda p, s: ((1 << amount(s)) - 1) << amount(p),
+            a % 40,
+            n,
+            flags=flags,
+        )
+        check("szext.u32", np.uint32, lambda x, s: x & ((1 << amount(s)) - 1), a, n,
+            flags=flags)
 
         def signed(x, s):
-            s = amount(s)  # noqa: B023
+            s = amount(s)
             x &= (1 << s) - 1
             return x - (1 << s) if s and x >> (s - 1) else x
 
@@ -253,14 +329,20 @@ def test_lop3(table):
     a, b, c = (interesting(INTEGERS["u32"], 64, seed=s) for s in (1, 2, 3))
 
     def look_up(x, y, z, _):
-        return sum((table >> ((x >> k & 1) * 4 + (y >> k & 1) * 2 + (z >> k & 1)) & 1) << k for k in range(32))
+        return sum(
+            (table >> ((x >> k & 1) * 4 + (y >> k & 1) * 2 + (z >> k & 1)) & 1) << k
+            for k in range(32)
+        )
 
     constant = np.full(64, table, np.uint32)
     check("lop3.b32", np.uint32, look_up, a, b, c, constant)
     q = np.arange(32) % 3 == 0
     d, p, _ = run("lop3.or.b32", [np.uint32, bool], a[:32], b[:32], c[:32], constant[:32], q)
     assert (p == ((d != 0) | q)).all()
-    assert (run("lop3.and.b32", [None, bool], a[:32], b[:32], c[:32], constant[:32], q)[1] == ((d != 0) & q)).all()
+    assert (
+        run("lop3.and.b32", [None, bool], a[:32], b[:32], c[:32], constant[:32], q)[1]
+        == ((d != 0) & q)
+    ).all()
 
 
 def test_permutation_of_bytes():
@@ -271,13 +353,23 @@ def test_permutation_of_bytes():
 
     def general(x, y, s):
         values = [(s >> 4 * k & 15, byte(x, y, s >> 4 * k & 7)) for k in range(4)]
-        return sum(((255 if v >> 7 else 0) if n & 8 else v) << 8 * k for k, (n, v) in enumerate(values))
+        return sum(
+            ((255 if v >> 7 else 0) if n & 8 else v) << 8 * k for k, (n, v) in enumerate(values)
+        )
 
     check("prmt.b32", np.uint32, general, a, b, c)
-    modes = {"f4e": lambda s, k: (s + k) % 8, "b4e": lambda s, k: (s - k) % 8, "rc8": lambda s, k: s,
+    modes = {"f4e": lambda s, k: (s + k) % 8, "b4e": lambda s, k: (s - k) % 8, "rc8": lambda s,
+        k: s,
              "ecl": max, "ecr": min, "rc16": lambda s, k: s % 2 * 2 + k % 2}  # fmt: skip
     for mode, index in modes.items():
-        check(f"prmt.b32.{mode}", np.uint32, lambda x, y, s: sum(byte(x, y, index(s & 3, k)) << 8 * k for k in range(4)), a, b, c)  # noqa: B023
+        check(
+            f"prmt.b32.{mode}",
+            np.uint32,
+            lambda x, y, s: sum(byte(x, y, index(s & 3, k)) << 8 * k for k in range(4)),
+            a,
+            b,
+            c,
+        )
 
 
 @pytest.mark.parametrize("types", ["u32.u32", "u32.s32", "s32.u32", "s32.s32"])
@@ -285,14 +377,35 @@ def test_dot_products_of_bytes(types):
     a, b, c = (interesting(INTEGERS["u32"], seed=s) for s in (1, 2, 3))
     kinds = [np.dtype("int8" if t[0] == "s" else "uint8") for t in types.split(".")]
     wide = np.dtype("int16" if types[0] == "s" else "uint16")
-    check(f"dp4a.{types}", np.uint32,
-          lambda x, y, z: z + sum(wrap(x >> k, kinds[0]) * wrap(y >> k, kinds[1]) for k in (0, 8, 16, 24)), a, b, c)  # fmt: skip
+    check(
+        f"dp4a.{types}",
+        np.uint32,
+        # Fmt: skip.
+        lambda x, y, z: (
+            z + sum(wrap(x >> k, kinds[0]) * wrap(y >> k, kinds[1]) for k in (0, 8, 16, 24))
+        ),
+        a,
+        b,
+        c,
+    )
     for half, first in (("lo", 0), ("hi", 16)):
         check(f"dp2a.{half}.{types}", np.uint32,
-              lambda x, y, z: z + sum(wrap(x >> 2 * k, wide) * wrap(y >> (first + k), kinds[1]) for k in (0, 8)), a, b, c)  # noqa: B023  # fmt: skip
+              lambda x, y, z: z + sum(wrap(x >> 2 * k, wide) * wrap(y >> (first + k),
+                      kinds[1]) for k in (0, 8)), a, b, c)  # fmt: skip
 
 
-COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+COMPARISONS = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "lo": "<",
+    "ls": "<=",
+    "hi": ">",
+    "hs": ">=",
+}
 
 
 @pytest.mark.parametrize("kind", INTEGERS)
@@ -309,10 +422,16 @@ def test_comparisons(kind):
         assert (run(f"setp.{name}.{kind}", [bool], a, b)[0] == want).all()
         p, q, _ = run(f"setp.{name}.{kind}", [bool, bool], a, b)
         assert (p == want).all() and (q == ~want).all()
-        for join, function in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
+        for join, function in (
+            ("and", np.logical_and),
+            ("or", np.logical_or),
+            ("xor", np.logical_xor),
+        ):
             p, q, _ = run(f"setp.{name}.{join}.{kind}", [bool, bool], a, b, c)
             assert (p == function(want, c)).all() and (q == function(~want, c)).all()
-        assert (run(f"set.{name}.u32.{kind}", [np.uint32], a, b)[0] == np.where(want, 0xFFFFFFFF, 0)).all()
+        assert (
+            run(f"set.{name}.u32.{kind}", [np.uint32], a, b)[0] == np.where(want, 0xFFFFFFFF, 0)
+        ).all()
         assert (run(f"set.{name}.f32.{kind}", [np.float32], a, b)[0] == want).all()
 
 
@@ -324,8 +443,12 @@ def test_choices_moves_and_predicates():
     assert (run("slct.u64.s32", [np.uint64], a, b, c)[0] == np.where(c >= 0, a, b)).all()
     f = np.array([-0.0, np.nan, -1e-40, 3] * 8, np.float32)
     assert (run("slct.u64.f32", [np.uint64], a, b, f)[0] == np.where(f >= 0, a, b)).all()
-    assert (run("not.pred", [bool], p)[0] == ~p).all() and (run("xor.pred", [bool], p, q)[0] == (p ^ q)).all()
-    assert (run("mov.pred", [bool], p)[0] == p).all() and (run("mov.b64", [np.uint64], a)[0] == a).all()
+    assert (run("not.pred", [bool], p)[0] == ~p).all() and (
+        run("xor.pred", [bool], p, q)[0] == (p ^ q)
+    ).all()
+    assert (run("mov.pred", [bool], p)[0] == p).all() and (
+        run("mov.b64", [np.uint64], a)[0] == a
+    ).all()
     low, high, _ = run("unpack.b64.b32", [np.uint32, np.uint32], a)
     assert (low == (a & np.uint64(0xFFFFFFFF))).all() and (high == a >> np.uint64(32)).all()
     assert (run("pack.b64.b32", [np.uint64], low, high)[0] == a).all()
@@ -340,12 +463,17 @@ def test_choices_moves_and_predicates():
 def test_lanes_that_do_not_take_part_keep_their_values(name):
     a, b = interesting(INTEGERS["u32"], 32), interesting(INTEGERS["u32"], 32, seed=2)
     dtype = {"cvt.u16.u32": np.uint16, "mul.wide.u32": np.uint64}.get(name, np.uint32)
-    sources = [a] if name[:3] == "cvt" else [a, b, np.arange(32) > 7] if name[:4] == "selp" else [a, b]
+    sources = (
+        [a] if name[:3] == "cvt" else [a, b, np.arange(32) > 7] if name[:4] == "selp" else [a, b]
+    )
     before = np.arange(32).astype(dtype)
     for lanes in (1, 0x80000000, 0xF0F0F0F0, 0x7FFFFFFF, ALL):
         part = np.array([lanes >> k & 1 for k in range(32)], bool)
         full = run(name, [dtype], *sources)[0]
-        assert (run(name, [dtype], *sources, lanes=lanes, before=[before])[0] == np.where(part, full, before)).all()
+        assert (
+            run(name, [dtype], *sources, lanes=lanes, before=[before])[0]
+            == np.where(part, full, before)
+        ).all()
     p = run("setp.lt.u32", [bool], a, b, lanes=0xFF00, before=[np.ones(32, bool)])[0]
     assert (p == np.where((np.arange(32) // 8) == 1, a < b, True)).all()
 
@@ -360,7 +488,9 @@ def test_integers_to_integers(of, to):
     values = interesting(source)
     slots = [np.dtype(d.str.replace("1", "2")) if d.itemsize == 1 else d for d in (source, target)]
     check(f"cvt.{to}.{of}", slots[1], lambda x: wrap(x, target), values.astype(slots[0]))
-    check(f"cvt.{to}.{of}", slots[1], lambda x: clamp(x, target), values.astype(slots[0]), flags=SAT)
+    check(
+        f"cvt.{to}.{of}", slots[1], lambda x: clamp(x, target), values.astype(slots[0]), flags=SAT
+    )
     if source.itemsize == 1:  # only the lowest byte of the slot counts
         check(
             f"cvt.{to}.{of}",
@@ -371,15 +501,19 @@ def test_integers_to_integers(of, to):
 
 
 def test_pack_with_saturation():
-    a, b, c = interesting(INTEGERS["s32"]), interesting(INTEGERS["s32"], seed=2), interesting(INTEGERS["u32"], seed=3)
+    a, b, c = (
+        interesting(INTEGERS["s32"]),
+        interesting(INTEGERS["s32"], seed=2),
+        interesting(INTEGERS["u32"], seed=3),
+    )
     for bits in (16, 8, 4, 2):
         for kind in "us":
             low = -(1 << (bits - 1)) if kind == "s" else 0
             high = low + (1 << bits) - 1
 
             def packed(x, y, z=0):
-                parts = [min(max(v, low), high) & ((1 << bits) - 1) for v in (x, y)]  # noqa: B023
-                return parts[0] << bits | parts[1] | z << 2 * bits  # noqa: B023
+                parts = [min(max(v, low), high) & ((1 << bits) - 1) for v in (x, y)]
+                return parts[0] << bits | parts[1] | z << 2 * bits
 
             if bits == 16:
                 check(f"cvt.pack.{kind}16.s32", np.uint32, packed, a, b, flags=SAT)
@@ -395,7 +529,8 @@ def test_video_instructions():
     chooser = random.Random(9)
     a, b, c = (interesting(INTEGERS["u32"], 64, seed=s) for s in (1, 2, 3))
     types = {"u32": np.dtype("uint32"), "s32": np.dtype("int32")}
-    actions = {"vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y),
+    actions = {"vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x,
+        y: abs(x - y),
                "vmin": min, "vmax": max,
                "vavrg": lambda x, y: (x + y + (x + y >= 0)) >> 1}  # fmt: skip
     for name, action in actions.items():
@@ -405,26 +540,58 @@ def test_video_instructions():
             for flags in (0, SAT):
 
                 def first(x, y):
-                    value = action(wrap(x, of_a), wrap(y, of_b))  # noqa: B023
-                    return clamp(value, d) if flags else wrap(value, d)  # noqa: B023
+                    value = action(wrap(x, of_a), wrap(y, of_b))
+                    return clamp(value, d) if flags else wrap(value, d)
 
                 if name == "vavrg":
                     continue
                 check(f"{name}.{rest}", np.uint32, first, a, b, flags=flags)
-                check(f"{name}.{rest}.add", np.uint32, lambda x, y, z: first(x, y) + z, a, b, c, flags=flags)
-                check(f"{name}.{rest}.min", np.uint32, lambda x, y, z: min(first(x, y), wrap(z, d)), a, b, c, flags=flags)  # noqa: B023
+                check(
+                    f"{name}.{rest}.add",
+                    np.uint32,
+                    lambda x, y, z: first(x, y) + z,
+                    a,
+                    b,
+                    c,
+                    flags=flags,
+                )
+                check(
+                    f"{name}.{rest}.min",
+                    np.uint32,
+                    lambda x, y, z: min(first(x, y), wrap(z, d)),
+                    a,
+                    b,
+                    c,
+                    flags=flags,
+                )
         for kind, bits in itertools.product(types, (16, 8)):
             part = np.dtype(f"{'int' if kind == 's32' else 'uint'}{bits}")
             for flags in (0, SAT):
 
                 def parts(x, y):
-                    for k in range(0, 32, bits):  # noqa: B023
-                        value = action(wrap(x >> k, part), wrap(y >> k, part))  # noqa: B023
-                        yield k, clamp(value, part) if flags else wrap(value, part)  # noqa: B023
+                    for k in range(0, 32, bits):
+                        value = action(wrap(x >> k, part), wrap(y >> k, part))
+                        yield k, clamp(value, part) if flags else wrap(value, part)
 
                 every = f"{name}{32 // bits}.{kind}.{kind}.{kind}"
-                check(every, np.uint32, lambda x, y, z: sum((v % (1 << bits)) << k for k, v in parts(x, y)), a, b, c, flags=flags)  # noqa: B023
-                check(f"{every}.add", np.uint32, lambda x, y, z: z + sum(v for _, v in parts(x, y)), a, b, c, flags=flags)
+                check(
+                    every,
+                    np.uint32,
+                    lambda x, y, z: sum((v % (1 << bits)) << k for k, v in parts(x, y)),
+                    a,
+                    b,
+                    c,
+                    flags=flags,
+                )
+                check(
+                    f"{every}.add",
+                    np.uint32,
+                    lambda x, y, z: z + sum(v for _, v in parts(x, y)),
+                    a,
+                    b,
+                    c,
+                    flags=flags,
+                )
     check("vset.s32.u32.lt", np.uint32, lambda x, y: wrap(x, types["s32"]) < y, a, b)
     check(
         "vset4.u32.u32.ge.add",
@@ -435,7 +602,21 @@ def test_video_instructions():
         c,
     )
     check("vmad.u32.u32.u32", np.uint32, lambda x, y, z: x * y + z, a, b, c)
-    check("vmad.s32.s32.u32.shr7", np.uint32, lambda x, y, z: (wrap(x, types["s32"]) * y + wrap(z, types["s32"])) >> 7, a, b, c)
+    check(
+        "vmad.s32.s32.u32.shr7",
+        np.uint32,
+        lambda x, y, z: (wrap(x, types["s32"]) * y + wrap(z, types["s32"])) >> 7,
+        a,
+        b,
+        c,
+    )
     n = np.arange(64, dtype=np.uint32)
     check("vshl.u32.u32.u32", np.uint32, lambda x, s: x << min(s, 32), a, n)
-    check("vshr.s32.s32.u32", np.uint32, lambda x, s: wrap(x, types["s32"]) >> (s & 31), a, n, flags=WRAP)
+    check(
+        "vshr.s32.s32.u32",
+        np.uint32,
+        lambda x, s: wrap(x, types["s32"]) >> (s & 31),
+        a,
+        n,
+        flags=WRAP,
+    )

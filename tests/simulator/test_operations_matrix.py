@@ -1,4 +1,6 @@
-"""mma and wmma of the simulator's machine: registers as the PTX manual has them, sums as a tensor core cuts them."""
+"""mma and wmma of the simulator's machine: registers as the PTX manual has them, sums as a tensor
+core cuts them.
+"""
 
 import random
 from fractions import Fraction
@@ -14,7 +16,9 @@ BITS = {F16: 16, BF16: 16, TF32: 32, E4M3: 8, E5M2: 8, F64: 64}
 
 
 def exponent_and_size(bits, f):
-    """A number as 2^exponent times a size below 2; subnormal numbers keep the lowest exponent. None for zero."""
+    """A number as 2^exponent times a size below 2; subnormal numbers keep the lowest exponent. None
+    for zero.
+    """
     size = bits & (f.sign - 1)
     if size == 0:
         return None
@@ -24,7 +28,9 @@ def exponent_and_size(bits, f):
 
 
 def fused(a, b, c, f, g, of_c, of_d):
-    """The bits of c plus the sum of the products: each cut 25 binary digits behind the point of the largest exponent."""
+    """The bits of c plus the sum of the products: each cut 25 binary digits behind the point of the
+    largest exponent.
+    """
     terms = [exponent_and_size(c, of_c)]
     for x, y in zip(a, b, strict=True):
         left, right = exponent_and_size(x, f), exponent_and_size(y, g)
@@ -54,7 +60,9 @@ def by_halves(a, b, c, f, g, of_c, of_d):
 
 
 def cells(use, m, k, bits):
-    """The manual's place of each register's elements: [register][part][lane] -> (row, column) of A, or (k, n) of B."""
+    """The manual's place of each register's elements: [register][part][lane] -> (row, column) of A,
+    or (k, n) of B.
+    """
     each = max(32 // bits, 1)
     rows = m // 8 if use == "a" else 1
     registers = rows * max(k // (4 * each), 1)
@@ -62,20 +70,36 @@ def cells(use, m, k, bits):
     for r in range(registers):
         block_row, block_k = (r % rows, r // rows) if use == "a" else (0, r)
         found.append(
-            [[(lane // 4 + 8 * block_row, block_k * 4 * each + lane % 4 * each + part) for lane in LANES] for part in range(each)]
+            [
+                [
+                    (lane // 4 + 8 * block_row, block_k * 4 * each + lane % 4 * each + part)
+                    for lane in LANES
+                ]
+                for part in range(each)
+            ]
         )
-    return found if use == "a" else [[[(column, row) for row, column in lanes] for lanes in parts] for parts in found]
+    return (
+        found
+        if use == "a"
+        else [[[(column, row) for row, column in lanes] for lanes in parts] for parts in found]
+    )
 
 
 def sum_cells(m):
-    return [[(lane // 4 + 8 * (r // 2), lane % 4 * 2 + r % 2) for lane in LANES] for r in range(m // 4)]
+    return [
+        [(lane // 4 + 8 * (r // 2), lane % 4 * 2 + r % 2) for lane in LANES] for r in range(m // 4)
+    ]
 
 
 def pack(matrix, places, bits):
     """Registers of 32 lanes from a dictionary of bits."""
     dtype = np.uint64 if bits == 64 else np.uint32
     return [
-        np.array([sum(matrix[parts[p][lane]] << p * bits for p in range(len(parts))) for lane in LANES], dtype) for parts in places
+        np.array(
+            [sum(matrix[parts[p][lane]] << p * bits for p in range(len(parts))) for lane in LANES],
+            dtype,
+        )
+        for parts in places
     ]
 
 
@@ -94,7 +118,11 @@ def drawer(f, seed, spread=6):
         field = g.bias + chooser.randint(-spread, spread)
         if chooser.random() < 0.05:
             field = 0
-        bits = chooser.choice([0, g.sign]) | (field % (1 << g.exponent_bits)) << g.digits | chooser.getrandbits(g.digits)
+        bits = (
+            chooser.choice([0, g.sign])
+            | (field % (1 << g.exponent_bits)) << g.digits
+            | chooser.getrandbits(g.digits)
+        )
         return 0 if g.is_nan(bits) or g.is_infinite(bits) else bits
 
     return draw
@@ -105,8 +133,9 @@ def without_low_bits(matrix, f):
 
 
 FLOATS = [
-    ("m16n8k8", F16, F16), ("m16n8k16", F16, F16), ("m16n8k8", BF16, BF16), ("m16n8k16", BF16, BF16), ("m16n8k4", TF32, TF32),
-    ("m16n8k8", TF32, TF32), ("m16n8k32", E4M3, E4M3), ("m16n8k32", E5M2, E4M3), ("m16n8k16", E4M3, E5M2),
+    ("m16n8k8", F16, F16), ("m16n8k16", F16, F16), ("m16n8k8", BF16, BF16),
+    ("m16n8k16", BF16, BF16), ("m16n8k4", TF32, TF32), ("m16n8k8", TF32, TF32),
+    ("m16n8k32", E4M3, E4M3), ("m16n8k32", E5M2, E4M3), ("m16n8k16", E4M3, E5M2),
 ]  # fmt: skip
 
 
@@ -123,14 +152,18 @@ def test_sums_of_tensor_cores(shape, f, g, half):
     of_sum = F16 if half else F32
     ff, gg = (F32 if x is TF32 else x for x in (f, g))
     for seed in range(6):
-        spread = 2 if bits == 8 else (2, 6, 12)[seed % 3] if f is F16 else (2, 12, 50)[seed % 3]  # some beyond float's range
+        # Some beyond float's range.
+        spread = 2 if bits == 8 else (2, 6, 12)[seed % 3] if f is F16 else (2, 12, 50)[seed % 3]
         a, b = table(m, k, drawer(f, seed, spread)), table(k, 8, drawer(g, seed + 50, spread))
         c = table(m, 8, drawer(of_sum, seed + 90, 4 if half else spread))
         registers = [*pack(a, cells("a", m, k, bits), bits), *pack(b, cells("b", m, k, bits), bits)]
         places = sum_cells(m)
         if half:
             registers += pack(c, [places[:2], places[2:]], 16)
-            got = [d.view(np.uint16).reshape(32, 2) for d in run(operation, [np.uint32] * 2, *registers)[:2]]
+            got = [
+                d.view(np.uint16).reshape(32, 2)
+                for d in run(operation, [np.uint32] * 2, *registers)[:2]
+            ]
             got = [got[r // 2][:, r % 2] for r in range(4)]
         else:
             registers += pack(c, [[p] for p in places], 32)
@@ -172,16 +205,34 @@ def test_infinities_and_nans_of_a_product():
     a, b, c = np.full(32, one, np.uint32), np.full(32, one, np.uint32), np.zeros(32, np.float32)
     changed = a.copy()
     changed[5] = infinity  # row 1 of A
-    d = run("mma.m16n8k16.row.col.f32.f16.f16.f32", [np.float32] * 4, changed, a, a, a, b, b, c, c, c, c)
+    d = run(
+        "mma.m16n8k16.row.col.f32.f16.f16.f32", [np.float32] * 4, changed, a, a, a, b, b, c, c, c, c
+    )
     assert (d[0][4:8] == np.inf).all() and (d[0][:4] == 16).all() and (d[2] == 16).all()
     changed[6] = 0xFC003C00  # and the opposite one
-    d = run("mma.m16n8k16.row.col.f32.f16.f16.f32", [np.uint32] * 4, changed, a, a, a, b, b, c, c, c, c)
+    d = run(
+        "mma.m16n8k16.row.col.f32.f16.f16.f32", [np.uint32] * 4, changed, a, a, a, b, b, c, c, c, c
+    )
     assert (d[0][4:8] == 0x7FFFFFFF).all()
-    d = run("mma.m16n8k16.row.col.f32.f16.f16.f32", [np.float32] * 4, *[a * 0] * 4, b, b, *[c + np.float32(-np.inf)] * 4)
+    d = run(
+        "mma.m16n8k16.row.col.f32.f16.f16.f32",
+        [np.float32] * 4,
+        *[a * 0] * 4,
+        b,
+        b,
+        *[c + np.float32(-np.inf)] * 4,
+    )
     assert all((x == -np.inf).all() for x in d[:4])
 
 
-INTEGERS = [("m8n8k16", 8), ("m16n8k16", 8), ("m16n8k32", 8), ("m8n8k32", 4), ("m16n8k32", 4), ("m16n8k64", 4)]
+INTEGERS = [
+    ("m8n8k16", 8),
+    ("m16n8k16", 8),
+    ("m16n8k32", 8),
+    ("m8n8k32", 4),
+    ("m16n8k32", 4),
+    ("m16n8k64", 4),
+]
 
 
 @pytest.mark.parametrize(("shape", "bits"), INTEGERS)
@@ -189,7 +240,10 @@ INTEGERS = [("m8n8k16", 8), ("m16n8k16", 8), ("m16n8k32", 8), ("m8n8k32", 4), ("
 def test_integers(shape, bits, kinds):
     m, k = int(shape[1:].split("n")[0]), int(shape.split("k")[1])
     chooser = random.Random(7)
-    a, b = table(m, k, lambda: chooser.getrandbits(bits)), table(k, 8, lambda: chooser.getrandbits(bits))
+    a, b = (
+        table(m, k, lambda: chooser.getrandbits(bits)),
+        table(k, 8, lambda: chooser.getrandbits(bits)),
+    )
     c = table(m, 8, lambda: chooser.choice([chooser.getrandbits(20), 2**31 - 5, 2**31]))
     places = sum_cells(m)
     registers = [
@@ -209,7 +263,11 @@ def test_integers(shape, bits, kinds):
             total = value(c[row, column], "s", 32) + sum(
                 value(a[row, t], kinds[0]) * value(b[t, column], kinds[1]) for t in range(k)
             )
-            want = min(max(total, -(2**31)), 2**31 - 1) if flags else value(total & 0xFFFFFFFF, "s", 32)
+            want = (
+                min(max(total, -(2**31)), 2**31 - 1)
+                if flags
+                else value(total & 0xFFFFFFFF, "s", 32)
+            )
             assert got[r][lane] == want
 
 
@@ -217,7 +275,10 @@ def test_integers(shape, bits, kinds):
 def test_bits(shape):
     m, k = int(shape[1:].split("n")[0]), int(shape.split("k")[1])
     chooser = random.Random(8)
-    a, b = table(m, k // 32, lambda: chooser.getrandbits(32)), table(k // 32, 8, lambda: chooser.getrandbits(32))
+    a, b = (
+        table(m, k // 32, lambda: chooser.getrandbits(32)),
+        table(k // 32, 8, lambda: chooser.getrandbits(32)),
+    )
     c, places = table(m, 8, lambda: chooser.getrandbits(10)), sum_cells(m)
     registers = [
         *pack(a, cells("a", m, k // 32, 32), 32),
@@ -225,10 +286,14 @@ def test_bits(shape):
         *pack(c, [[p] for p in places], 32),
     ]
     for name, function in (("xor", int.__xor__), ("and", int.__and__)):
-        got = run(f"mma.{shape}.row.col.s32.b1.b1.s32.{name}.popc", [np.int32] * len(places), *registers)
+        got = run(
+            f"mma.{shape}.row.col.s32.b1.b1.s32.{name}.popc", [np.int32] * len(places), *registers
+        )
         for r, lane in ((r, lane) for r in range(len(places)) for lane in LANES):
             row, column = places[r][lane]
-            assert got[r][lane] == c[row, column] + sum(function(a[row, t], b[t, column]).bit_count() for t in range(k // 32))
+            assert got[r][lane] == c[row, column] + sum(
+                function(a[row, t], b[t, column]).bit_count() for t in range(k // 32)
+            )
 
 
 @pytest.mark.parametrize(("m", "k"), [(8, 4), (16, 4), (16, 8), (16, 16)])
@@ -237,7 +302,11 @@ def test_doubles_are_one_fused_step_after_another(m, k):
     draw = drawer(F64, 5, 20)
     a, b, c = table(m, k, draw), table(k, 8, draw), table(m, 8, draw)
     places = sum_cells(m)
-    registers = [*pack(a, cells("a", m, k, 64), 64), *pack(b, cells("b", m, k, 64), 64), *pack(c, [[p] for p in places], 64)]
+    registers = [
+        *pack(a, cells("a", m, k, 64), 64),
+        *pack(b, cells("b", m, k, 64), 64),
+        *pack(c, [[p] for p in places], 64),
+    ]
     got = run(f"mma.m{m}n8k{k}.row.col.f64.f64.f64.f64", [np.uint64] * len(places), *registers)
     for r, lane in ((chooser.randrange(len(places)), lane) for lane in LANES):
         row, column = places[r][lane]
@@ -266,20 +335,38 @@ def test_four_products_of_quads(layouts, kinds):
 
     def halves(matrices, where, count):
         def register(i):
-            return [sum(matrices[lane % 16 // 4][where(lane, i + p)] << 16 * p for p in range(2)) for lane in LANES]
+            return [
+                sum(matrices[lane % 16 // 4][where(lane, i + p)] << 16 * p for p in range(2))
+                for lane in LANES
+            ]
 
         return [np.array(register(i), np.uint32) for i in range(0, count, 2)]
 
-    registers = halves(a, lambda lane, i: place(lane, i, column_a), 4) + halves(b, lambda lane, i: place(lane, i, row_b), 4)
+    registers = halves(a, lambda lane, i: place(lane, i, column_a), 4) + halves(
+        b, lambda lane, i: place(lane, i, row_b), 4
+    )
     if of_c is F16:
         registers += halves(c, lambda lane, i: place_of_sum(F16, lane, i), 8)
     else:
-        registers += [np.array([c[lane % 16 // 4][place_of_sum(F32, lane, i)] for lane in LANES], np.uint32) for i in range(8)]
-    got = run(f"mma.m8n8k4.{layouts}.{of_d.name}.f16.f16.{of_c.name}", [np.uint32] * (4 if of_d is F16 else 8), *registers)
+        registers += [
+            np.array([c[lane % 16 // 4][place_of_sum(F32, lane, i)] for lane in LANES], np.uint32)
+            for i in range(8)
+        ]
+    got = run(
+        f"mma.m8n8k4.{layouts}.{of_d.name}.f16.f16.{of_c.name}",
+        [np.uint32] * (4 if of_d is F16 else 8),
+        *registers,
+    )
     for lane, i in ((lane, i) for lane in LANES for i in range(8)):
         quad, (row, column) = lane % 16 // 4, place_of_sum(of_d, lane, i)
         want = fused(
-            [a[quad][row, t] for t in range(4)], [b[quad][column, t] for t in range(4)], c[quad][row, column], F16, F16, of_c, of_d
+            [a[quad][row, t] for t in range(4)],
+            [b[quad][column, t] for t in range(4)],
+            c[quad][row, column],
+            F16,
+            F16,
+            of_c,
+            of_d,
         )
         bits = got[i // 2][lane] >> 16 * (i % 2) & 0xFFFF if of_d is F16 else got[i][lane]
         assert bits == want
@@ -288,16 +375,21 @@ def test_four_products_of_quads(layouts, kinds):
 @pytest.mark.parametrize("shape", [(16, 16), (32, 8), (8, 32)])
 @pytest.mark.parametrize("half", [False, True])
 def test_wmma_is_the_mma_of_its_parts(shape, half):
-    """m16n16k16 is two mma side by side, m32n8k16 two below each other, and m8n32k16 the transpose of that."""
+    """m16n16k16 is two mma side by side, m32n8k16 two below each other, and m8n32k16 the transpose
+    of that.
+    """
     chooser = np.random.default_rng(3)
     a, b = (
-        chooser.integers(0x3800, 0x4000, (8, 32), np.uint32) << 16 | chooser.integers(0xB800, 0xC000, (8, 32), np.uint32)
+        chooser.integers(0x3800, 0x4000, (8, 32), np.uint32) << 16
+        | chooser.integers(0xB800, 0xC000, (8, 32), np.uint32)
         for _ in range(2)
     )
     count = 4 if half else 8
     c = chooser.integers(0x3C003C00, 0x3C013C01, (count, 32), np.uint32)
     kind = "f16" if half else "f32"
-    got = run(f"wmma.mma.row.col.m{shape[0]}n{shape[1]}k16.{kind}.{kind}", [np.uint32] * count, *a, *b, *c)[:count]
+    got = run(
+        f"wmma.mma.row.col.m{shape[0]}n{shape[1]}k16.{kind}.{kind}", [np.uint32] * count, *a, *b, *c
+    )[:count]
     n = count // 2
     mma = f"mma.m16n8k16.row.col.{kind}.f16.f16.{kind}"
     if shape == (16, 16):
@@ -306,5 +398,9 @@ def test_wmma_is_the_mma_of_its_parts(shape, half):
         parts = [(a[:4], b[:2]), (a[4:], b[:2])]
     else:
         parts = [(b[:4], a[:2]), (b[4:], a[:2])]
-    want = [d for k, (x, y) in enumerate(parts) for d in run(mma, [np.uint32] * n, *x, *y, *c[k * n : k * n + n])[:n]]
+    want = [
+        d
+        for k, (x, y) in enumerate(parts)
+        for d in run(mma, [np.uint32] * n, *x, *y, *c[k * n : k * n + n])[:n]
+    ]
     assert all((g == w).all() for g, w in zip(got, want, strict=True))

@@ -1,4 +1,6 @@
-"""PTX to programs: what the reader takes, how operands are written, where branches join, and which registers share a slot."""
+"""PTX to programs: what the reader takes, how operands are written, where branches join, and which
+registers share a slot.
+"""
 
 import random
 import struct
@@ -43,7 +45,8 @@ from helpers.simulator.ptx.rows import STATIC_KINDS
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = """
-.reg .pred %p<8>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .f32 %f<8>; .reg .f64 %fd<4>; .reg .b128 %q<2>;
+.reg .pred %p<8>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .f32 %f<8>;
+.reg .f64 %fd<4>; .reg .b128 %q<2>;
 """
 
 
@@ -54,13 +57,17 @@ class EveryName(dict):
         return self.setdefault(name, len(self))
 
 
-def kernel(code, *, top="", parameters=".param .u64 k_param_0, .param .u32 k_param_1", after="", files=""):
+def kernel(
+    code, *, top="", parameters=".param .u64 k_param_0, .param .u32 k_param_1", after="", files=""
+):
     """A module with one kernel `k` around the code."""
     return f"{HEAD}{top}\n.visible .entry k({parameters}){after}\n{{{REGISTERS}{code}\n}}\n{files}"
 
 
 class Encoded:
-    """A program whose instructions read as text: "name operand, operand" with @slot, #constant, special registers and _."""
+    """A program whose instructions read as text: "name operand, operand" with @slot, #constant,
+    special registers and _.
+    """
 
     def __init__(self, text, name="k"):
         self.ids = EveryName()
@@ -68,9 +75,14 @@ class Encoded:
         self.program = encode(self.module, name, self.ids)
         self.names = list(self.ids)
         kinds = {number: name for name, number in STATIC_KINDS.items()}
-        symbols = {one.index: f"&{one.symbol}+{one.addend}" for one in self.program.relocations if one.kind == "static"}
+        symbols = {
+            one.index: f"&{one.symbol}+{one.addend}"
+            for one in self.program.relocations
+            if one.kind == "static"
+        }
         self.statics = {
-            int(one["slot"]) + 1: symbols.get(index) or (kinds[int(one["kind"])] if one["kind"] else f"#{int(one['value']):x}")
+            int(one["slot"]) + 1: symbols.get(index)
+            or (kinds[int(one["kind"])] if one["kind"] else f"#{int(one['value']):x}")
             for index, one in enumerate(self.program.statics)
         }
 
@@ -81,7 +93,9 @@ class Encoded:
         return len(self.program.instructions)
 
     def operands(self, index):
-        """The operands of an instruction: slots in the frame as they are, statics as text, None for _."""
+        """The operands of an instruction: slots in the frame as they are, statics as text, None for
+        _.
+        """
         one = self[index]
         count = int(one["count"])
         slots = one["operand"].tolist()[: min(count, 6)]
@@ -143,9 +157,21 @@ def typed(name):
         ("vote.sync.ballot.b32", "vote.ballot", 0),
         ("match.all.sync.b64", "match.all", 0),
         ("redux.sync.add.s32", "redux.add", 0),
-        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k16.row.col.f32.f16.f16.f32", 0),
-        ("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16", "wmma.load.a.row.m16n16k16.shared.f16", 0),
-        ("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16", "ldmatrix.m8n8.x4.trans.shared.b16", 0),
+        (
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+            "mma.m16n8k16.row.col.f32.f16.f16.f32",
+            0,
+        ),
+        (
+            "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16",
+            "wmma.load.a.row.m16n16k16.shared.f16",
+            0,
+        ),
+        (
+            "ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16",
+            "ldmatrix.m8n8.x4.trans.shared.b16",
+            0,
+        ),
         ("cp.async.cg.shared.global.L2::128B", "cp.async.shared.global", NON_COHERENT),
         ("mbarrier.try_wait.parity.shared::cta.b64", "mbarrier.try_wait.parity.shared.b64", 0),
         ("bra.uni", "bra", 0),
@@ -166,7 +192,8 @@ def test_variables_have_sizes_alignments_and_initial_bytes():
         .global .align 4 .b8 table[8] = {1, 0, 0, 0, 2};
         .visible .const .align 8 .f64 number = 0d400C000000000000;
         .global .align 8 .u64 pointer = generic(table)+4;
-        .global .align 8 .b8 mixed[16] = {0xFF(table), 0xFF00(table), 0xFF0000(table), 0xFF000000(table), 0xFF00000000(table),
+        .global .align 8 .b8 mixed[16] = {0xFF(table), 0xFF00(table), 0xFF0000(table),
+        0xFF000000(table), 0xFF00000000(table),
             0xFF0000000000(table), 0xFF000000000000(table), 0xFF00000000000000(table), 7};
         .global .u16 short_one = -2;
         .global .f32 grid[2][3] = {{0f3F800000, 0f40000000, 0f00000000}, {0fBF800000}};
@@ -176,7 +203,9 @@ def test_variables_have_sizes_alignments_and_initial_bytes():
         .func f() { ret; }
         """
     )
-    table, number, pointer, mixed, short_one, grid, managed, functions, dynamic = module.variables.values()
+    table, number, pointer, mixed, short_one, grid, managed, functions, dynamic = (
+        module.variables.values()
+    )
     assert (table.size, table.align, table.data) == (8, 4, bytes([1, 0, 0, 0, 2, 0, 0, 0]))
     assert (number.space, number.data) == ("const", struct.pack("<d", 3.5))
     assert (pointer.addresses, pointer.size) == (((0, "table", 4),), 8)
@@ -192,15 +221,19 @@ def test_variables_have_sizes_alignments_and_initial_bytes():
 def test_a_long_table_is_read_in_one_pass():
     """Such as those of a random number generator; a pass for each value would take minutes."""
     values = bytes(random.Random(1).randbytes(200_000))
-    module = Module(f"{HEAD}\n.global .b8 table[{len(values)}] = {{{', '.join(map(str, values))}}};\n")
+    module = Module(
+        f"{HEAD}\n.global .b8 table[{len(values)}] = {{{', '.join(map(str, values))}}};\n"
+    )
     assert module.variables["table"].data == values
 
 
 def test_scopes_hide_registers_and_labels():
     text = """
     mov.u32 %r1, 1;
-    { .reg .b32 %r1; .reg .pred p; mov.u32 %r1, 2; setp.eq.u32 p, %r1, 3; @p bra L1; st.global.u32 [%rd1], %r1; L1: }
-    { .reg .pred p; setp.eq.u32 p, %r1, 4; @!p bra L1; st.global.u32 [%rd1], %r1; L1: add.u32 %r2, %r1, 5; }
+    { .reg .b32 %r1; .reg .pred p; mov.u32 %r1, 2; setp.eq.u32 p, %r1, 3; @p bra L1;
+    st.global.u32 [%rd1], %r1; L1: }
+    { .reg .pred p; setp.eq.u32 p, %r1, 4; @!p bra L1; st.global.u32 [%rd1], %r1;
+    L1: add.u32 %r2, %r1, 5; }
     st.global.u32 [%rd1], %r2;
     """
     found = lines(text)
@@ -277,28 +310,44 @@ def test_what_is_not_ptx_is_refused(text):
 def test_constants_are_typed_by_the_instruction():
     found = lines(
         """
-        add.s32 %r1, %r1, -1; add.s64 %rd1, %rd1, -1; add.s16 %rs1, %rs1, 0x7f; add.f32 %f1, %f1, 0f3F800000;
-        add.f64 %fd1, %fd1, 0d3FF0000000000000; add.f64 %fd1, %fd1, 0f3F800000; add.f32 %f1, %f1, 1.5;
-        shl.b64 %rd1, %rd1, 3; mul.wide.s32 %rd1, %r1, -4; mad.wide.u32 %rd1, %r1, 2, 3; add.u32 %r1, %r1, WARP_SZ;
-        setp.eq.s16 %p1, %rs1, -1; selp.b32 %r1, 0b101, 010, %p1; add.u32 %r1, %r1, 0xFFFFFFFFU; and.pred %p1, %p1, 1;
+        add.s32 %r1, %r1, -1; add.s64 %rd1, %rd1, -1; add.s16 %rs1, %rs1, 0x7f;
+        add.f32 %f1, %f1, 0f3F800000;
+        add.f64 %fd1, %fd1, 0d3FF0000000000000; add.f64 %fd1, %fd1, 0f3F800000;
+        add.f32 %f1, %f1, 1.5;
+        shl.b64 %rd1, %rd1, 3; mul.wide.s32 %rd1, %r1, -4; mad.wide.u32 %rd1, %r1, 2, 3;
+        add.u32 %r1, %r1, WARP_SZ;
+        setp.eq.s16 %p1, %rs1, -1; selp.b32 %r1, 0b101, 010, %p1; add.u32 %r1, %r1, 0xFFFFFFFFU;
+        and.pred %p1, %p1, 1;
         add.f16 %rs1, %rs1, 0f3FC00000; st.global.u8 [%rd1], 255; st.global.s8 [%rd1], -1;
         """
     )
-    values = [one for index in range(len(found)) for one in found.operands(index) if isinstance(one, str)]
+    values = [
+        one for index in range(len(found)) for one in found.operands(index) if isinstance(one, str)
+    ]
     assert values == [
-        "#ffffffff", "#ffffffffffffffff", "#7f", "#3f800000", "#3ff0000000000000", "#3ff0000000000000", "#3fc00000",
-        "#3", "#fffffffc", "#2", "#3", "#20", "#ffff", "#5", "#8", "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
+        "#ffffffff", "#ffffffffffffffff", "#7f", "#3f800000", "#3ff0000000000000",
+        "#3ff0000000000000", "#3fc00000", "#3", "#fffffffc", "#2", "#3", "#20", "#ffff", "#5", "#8",
+        "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
     ]  # fmt: skip
-    widths = {found.statics[int(one["slot"]) + 1]: int(one["bytes"]) for one in found.program.statics}
-    assert (widths["#fffffffc"], widths["#3e00"], widths["#ffffffffffffffff"], widths["#1"]) == (4, 2, 8, 0)
+    widths = {
+        found.statics[int(one["slot"]) + 1]: int(one["bytes"]) for one in found.program.statics
+    }
+    assert (widths["#fffffffc"], widths["#3e00"], widths["#ffffffffffffffff"], widths["#1"]) == (
+        4,
+        2,
+        8,
+        0,
+    )
 
 
 def test_special_registers_are_statics():
     found = lines(
         """
-        mov.u32 %r1, %tid.x; mov.u32 %r2, %nctaid.z; cvt.u64.u32 %rd1, %ctaid.y; mov.u64 %rd2, %clock64; mov.u32 %r3, %clock;
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %nctaid.z; cvt.u64.u32 %rd1, %ctaid.y;
+        mov.u64 %rd2, %clock64; mov.u32 %r3, %clock;
         mov.u32 %r4, %cluster_ctarank; mov.u32 %r5, %clusterid.x; mov.u16 %rs1, %laneid;
-        st.global.v4.u32 [%rd1], {%r1, %r2, %r4, %r5}; st.global.u64 [%rd1], %rd2; st.global.v2.u16 [%rd1], {%rs1, %rs1};
+        st.global.v4.u32 [%rd1], {%r1, %r2, %r4, %r5}; st.global.u64 [%rd1], %rd2;
+        st.global.v2.u16 [%rd1], {%rs1, %rs1};
         st.global.u32 [%rd1], %r3;
         """
     )
@@ -332,8 +381,8 @@ def test_addresses():
     )
     rows = [found[index] for index in range(len(found) - 1)]
     assert [row["space"] for row in rows] == [
-        PARAM_SPACE, GLOBAL_SPACE, SHARED_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE, GENERIC, GLOBAL_SPACE, GLOBAL_SPACE,
-        PARAM_SPACE, GLOBAL_SPACE,
+        PARAM_SPACE, GLOBAL_SPACE, SHARED_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE, GENERIC,
+        GLOBAL_SPACE, GLOBAL_SPACE, PARAM_SPACE, GLOBAL_SPACE,
     ]  # fmt: skip
     assert [row["immediate"] for row in rows] == [8, -12, 8, 16, 8, 20, 0, 4096, 0, 8, 16]
     flags = [int(row["flags"]) & ~NO_COUNT for row in rows]  # nobody reads some of the results
@@ -350,26 +399,45 @@ def test_addresses():
 
 
 def test_values_of_8_bits_lie_in_slots_of_16_and_are_extended():
-    found = lines("ld.global.s8 %r1, [%rd1]; ld.global.u8 %rs1, [%rd1]; ld.global.b8 %rd2, [%rd1]; st.global.u8 [%rd1], %r1;")
-    assert found.all_names()[:-1] == ["ld", "cvt.s32.s16", "ld", "ld", "cvt.u64.u16", "cvt.u16.u32", "st"]
+    found = lines(
+        "ld.global.s8 %r1, [%rd1]; ld.global.u8 %rs1, [%rd1]; ld.global.b8 %rd2, [%rd1]; "
+        "st.global.u8 [%rd1], %r1;"
+    )
+    assert found.all_names()[:-1] == [
+        "ld",
+        "cvt.s32.s16",
+        "ld",
+        "ld",
+        "cvt.u64.u16",
+        "cvt.u16.u32",
+        "st",
+    ]
     assert found.operands(0)[1] == found.operands(1)[1]
     assert found.operands(5)[0] == found.operands(6)[1]
 
 
 def test_conversions_take_registers_of_other_widths():
     found = lines(
-        "cvt.s32.s8 %r1, %r2; cvt.u8.u32 %r1, %r2; cvt.s8.s32 %rs1, %r2; st.global.u32 [%rd1], %rd2; cvt.s8.s32 %rd1, %r1;"
+        "cvt.s32.s8 %r1, %r2; cvt.u8.u32 %r1, %r2; cvt.s8.s32 %rs1, %r2; st.global.u32 [%rd1], "
+        "%rd2; cvt.s8.s32 %rd1, %r1;"
     )
     assert found.all_names()[:-1] == [
-        "cvt.u16.u32", "cvt.s32.s8", "cvt.u8.u32", "cvt.u32.u16", "cvt.s8.s32", "cvt.u32.u64", "st", "cvt.s8.s32",
-        "cvt.s64.s16",
+        "cvt.u16.u32", "cvt.s32.s8", "cvt.u8.u32", "cvt.u32.u16", "cvt.s8.s32", "cvt.u32.u64", "st",
+        "cvt.s8.s32", "cvt.s64.s16",
     ]  # fmt: skip
 
 
 def test_guards_hold_for_the_conversion_of_a_result_too():
-    found = lines("setp.eq.u32 %p1, %r1, 0; @!%p1 ld.global.s8 %r1, [%rd1]; @%p1 st.global.u8 [%rd1], %r1;")
+    found = lines(
+        "setp.eq.u32 %p1, %r1, 0; @!%p1 ld.global.s8 %r1, [%rd1]; @%p1 st.global.u8 [%rd1], %r1;"
+    )
     assert [found[index]["guard"] for index in range(5)] == [0, 2, 2, 0, 1]
-    assert found[1]["predicate"] == found[2]["predicate"] == found[4]["predicate"] == found.operands(0)[0]
+    assert (
+        found[1]["predicate"]
+        == found[2]["predicate"]
+        == found[4]["predicate"]
+        == found.operands(0)[0]
+    )
 
 
 def test_pairs_vectors_and_negated_predicates_are_written_out():
@@ -391,14 +459,19 @@ def test_pairs_vectors_and_negated_predicates_are_written_out():
     )
     names = found.all_names()
     assert names[:-1] == [
-        "not.pred", "setp.lt.and.s32", "shfl.up", "shfl.bfly", "not.pred", "vote.ballot", "match.all", "elect", "pack.b32.b16",
-        "unpack.b64.b32", "pack.b64.b32", "not.pred", "bar.red.popc", "bar.sync", "bar.sync",
+        "not.pred", "setp.lt.and.s32", "shfl.up", "shfl.bfly", "not.pred", "vote.ballot",
+        "match.all", "elect", "pack.b32.b16", "unpack.b64.b32", "pack.b64.b32", "not.pred",
+        "bar.red.popc", "bar.sync", "bar.sync",
     ]  # fmt: skip
     counts = [len(found.operands(index)) for index in range(len(names) - 1)]
     assert counts == [2, 5, 6, 6, 2, 3, 4, 3, 3, 3, 3, 2, 4, 2, 2]
     assert found.operands(3)[1] is None and found.operands(3)[3:] == ["#1", "#1f", "#ffffffff"]
     assert found.operands(7)[0] is None and found.operands(9)[1] is None
-    assert found.operands(12)[1:3] == ["#0", None] and found.operands(13) == ["#1", "#40"] and found.operands(14)[1] is None
+    assert (
+        found.operands(12)[1:3] == ["#0", None]
+        and found.operands(13) == ["#1", "#40"]
+        and found.operands(14)[1] is None
+    )
     assert found[14]["flags"] == UNALIGNED_OK
 
 
@@ -427,9 +500,11 @@ def test_asynchronous_copies_and_matrices_take_one_slot_an_address():
         cp.async.cg.shared.global.L2::128B [tile], [variable+16], 16;
         cp.async.wait_group 2;
         ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r3, %r4}, [%r1];
-        mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3};
+        mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4},
+        {%r5,%r6}, {%f0,%f1,%f2,%f3};
         mbarrier.arrive.shared.b64 _, [%r1], 3;
-        cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
+        cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1],
+        [%rd1, {%r2, %r3}], [%r4];
         createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0;
         ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;
         prefetch.global.L2 [%rd1];
@@ -455,23 +530,32 @@ def test_shared_variables_keep_their_banks_and_lie_apart():
         mov.u32 %r1, a; mov.u32 %r2, b; mov.u32 %r3, dynamic; mov.u32 %r4, also;
         st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; cvta.shared.u64 %rd2, %rd1;
         """,
-        top=".shared .align 8 .b8 unused[100]; .shared .align 8 .f64 a; .extern .shared .align 4 .b8 dynamic[];"
-        ".extern .shared .align 32 .b8 also[];",
+        top=".shared .align 8 .b8 unused[100]; .shared .align 8 .f64 a; .extern "
+        ".shared .align 4 .b8 dynamic[];.extern .shared .align 32 .b8 also[];",
     )
     program = found.program
     assert program.shared == [("a", 0, 8), ("b", 1024 + 8, 12)]
-    assert (program.real_shared_bytes, program.dynamic_offset, program.uses_dynamic) == (20, 2048 + 32, True)
+    assert (program.real_shared_bytes, program.dynamic_offset, program.uses_dynamic) == (
+        20,
+        2048 + 32,
+        True,
+    )
     assert found.operands(0)[1:] == ["#0", "#408", "#820", "#820"]
 
 
 def test_parameters_and_limits_of_a_kernel():
     found = lines(
         "ret;",
-        parameters=".param .u64 .ptr .global .align 4 k_param_0, .param .align 8 .b8 k_param_1[20], .param .f32 k_param_2",
+        parameters=".param .u64 .ptr .global .align 4 k_param_0, .param .align 8 .b8 "
+        "k_param_1[20], .param .f32 k_param_2",
         after=" .maxntid 128, 2, 1 .minnctapersm 2",
     )
     program = found.program
-    assert [(one.offset, one.size, one.type) for one in program.parameters] == [(0, 8, "u64"), (8, 20, "b8"), (28, 4, "f32")]
+    assert [(one.offset, one.size, one.type) for one in program.parameters] == [
+        (0, 8, "u64"),
+        (8, 20, "b8"),
+        (28, 4, "f32"),
+    ]
     assert (program.parameter_bytes, program.most_threads, program.exact_block) == (32, 256, ())
     assert lines("ret;", after=" .reqntid 32, 4, 1").program.exact_block == (32, 4, 1)
     with pytest.raises(Unsupported, match="cluster"):
@@ -483,7 +567,8 @@ def test_parameters_and_limits_of_a_kernel():
 
 CALLS = """
 .extern .func (.param .b32 func_retval0) vprintf (.param .b64 a, .param .b64 b);
-.func (.param .align 8 .b8 func_retval0[24]) make (.param .b32 make_param_0, .param .align 16 .b8 make_param_1[32])
+.func (.param .align 8 .b8 func_retval0[24]) make (.param .b32 make_param_0,
+.param .align 16 .b8 make_param_1[32])
 {
     .local .align 8 .b8 own[40];
     .reg .b32 %r<4>; .reg .b64 %rd<4>;
@@ -502,11 +587,13 @@ CALLS = """
 def test_calls_pass_what_lies_in_local_memory():
     found = lines(
         """
-        { .param .b32 param0; st.param.b32 [param0+0], %r1; .param .align 16 .b8 param1[32]; st.param.b32 [param1+4], %r2;
+        { .param .b32 param0; st.param.b32 [param0+0], %r1; .param .align 16 .b8 param1[32];
+        st.param.b32 [param1+4], %r2;
           .param .align 8 .b8 retval0[24];
           call.uni (retval0), make, (param0, param1);
           ld.param.b32 %r3, [retval0+8]; }
-        { .param .b64 param0; .param .b64 param1; .param .b32 retval0; call (retval0), vprintf, (param0, param1); }
+        { .param .b64 param0; .param .b64 param1; .param .b32 retval0;
+        call (retval0), vprintf, (param0, param1); }
         st.global.u32 [%rd1], %r3;
         """,
         top=CALLS,
@@ -528,7 +615,10 @@ def test_calls_pass_what_lies_in_local_memory():
 
 
 def test_indirect_calls_reach_whatever_has_an_address():
-    code = "ld.global.u64 %rd1, [pointers]; call %rd1, (), make_type; mov.u64 %rd2, make; st.global.u64 [%rd1], %rd2;"
+    code = (
+        "ld.global.u64 %rd1, [pointers]; call %rd1, (), make_type; mov.u64 %rd2, make; "
+        "st.global.u64 [%rd1], %rd2;"
+    )
     found = lines(code, top=CALLS)
     call = found.find("call")
     assert found[call]["target"] == -(2**31) and len(found.operands(call)) == 1
@@ -540,7 +630,9 @@ def test_indirect_calls_reach_whatever_has_an_address():
 def test_recursion_is_known():
     top = """.func f(.param .b32 n) { { call.uni g, (n); } ret; }
              .func g(.param .b32 n) { { call.uni f, (n); } ret; }"""
-    assert lines("{ .param .b32 a; call.uni f, (a); }", top=".func g(.param .b32 n);" + top).program.recursive
+    assert lines(
+        "{ .param .b32 a; call.uni f, (a); }", top=".func g(.param .b32 n);" + top
+    ).program.recursive
 
 
 # ---- control flow
@@ -579,12 +671,17 @@ def test_a_trap_joins_nothing():
 
 
 def test_loops_without_an_end_have_joins_inside():
-    found = lines("TOP: @%p1 bra A; st.global.u32 [%rd1], 1; bra.uni B; A: st.global.u32 [%rd1], 2; B: bra.uni TOP;")
+    found = lines(
+        "TOP: @%p1 bra A; st.global.u32 [%rd1], 1; bra.uni B; A: st.global.u32 [%rd1], 2; B: "
+        "bra.uni TOP;"
+    )
     assert found[0]["join"] == 4
 
 
 def brute_post_dominators(successors, fatal):
-    """By the definition: x post-dominates b if no way from b to the root avoids x; the root and its region as documented."""
+    """By the definition: x post-dominates b if no way from b to the root avoids x; the root and its
+    region as documented.
+    """
     count = len(successors)
 
     def reached(start, banned, members):
@@ -602,7 +699,10 @@ def brute_post_dominators(successors, fatal):
         exits = [block for block in left if not successors[block]]
         root = max([block for block in exits if block not in fatal] or exits or left)
         region = {block for block in left if root in reached(block, set(), left)}
-        above = {block: {x for x in region if x != block and root not in reached(block, {x}, region)} for block in region - {root}}
+        above = {
+            block: {x for x in region if x != block and root not in reached(block, {x}, region)}
+            for block in region - {root}
+        }
         above[root] = set()
         for block in region - {root}:
             found[block] = next(x for x in above[block] if len(above[x]) == len(above[block]) - 1)
@@ -625,24 +725,40 @@ def test_post_dominators_by_their_definition(case):
 
 
 def random_program(seed):
-    """A kernel of random blocks, every register defined before it is read, and its branches' labels by block."""
+    """A kernel of random blocks, every register defined before it is read, and its branches' labels
+    by block.
+    """
     rng = random.Random(seed)
     wide, narrow, flags = range(2, 6), range(2, 6), range(1, 4)
-    text = ["ld.param.u64 %rd1, [k_param_0];", "ld.param.u32 %r1, [k_param_1];", "cvta.to.global.u64 %rd6, %rd1;"]
-    text += [f"ld.global.u64 %rd{k}, [%rd1+{8 * k}];" for k in wide] + [f"ld.global.u32 %r{k}, [%rd1+{8 * k}];" for k in narrow]
+    text = [
+        "ld.param.u64 %rd1, [k_param_0];",
+        "ld.param.u32 %r1, [k_param_1];",
+        "cvta.to.global.u64 %rd6, %rd1;",
+    ]
+    text += [f"ld.global.u64 %rd{k}, [%rd1+{8 * k}];" for k in wide] + [
+        f"ld.global.u32 %r{k}, [%rd1+{8 * k}];" for k in narrow
+    ]
     text += [f"setp.lt.s32 %p{k}, %r2, {k};" for k in flags]
     blocks, fresh = rng.randint(2, 7), iter(range(10, 10_000))
     for block in range(blocks):
         text.append(f"B{block}:")
         own = []
         for _ in range(rng.randint(0, 6)):
-            guard = rng.choice(["", "", "", f"@%p{rng.choice(flags)} ", f"@!%p{rng.choice(flags)} "])
+            guard = rng.choice(
+                ["", "", "", f"@%p{rng.choice(flags)} ", f"@!%p{rng.choice(flags)} "]
+            )
             a, b = rng.choice([*narrow, 1, *own]), rng.choice([*narrow, 1, *own])
             match rng.randint(0, 8):
                 case 0:
-                    text.append(f"{guard}add.s64 %rd{rng.choice(wide)}, %rd{rng.choice([*wide, 6])}, %rd{rng.choice(wide)};")
+                    text.append(
+                        f"{guard}add.s64 %rd{rng.choice(wide)}, %rd{rng.choice([*wide, 6])}, "
+                        f"%rd{rng.choice(wide)};"
+                    )
                 case 1:
-                    text.append(f"{guard}setp.lt.s32 %p{rng.choice(flags)}|%p{rng.choice(flags)}, %r{a}, %r{b};")
+                    text.append(
+                        f"{guard}setp.lt.s32 %p{rng.choice(flags)}|%p{rng.choice(flags)}, %r{a}, "
+                        f"%r{b};"
+                    )
                 case 2:
                     text.append(f"{guard}mul.wide.s32 %rd{rng.choice(wide)}, %r{a}, %r{b};")
                 case 3:
@@ -657,15 +773,19 @@ def random_program(seed):
                     text.append(f"add.s32 %r{first}, %r{a}, %r{b}; mov.u32 %r{second}, %r{first};")
                 case 6:
                     x, y = rng.sample(list(narrow), 2)
-                    text.append(f"{guard}ld.global.v2.u32 {{%r{x}, %r{y}}}, [%rd{rng.choice(wide)}];")
+                    text.append(
+                        f"{guard}ld.global.v2.u32 {{%r{x}, %r{y}}}, [%rd{rng.choice(wide)}];"
+                    )
                 case _:
                     text.append(f"{guard}add.s32 %r{rng.choice(narrow)}, %r{a}, %r{b};")
         text.append(f"st.global.u32 [%rd6], %r{rng.choice(narrow)};")
         if rng.random() < 0.7:
             text.append(f"@%p{rng.choice(flags)} bra B{rng.randrange(blocks)};")
     text.append("ret;")
-    return f"{HEAD}.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1) {{ .reg .pred %p<8>; " + (
-        ".reg .b32 %r<10100>; .reg .b64 %rd<8>;\n" + "\n".join(text) + "\n}"
+    return (
+        f"{HEAD}.visible .entry k(.param .u64 k_param_0, .param .u32 "
+        f"k_param_1) {{ .reg .pred %p<8>; "
+        + (".reg .b32 %r<10100>; .reg .b64 %rd<8>;\n" + "\n".join(text) + "\n}")
     )
 
 
@@ -675,7 +795,9 @@ def mixed(*values):
 
 
 def run_text(text, steps):
-    """What one thread of the text sees: for every instruction that is not a copy, (opcode, what it reads)."""
+    """What one thread of the text sees: for every instruction that is not a copy, (opcode, what it
+    reads).
+    """
     module = Module(text)
     statements = module.body("k").statements
     registers, seen, at = {}, [], 0
@@ -706,7 +828,11 @@ def run_text(text, steps):
             results = [results[0].first, results[0].second]
         elif results and isinstance(results[0], list):
             results = results[0]
-        bases = [value(o.base) for o in operands if type(o).__name__ == "Address" and isinstance(o.base, int)]
+        bases = [
+            value(o.base)
+            for o in operands
+            if type(o).__name__ == "Address" and isinstance(o.base, int)
+        ]
         read = bases + [value(o) for o in operands if type(o).__name__ != "Address"]
         seen.append((describe(one.opcode).name, tuple(read)))
         for number, result in enumerate(results):
@@ -715,7 +841,9 @@ def run_text(text, steps):
 
 
 def run_program(text, steps):
-    """The same of the encoded program; a slot is known by its offset, and overlapping ones would be found by their bytes."""
+    """The same of the encoded program; a slot is known by its offset, and overlapping ones would be
+    found by their bytes.
+    """
     found = Encoded(text)
     slots, widths, seen, at = {}, {}, [], 0
     while len(seen) < steps:
@@ -738,10 +866,17 @@ def run_program(text, steps):
         else:
             count = 2 if name.startswith("setp") and len(operands) == 4 else 1
             results, read = operands[:count], operands[count:]
-        seen.append((name, tuple(o if isinstance(o, str) else slots[o] for o in read if o is not None)))
-        width = {"setp": 0, "mul": 8}.get(name.split(".")[0], 8 if name == "add.s64" or (name == "ld" and one["bytes"] == 8) else 4)
+        seen.append(
+            (name, tuple(o if isinstance(o, str) else slots[o] for o in read if o is not None))
+        )
+        width = {"setp": 0, "mul": 8}.get(
+            name.split(".")[0],
+            8 if name == "add.s64" or (name == "ld" and one["bytes"] == 8) else 4,
+        )
         for number, result in enumerate(results):
-            assert widths.setdefault(result, width) == width, "a slot is reused by a register of another width"
+            assert widths.setdefault(result, width) == width, (
+                "a slot is reused by a register of another width"
+            )
             slots[result] = mixed(len(seen), number)
     for result, width in widths.items():
         end = result + SLOT_BYTES[width]
@@ -770,13 +905,31 @@ def test_results_of_one_instruction_share_slots_with_nothing():
 @pytest.mark.parametrize(
     ("code", "stays"),
     [
-        ("TOP: add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; @%p1 bra TOP;", False),
-        ("TOP: add.s32 %r2, %r1, 1; st.global.u32 [%rd1], %r3; mov.u32 %r3, %r2; @%p1 bra TOP;", True),
-        ("TOP: add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; ON: st.global.u32 [%rd1], %r3; @%p2 bra TOP;", True),
-        ("add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; ON: ret;", False),
+        (
+            "TOP: add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; @%p1 bra TOP;",
+            False,
+        ),
+        (
+            "TOP: add.s32 %r2, %r1, 1; st.global.u32 [%rd1], %r3; mov.u32 %r3, %r2; @%p1 bra TOP;",
+            True,
+        ),
+        (
+            "TOP: add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; ON: st.global.u32 [%rd1], "
+            "%r3; @%p2 bra TOP;",
+            True,
+        ),
+        (
+            "add.s32 %r2, %r1, 1; @%p1 bra ON; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3; ON: "
+            "ret;",
+            False,
+        ),
         ("add.s32 %r2, %r1, 1; @%p1 mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3;", True),
         ("@%p1 add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; st.global.u32 [%rd1], %r3;", True),
-        ("add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; add.s32 %r2, %r2, 1; st.global.v2.u32 [%rd1], {%r2, %r3};", True),
+        (
+            "add.s32 %r2, %r1, 1; mov.u32 %r3, %r2; add.s32 %r2, %r2, 1; st.global.v2.u32 [%rd1], "
+            "{%r2, %r3};",
+            True,
+        ),
         ("mov.u32 %r3, 1; add.s32 %r3, %r3, 1; st.global.u32 [%rd1], %r3;", True),
         ("TOP: mov.u32 %r3, %tid.x; st.global.u32 [%rd1], %r3; @%p1 bra TOP;", False),
         ("mov.u32 %r2, %r3; mov.u32 %r3, 5; st.global.v2.u32 [%rd1], {%r2, %r3};", True),
@@ -787,7 +940,9 @@ def test_copies_go_where_they_are_the_same_value(code, stays):
 
 
 def test_many_registers_need_few_slots():
-    text = "".join(f"add.s32 %r{k + 1}, %r{k}, {k}; st.global.u32 [%rd1], %r{k};" for k in range(2000))
+    text = "".join(
+        f"add.s32 %r{k + 1}, %r{k}, {k}; st.global.u32 [%rd1], %r{k};" for k in range(2000)
+    )
     found = Encoded(kernel(text).replace("%r<16>", "%r<2100>"))
     assert found.program.functions["frame_bytes"][0] <= 4 * 128 + 256
 
@@ -796,14 +951,20 @@ def test_many_registers_need_few_slots():
 
 
 def test_what_has_no_operation_is_refused_by_name_and_line():
-    text = kernel(".loc 1 17 3\n tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]; ret;", files='.file 1 "a.cu"\n')
+    text = kernel(
+        ".loc 1 17 3\n tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]; ret;",
+        files='.file 1 "a.cu"\n',
+    )
     module = Module(text)
     with pytest.raises(Unsupported, match=r"tex\.2d\.v4\.f32\.f32.*a\.cu:17"):
         encode(module, "k", {"exit": 0})
     with pytest.raises(Unsupported, match="envreg1"):
         lines("mov.u32 %r1, %envreg1;")
     with pytest.raises(Unsupported, match="cudaLaunchDevice"):
-        lines("{ .param .b32 a; call.uni cudaLaunchDevice, (a); }", top=".extern .func cudaLaunchDevice(.param .b32 a);")
+        lines(
+            "{ .param .b32 a; call.uni cudaLaunchDevice, (a); }",
+            top=".extern .func cudaLaunchDevice(.param .b32 a);",
+        )
     with pytest.raises(Unsupported, match="widths"):
         lines("add.s32 %r1, %r1, %p1;")
     with pytest.raises(KeyError):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers import kernels
 from helpers.simulator import assembly, compiler, library, toolkit
-from helpers.simulator.ptx import sass
+from helpers.simulator.ptx import cubin, sass
 from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
 from helpers.simulator.ptx.encode import encode
 from helpers.simulator.ptx.opcodes import NO_COUNT
@@ -95,9 +96,10 @@ def joined(offsets, base="%r4"):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ((0, 1), {0: 8}), ((2, 3), {2: 8}), ((0, 2), {0: 4, 2: 4}), ((0, 3), {0: 4, 3: 4}), ((1, 2), {1: 4, 2: 4}),
-        ((1, 3), {1: 4, 3: 4}), ((0, 1, 2), {0: 16}), ((0, 1, 3), {0: 16}), ((0, 2, 3), {0: 16}), ((1, 2, 3), {0: 16}),
-        ((0, 1, 2, 3), {0: 16}), ((3, 2, 1, 0), {0: 16}), ((3, 4), {3: 4, 4: 4}), ((2, 3, 4), {2: 8, 4: 4}),
+        ((0, 1), {0: 8}), ((2, 3), {2: 8}), ((0, 2), {0: 4, 2: 4}), ((0, 3), {0: 4, 3: 4}),
+        ((1, 2), {1: 4, 2: 4}), ((1, 3), {1: 4, 3: 4}), ((0, 1, 2), {0: 16}), ((0, 1, 3), {0: 16}),
+        ((0, 2, 3), {0: 16}), ((1, 2, 3), {0: 16}), ((0, 1, 2, 3), {0: 16}),
+        ((3, 2, 1, 0), {0: 16}), ((3, 4), {3: 4, 4: 4}), ((2, 3, 4), {2: 8, 4: 4}),
         ((2, 3, 4, 5), {2: 8, 4: 8}), ((1, 2, 3, 4, 5, 6), {0: 16, 4: 16}),
     ],
 )  # fmt: skip
@@ -160,7 +162,10 @@ def test_what_orders_memory_keeps_loads_apart(between):
 
 
 def test_a_store_to_global_memory_does_not():
-    body = f"{loads((0, 1))}st.global.u32 [%rd1], %r9;\nld.shared.f32 %f3, [%r4+8];\nld.shared.f32 %f4, [%r4+12];\n"
+    body = (
+        f"{loads((0, 1))}st.global.u32 [%rd1], %r9;\nld.shared.f32 %f3, "
+        "[%r4+8];\nld.shared.f32 %f4, [%r4+12];\n"
+    )
     assert counted(body + used(["%f1", "%f2", "%f3", "%f4"]))[:5] == [
         ((0, 16),),
         (),
@@ -193,8 +198,8 @@ def test_halves_and_doubles():
 @pytest.mark.parametrize(
     ("read", "wanted"),
     [
-        ((1,), ((4, 4),)), ((0, 1), ((0, 8),)), ((2, 3), ((8, 8),)), ((0, 3), ((0, 4), (12, 4))), ((1, 2), ((4, 4), (8, 4))),
-        ((0, 1, 3), ((0, 16),)), ((), ()),
+        ((1,), ((4, 4),)), ((0, 1), ((0, 8),)), ((2, 3), ((8, 8),)), ((0, 3), ((0, 4), (12, 4))),
+        ((1, 2), ((4, 4), (8, 4))), ((0, 1, 3), ((0, 16),)), ((), ()),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
@@ -228,8 +233,8 @@ def test_what_is_loaded_twice():
     twice = "ld.shared.f32 %f1, [%r4];\nld.shared.f32 %f2, [%r4];\n"
     assert counted(twice + used(["%f1", "%f2"]))[:2] == [((0, 4),), ()]
     again = (
-        "ld.global.nc.f32 %f1, [%rd1];\n{}bar.sync 0;\n@%p1 bra L;\nld.global.nc.f32 %f2, [%rd1];\nL:\n"
-        + used(["%f1", "%f2"])
+        "ld.global.nc.f32 %f1, [%rd1];\n{}bar.sync 0;\n@%p1 bra L;\nld.global.nc.f32 %f2, "
+        "[%rd1];\nL:\n" + used(["%f1", "%f2"])
     )
     assert counted(again.format(""))[:2] == [((0, 4),), ()]
     assert counted(again.replace(".nc", "").format(""))[:2] == [((0, 4),), ((0, 4),)]
@@ -399,10 +404,13 @@ extern "C" __global__ void k(float* y, const float* x, int n)
 """
 
 
-@pytest.mark.skipif(
+needs_assembler = pytest.mark.skipif(
     not (toolkit.program("ptxas") and toolkit.program("nvdisasm")),
     reason="needs ptxas and nvdisasm",
 )
+
+
+@needs_assembler
 def test_rules_agree_with_the_machine_code():
     compiled = compiler.compile_source(SOURCE)
     lines = assembly.accesses(compiled, "k")
@@ -415,3 +423,101 @@ def test_rules_agree_with_the_machine_code():
         np.testing.assert_array_equal(
             by_rule.instructions[column], by_code.instructions[column], column
         )
+
+
+# ---- the cubin's bytes, in place of a listing ----
+
+TWO_FUNCTIONS = """
+__device__ __noinline__ double sum(const double* x, int n)
+{
+    double s = 0;
+    for (int k = 0; k < n; ++k) s += x[k];
+    return s;
+}
+extern "C" __global__ void first(double* y, const double* x, int n) { y[threadIdx.x] = sum(x, n); }
+extern "C" __global__ void second(unsigned char* y, const short* x, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x] + (int)sqrtf(n);
+}
+"""
+
+
+def cubin_of(source: str) -> tuple[compiler.Compiled, dict[str, bytes], list[str]]:
+    compiled = compiler.compile_source(source)
+    binary, _ = assembly._assembled(compiled.ptx, compiled.architecture, 0, True)
+    sections = dict(assembly._sections(binary))
+    return compiled, sections, assembly._symbols(sections)
+
+
+def essential(found: dict[str, sass.Lines]) -> dict[str, dict[int, list[tuple[str, int, bool]]]]:
+    """Accesses by section and line: kinds, widths of plain ones, and whether lanes are counted."""
+    return {
+        name: {
+            line: [(one.root, one.is_plain and one.bytes, "POPC" in one.opcode) for one in of]
+            for line, of in lines.items()
+        }
+        for name, lines in found.items()
+    }
+
+
+ATOMICS = """
+extern "C" __global__ void k(int* y, float* z, unsigned long long* w)
+{
+    __shared__ int bins[8];
+    if (threadIdx.x < 8) bins[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&bins[threadIdx.x % 8], 1);
+    const int old = atomicCAS(&bins[threadIdx.x % 3], 2, 3);
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x % 8], bins[threadIdx.x % 8] + __shfl_xor_sync(~0u, old, 1));
+    atomicAdd(z, 1.5f);
+    w[threadIdx.x] = atomicAdd(&w[32 + threadIdx.x], 2ull) + __ballot_sync(~0u, old > 1);
+}
+"""
+
+
+@needs_assembler
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE,
+        TWO_FUNCTIONS,
+        ATOMICS,
+        *map(
+            kernels.source,
+            ("conv1d_tiled_steps", "conv2d_register_tiled", "gemm_tiled", "fft_radix2"),
+        ),
+    ],
+    ids=[
+        "vectors",
+        "functions",
+        "atomics",
+        "conv1d_tiled_steps",
+        "conv2d_register_tiled",
+        "gemm_tiled",
+        "fft_radix2",
+    ],
+)
+def test_a_cubin_says_what_its_listing_says(source):
+    compiled, sections, symbols = cubin_of(source)
+    listed = essential(sass.accesses(assembly._listing(compiled, "--print-line-info-ptx")))
+    assert essential(cubin.accesses(sections, symbols)) == listed
+    assert listed
+
+
+@needs_assembler
+def test_a_cubin_with_an_unknown_instruction_or_table_is_left_to_nvdisasm(monkeypatch):
+    compiled, sections, symbols = cubin_of(ATOMICS)
+    monkeypatch.delitem(cubin._SPECIAL, 0x38D)
+    with pytest.raises(cubin.NotRead, match="instruction of code 0x38d"):
+        cubin.accesses(sections, symbols)
+    listed = sass.accesses(assembly._listing(compiled, "--print-line-info-ptx"))
+    assert assembly._accesses(compiled) == listed
+
+    _, sections, symbols = cubin_of(SOURCE)
+    table = sections[".nv_debug_line_sass"]
+    other = {**sections, ".nv_debug_line_sass": table[:4] + b"\5\0" + table[6:]}
+    with pytest.raises(cubin.NotRead, match="version 5"):
+        cubin.accesses(other, symbols)
+    with pytest.raises(cubin.NotRead, match="of no symbol"):
+        cubin.accesses({**sections, ".rela.nv_debug_line_sass": b""}, symbols)

@@ -87,12 +87,16 @@ RIGHT = {
     "an address behind a row": "float* end = &tile[r][8];\n*(end - 8 + c) = x[t];",
     "a flat index of the whole": "(&tile[0][0])[t] = x[t];\ntile[0][0] = (&tile[0][0])[t];",
     "a pointer from a row": "float* row = tile[0];\nrow[t] = x[t];",
-    "a pointer and the array in one line": "float* row = tile[0];\nrow[t] = x[t]; tile[r][c] = x[t];",
-    "the array and a pointer into it in one line": "float* row = tile[r];\ntile[r][c] = x[t];\ny[t] = tile[r][c] + (row - 8 * r)[t];",
+    "a pointer and the array in one line": "float* row = tile[0];\nrow[t] = x[t]; "
+                                           "tile[r][c] = x[t];",
+    "the array and a pointer into it in one line": "float* row = tile[r];\ntile[r][c] = "
+                                                   "x[t];\ny[t] = tile[r][c] + (row - 8 * r)[t];",
     "a pointer that walks": "for (float* p = tile[0] + t; p < tile[0] + 64; p += 64) *p = x[t];",
     "rows as vectors": "reinterpret_cast<float4*>(tile[r])[0] = make_float4(1, 2, 3, 4);",
-    "the whole as vectors": "if (t < 16) reinterpret_cast<float4*>(tile)[t] = make_float4(1, 2, 3, 4);",
-    "a vector at an element": "if (c % 4 == 0) *reinterpret_cast<float4*>(&tile[r][c]) = make_float4(1, 2, 3, 4);",
+    "the whole as vectors": "if (t < 16) reinterpret_cast<float4*>(tile)[t] = make_float4(1, 2, 3, "
+                            "4);",
+    "a vector at an element": "if (c % 4 == 0) *reinterpret_cast<float4*>(&tile[r][c]) = "
+                              "make_float4(1, 2, 3, 4);",
     "an array of another shape": "auto flat = reinterpret_cast<float (*)[64]>(tile);\n"
     "flat[0][t] = x[t];",
     "a function's parameter of the name": "fill(tile[0], t, x[t]);",
@@ -103,7 +107,8 @@ RIGHT = {
     "a local structure": "Stage s;\nfor (int j = 0; j < 8; ++j) s.high[j] = j;\n"
     "float own[2] = {1, 2};\ns.high[c] = own[1];\ny[t] = s.high[c] + own[t & 1];",
     "two local arrays": "float a[3] = {1, 2, 3}, b[8] = {};\nb[c] = a[2];\ny[t] = b[c] + a[r % 3];",
-    "a matrix filled by a flat loop": "for (int j = t; j < 64; j += blockDim.x) tile[0][j % 8] = x[j];",
+    "a matrix filled by a flat loop": "for (int j = t; j < 64; j += blockDim.x) "
+                                      "tile[0][j % 8] = x[j];",
     "an inner block with the same name": "float own[2] = {1, 2};\n{ float own[8];\n"
     "for (int j = 0; j < 8; ++j) own[j] = j;\ny[t] = own[c]; }\ny[t] += own[t & 1];",
     "a copied structure with a gap": "Gap g; g.tag = 1; g.value = x[t];\nGap h = g;\n"
@@ -194,8 +199,10 @@ def test_pointers_that_are_chosen_between_are_not_blamed():
 
 
 VANISHES = {
-    "a store to a constant": ("const_cast<float*>(&table[0][0])[threadIdx.x % 6] = 1;", "out-of-bounds"),
-    "a store through a null pointer": ("*static_cast<volatile float*>(nullptr) = 1;", "out-of-bounds"),
+    "a store to a constant": ("const_cast<float*>(&table[0][0])[threadIdx.x % 6] = 1;",
+        "out-of-bounds"),
+    "a store through a null pointer": ("*static_cast<volatile float*>(nullptr) = 1;",
+        "out-of-bounds"),
     "a vector of which one word is read": (
         "float4 v = reinterpret_cast<const float4*>(x + 1)[0];\ny[threadIdx.x] = v.x;",
         "misaligned",
@@ -229,7 +236,9 @@ def test_a_rehearsal_prints_nothing(capsys):
 
 
 def test_a_barrier_for_any_group_does_not_hinder_the_rehearsal():
-    """It has branches for clusters and for the whole grid, which the optimiser leaves out of a block's."""
+    """It has branches for clusters and for the whole grid, which the optimiser leaves out of a
+    block's.
+    """
     before = (
         "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
         "__device__ void meet(const cg::thread_group& group) { group.sync(); }"
@@ -240,7 +249,8 @@ def test_a_barrier_for_any_group_does_not_hinder_the_rehearsal():
 
 
 def test_an_unused_texture_is_not_blamed():
-    """The rehearsal comes to an instruction that the machine does not run, and says nothing at all."""
+    """The rehearsal comes to an instruction that the machine does not run, and says nothing at all.
+    """
     assert found("float unused = tex1D<float>(n, 0.f);\ny[threadIdx.x] = x[threadIdx.x];") == ()
 
 

@@ -61,7 +61,8 @@ def test_three_dimensional_grids_and_blocks_reach_every_thread_once():
 
 def test_barriers_let_threads_read_what_others_wrote():
     source = kernel(
-        "__shared__ float s[64];\ns[threadIdx.x] = x[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = s[63 - threadIdx.x];"
+        "__shared__ float s[64];\ns[threadIdx.x] = "
+        "x[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = s[63 - threadIdx.x];"
     )
     y, x, n = arrays(64)
     assert simulator.check(source, "k", y, x, n, grid=(1,), block=(64,)) == ()
@@ -71,7 +72,9 @@ def test_barriers_let_threads_read_what_others_wrote():
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_dynamic_shared_memory_in_either_scope(where):
     declaration = "extern __shared__ float s[];"
-    body = "s[threadIdx.x] = x[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = s[31 - threadIdx.x];"
+    body = (
+        "s[threadIdx.x] = x[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = s[31 - threadIdx.x];"
+    )
     source = kernel(declaration + body) if where == "inside" else kernel(body, before=declaration)
     y, x, n = arrays(32)
     assert simulator.check(source, "k", y, x, n, shared=128, **ONE_WARP) == ()
@@ -81,10 +84,17 @@ def test_dynamic_shared_memory_in_either_scope(where):
 
 
 def test_constants_and_options():
-    source = kernel("y[threadIdx.x] = x[threadIdx.x] * c[WHICH];", before="__constant__ float c[3];")
+    source = kernel(
+        "y[threadIdx.x] = x[threadIdx.x] * c[WHICH];", before="__constant__ float c[3];"
+    )
     y, x, n = arrays(32)
     constants = {"c": np.array([1, 10, 100], np.float32)}
-    assert simulator.check(source, "k", y, x, n, options=["-DWHICH=2"], constants=constants, **ONE_WARP) == ()
+    assert (
+        simulator.check(
+            source, "k", y, x, n, options=["-DWHICH=2"], constants=constants, **ONE_WARP
+        )
+        == ()
+    )
     np.testing.assert_array_equal(y, 100 * x)
 
 
@@ -93,7 +103,17 @@ def test_macros_with_short_names_reach_the_kernel_and_nothing_else(option):
     name = option.removeprefix("-D").strip().partition("=")[0]
     y = np.zeros(1, np.float32)
     options = option.split(" ", 1)
-    assert simulator.check(kernel(f"out[0] = {name};", "float* out"), "k", y, grid=(1,), block=(1,), options=options) == ()
+    assert (
+        simulator.check(
+            kernel(f"out[0] = {name};", "float* out"),
+            "k",
+            y,
+            grid=(1,),
+            block=(1,),
+            options=options,
+        )
+        == ()
+    )
     assert y[0] == 16
 
 
@@ -101,7 +121,9 @@ def test_macros_with_short_names_reach_the_kernel_and_nothing_else(option):
 def test_a_macro_that_breaks_cudas_headers_on_a_gpu_is_refused_here_too(options):
     y = np.zeros(1, np.float32)
     with pytest.raises(toolchain.CompileFailed, match="in CUDA's own headers"):
-        simulator.check(kernel("out[0] = 1;", "float* out"), "k", y, grid=(1,), block=(1,), options=options)
+        simulator.check(
+            kernel("out[0] = 1;", "float* out"), "k", y, grid=(1,), block=(1,), options=options
+        )
     assert y[0] == 0
 
 
@@ -126,9 +148,12 @@ def test_two_modules_of_one_source_have_constants_of_their_own():
 
 
 def seen(before: str, store: str, load: str, element: str = "float", threads: int = 32) -> None:
-    """A block of one warp stores an element a thread into shared memory (and y), another thread reads it: nothing is found."""
+    """A block of one warp stores an element a thread into shared memory (and y), another thread
+    reads it: nothing is found.
+    """
     in_shared = kernel(
-        f"__shared__ {element} s[32];\nint t = threadIdx.x;\n{element}* to = s;\n{store}\n__syncthreads();\n"
+        f"__shared__ {element} s[32];\nint t = threadIdx.x;\n{element}* to = "
+        f"s;\n{store}\n__syncthreads();\n"
         f"{element} v = s[31 - t];\ny[t] = {load};",
         before=before,
     )
@@ -160,17 +185,25 @@ def test_a_store_of_what_a_function_returns_is_seen(inlined, element, made, load
 
 
 @pytest.mark.parametrize(
-    ("element", "given"), [("__half", "__float2half(4)"), ("Two", "Two{1, 2}"), ("Six", "Six{1, 2, 3, 4, 5, 6}")]
+    ("element", "given"),
+    [("__half", "__float2half(4)"), ("Two", "Two{1, 2}"), ("Six", "Six{1, 2, 3, 4, 5, 6}")],
 )
 def test_structs_are_given_and_returned_by_value(element, given):
-    before = f"{HALF}{STRUCTS}__device__ __noinline__ {element} same({element} given) {{ {element} own = given;\nreturn own; }}"
+    before = (
+        f"{HALF}{STRUCTS}__device__ __noinline__ {element} same({element} given) "
+        f"{{ {element} own = given;\nreturn own; }}"
+    )
     body = (
         f"{element} own = same(given), made = same({given});\nbool equal = true;\n"
         "for (int k = 0; k < sizeof own; ++k) equal &= ((char*) &own)[k] == ((char*) &made)[k];\n"
         "y[threadIdx.x] = equal ? factor : -1;"
     )
     source = kernel(body, f"float* y, {element} given, float factor", before)
-    bytes_given = {"__half": np.float16(4), "Two": np.float32([1, 2]), "Six": np.float32([1, 2, 3, 4, 5, 6])}[element]
+    bytes_given = {
+        "__half": np.float16(4),
+        "Two": np.float32([1, 2]),
+        "Six": np.float32([1, 2, 3, 4, 5, 6]),
+    }[element]
     module = load(source)
     address = memory.allocate(128)
     packed = bytearray(address.to_bytes(8, "little") + bytes_given.tobytes())
@@ -184,10 +217,20 @@ def test_structs_are_given_and_returned_by_value(element, given):
 
 
 def test_copies_and_fills_of_a_large_struct_are_seen():
-    seen(STRUCTS, "to[t] = Six{};\nto[t].a[5] = x[t];\nSix all = to[t];\nto[t] = all;", "v.a[5] + v.a[0]", "Six")
-    body = "__shared__ Six s[32], other[32];\nint t = threadIdx.x;\nother[t] = s[t];\ny[t] = other[t].a[0];"
+    seen(
+        STRUCTS,
+        "to[t] = Six{};\nto[t].a[5] = x[t];\nSix all = to[t];\nto[t] = all;",
+        "v.a[5] + v.a[0]",
+        "Six",
+    )
+    body = (
+        "__shared__ Six s[32], other[32];\nint t = threadIdx.x;\nother[t] "
+        "= s[t];\ny[t] = other[t].a[0];"
+    )
     y, x, n = arrays(32)
-    assert {f.kind for f in simulator.check(kernel(body, before=STRUCTS), "k", y, x, n, **ONE_WARP)} == {"uninitialised"}
+    assert {
+        f.kind for f in simulator.check(kernel(body, before=STRUCTS), "k", y, x, n, **ONE_WARP)
+    } == {"uninitialised"}
 
 
 def test_memcpy_and_memset_are_seen():
@@ -195,15 +238,27 @@ def test_memcpy_and_memset_are_seen():
     y, x, _ = arrays(32)
     source = kernel("memcpy(y + 1 + threadIdx.x, x + threadIdx.x, 4);", "float* y, const float* x")
     finding = only(simulator.check(source, "k", y, x, **ONE_WARP))
-    assert (finding.kind, finding.array, finding.index, finding.line) == ("out-of-bounds", "y", 32, 3)
+    assert (finding.kind, finding.array, finding.index, finding.line) == (
+        "out-of-bounds",
+        "y",
+        32,
+        3,
+    )
 
 
 def test_a_loop_that_fills_or_copies_is_one_of_single_stores():
-    fills = "for (int j = 0; j < 200; ++j) y[threadIdx.x * 200 + j] = 0;\nfor (int j = 0; j < n; ++j) y[threadIdx.x * 200 + j] = 0;"
+    fills = (
+        "for (int j = 0; j < 200; ++j) y[threadIdx.x * 200 + j] = 0;\nfor (int j = 0; j < n; "
+        "++j) y[threadIdx.x * 200 + j] = 0;"
+    )
     copies = "for (int j = 0; j < n; ++j) y[threadIdx.x * 200 + j] = x[threadIdx.x * 200 + j];"
     y, x = np.zeros(6400, np.float32), np.zeros(6400, np.float32)
     found = simulator.profile(kernel(f"{fills}\n{copies}"), "k", y, x, np.int32(200), **ONE_WARP)
-    assert (found.global_store_requests, found.global_load_requests, found.global_store_sectors) == (600, 200, 600 * 32)
+    assert (
+        found.global_store_requests,
+        found.global_load_requests,
+        found.global_store_sectors,
+    ) == (600, 200, 600 * 32)
     assert found.findings == ()
 
 
@@ -218,18 +273,33 @@ def fault(body: str, before: str = "") -> simulator.Finding:
 @pytest.mark.parametrize("operation", ["/", "%"])
 def test_a_division_of_integers_by_zero_does_not_end_the_process(operation):
     y, x, n = arrays(32)
-    simulator.check(kernel(f"int t = threadIdx.x;\ny[t] = t {operation} (5 - int(x[t]));"), "k", y, x, n, **ONE_WARP)
+    simulator.check(
+        kernel(f"int t = threadIdx.x;\ny[t] = t {operation} (5 - int(x[t]));"),
+        "k",
+        y,
+        x,
+        n,
+        **ONE_WARP,
+    )
     assert y[7] == (-3 if operation == "/" else 1)
 
 
 def test_a_read_past_a_local_array_is_a_finding_that_names_it():
     finding = fault("float a[4] = {};\na[n % 5] = n;\ny[threadIdx.x] = a[int(x[threadIdx.x]) * n];")
-    assert (finding.kind, finding.array, finding.line, finding.thread) == ("out-of-bounds", "a", 5, (1, 0, 0))
+    assert (finding.kind, finding.array, finding.line, finding.thread) == (
+        "out-of-bounds",
+        "a",
+        5,
+        (1, 0, 0),
+    )
     assert "a has 4 elements" in finding.message
 
 
 def test_recursion_without_end_is_a_finding():
-    before = "__device__ __noinline__ float down(float* y, int n) { y[0] = n; return down(y, n + 1) + y[0]; }"
+    before = (
+        "__device__ __noinline__ float down(float* y, int n) { y[0] = n; return down(y, "
+        "n + 1) + y[0]; }"
+    )
     finding = fault("y[threadIdx.x] = down(y + threadIdx.x, 0);", before)
     assert (finding.kind, finding.thread) == ("fault", (0, 0, 0))
     assert "deeper than its stack" in finding.message
@@ -251,14 +321,21 @@ ctypes.string_at(0)
 
 
 def test_a_fault_that_is_not_a_kernels_goes_to_who_was_asked_before():
-    done = subprocess.run([sys.executable, "-c", FAULTS_ELSEWHERE], check=False, capture_output=True, text=True)
-    assert done.returncode == -signal.SIGSEGV and "Fatal Python error: Segmentation fault" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS_ELSEWHERE], check=False, capture_output=True, text=True
+    )
+    assert (
+        done.returncode == -signal.SIGSEGV
+        and "Fatal Python error: Segmentation fault" in done.stderr
+    )
 
 
 # ---- CUDA C++ ----
 
 
-def values(source: str, name: str, n: int = 4, dtype=np.float32, block: int = 1, **more) -> np.ndarray:
+def values(
+    source: str, name: str, n: int = 4, dtype=np.float32, block: int = 1, **more
+) -> np.ndarray:
     y = np.zeros(n, dtype)
     assert simulator.check(source, name, y, grid=(1,), block=(block,), **more) == ()
     return y
@@ -266,7 +343,8 @@ def values(source: str, name: str, n: int = 4, dtype=np.float32, block: int = 1,
 
 TEMPLATES = """
 template <typename T, int N = 2> struct Pair { T first[N]; };
-template <int N> __device__ float power(float x) { if constexpr (N == 0) return 1.0f; else return x * power<N - 1>(x); }
+template <int N> __device__ float power(float x) { if constexpr (N == 0) return 1.0f;
+    else return x * power<N - 1>(x); }
 template <int N, typename T> __global__ void k(T* y, const Pair<T, N>* p, int n) {
   __shared__ T s[N][2];
   constexpr T table[3] = {1, 10, 100};
@@ -286,7 +364,8 @@ def test_instances_of_a_template_are_kernels():
     kernel_of_doubles = module.kernels["k<3,double>"]
     assert kernel_of_doubles.mangled == "_Z1kILi3EdEvPT0_PK4PairIS0_XT_EEi"
     assert module.kernels[kernel_of_doubles.mangled] is kernel_of_doubles
-    assert [(p.name, p.size, p.is_const, p.element_bytes) for p in kernel_of_doubles.parameters] == [
+    assert [(p.name, p.size, p.is_const,
+            p.element_bytes) for p in kernel_of_doubles.parameters] == [
         ("y", 8, False, 8), ("p", 8, True, 24), ("n", 4, False, 0)
     ]  # fmt: skip
     assert [k.static_shared for k in module.kernels.values()] == [16, 48, 0]
@@ -314,22 +393,38 @@ def test_an_instance_is_found_with_and_without_the_letter_of_an_unsigned_number(
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("k", r"'k' may be any of k<2, float>, k<3, double>, k<7, float>: give the full or the mangled name"),
+        (
+            "k",
+            r"'k' may be any of k<2, float>, k<3, double>, k<7, float>: give "
+            r"the full or the mangled name",
+        ),
         ("k<4, float>", r"no kernel 'k<4, float>' in this source: it has k<2, float>"),
     ],
 )
 def test_an_ambiguous_or_missing_instance_is_named(name, match):
     with pytest.raises(ValueError, match=match):
-        simulator.check(TEMPLATES, name, np.zeros(1, np.float32), np.zeros(2, np.float32), np.int32(1), **ONE_WARP)
+        simulator.check(
+            TEMPLATES,
+            name,
+            np.zeros(1, np.float32),
+            np.zeros(2, np.float32),
+            np.int32(1),
+            **ONE_WARP,
+        )
 
 
 def test_a_template_without_an_instance_says_what_to_add():
     source = "template <int N> __global__ void k(float* y) { y[0] = N; }"
-    with pytest.raises(ValueError, match=r"'k' is a template of which the source asks for no instance: add one"):
+    with pytest.raises(
+        ValueError, match=r"'k' is a template of which the source asks for no instance: add one"
+    ):
         simulator.check(source, "k", np.zeros(1, np.float32), **ONE_WARP)
     only_one = source + "\ntemplate __global__ void k<4>(float*);"
     assert values(only_one, "k")[0] == 4
-    deduced = "template <class T> __global__ void k(T* y) { y[0] = sizeof(T); }\ntemplate __global__ void k(double*);"
+    deduced = (
+        "template <class T> __global__ void k(T* y) { y[0] = sizeof(T); "
+        "}\ntemplate __global__ void k(double*);"
+    )
     assert values(deduced, "k", dtype=np.float64)[0] == 8
 
 
@@ -337,7 +432,8 @@ NAMESPACES = """
 namespace layers {
   constexpr int two = 2;
   struct Options { int a; float b; };
-  namespace detail { __global__ void __launch_bounds__(two * 32, 1) scale(float* __restrict__ y, Options o) { y[0] = o.a * o.b; } }
+  namespace detail { __global__ void __launch_bounds__(two * 32, 1) scale(float* __restrict__ y,
+      Options o) { y[0] = o.a * o.b; } }
   __global__ void scale(float* y) { y[0] = 1; }
   __global__ void scale(float* y, int n) { y[0] = n; }
 }
@@ -351,7 +447,8 @@ namespace a::b { extern "C" __global__ void plain(float* y) { y[0] = 6; } }
 def test_kernels_in_namespaces_overloaded_and_not_extern_c():
     module = load(NAMESPACES)
     assert list(module.kernels) == [
-        "layers::detail::scale", "_ZN6layers5scaleEPf", "_ZN6layers5scaleEPfi", "hidden", "local", "turned", "plain"
+        "layers::detail::scale", "_ZN6layers5scaleEPf", "_ZN6layers5scaleEPfi", "hidden", "local",
+        "turned", "plain"
     ]  # fmt: skip
     assert module.kernels["layers::detail::scale"].max_threads == 64
     assert module.kernels["plain"].mangled == "plain"
@@ -360,7 +457,10 @@ def test_kernels_in_namespaces_overloaded_and_not_extern_c():
     for name, want in (("hidden", 3), ("local", 4), ("turned", 5), ("plain", 6)):
         assert values(NAMESPACES, name)[0] == want
     y = np.zeros(1, np.float32)
-    assert simulator.check(NAMESPACES, "_ZN6layers5scaleEPfi", y, np.int32(9), grid=(1,), block=(1,)) == ()
+    assert (
+        simulator.check(NAMESPACES, "_ZN6layers5scaleEPfi", y, np.int32(9), grid=(1,), block=(1,))
+        == ()
+    )
     assert y[0] == 9
     with pytest.raises(ValueError, match="may be any of"):
         simulator.check(NAMESPACES, "scale", y, grid=(1,), block=(1,))
@@ -403,7 +503,8 @@ __device__ __noinline__ float stage(float v) {
   __syncthreads();
   return box[31 - threadIdx.x];
 }
-extern "C" __global__ __launch_bounds__(32) void k(float* __restrict__ y, const float* __restrict__ x) {
+extern "C" __global__ __launch_bounds__(32) void k(float* __restrict__ y,
+    const float* __restrict__ x) {
   __shared__ float plane[2][4][4];
   __shared__ Cell cells[32];
   __shared__ float2 pairs[32];
@@ -420,7 +521,8 @@ extern "C" __global__ __launch_bounds__(32) void k(float* __restrict__ y, const 
   #pragma unroll 4
   for (int j = 0; j < 3; ++j) sum += weights[1][j];
   int u = 31 - t;
-  sum += plane[u / 16][u / 4 % 4][u % 4] + cells[u].value + cells[u].count + pairs[u].x + dynamic[u];
+  sum += plane[u / 16][u / 4 % 4][u % 4] + cells[u].value + cells[u].count + pairs[u].x +
+      dynamic[u];
   y[t] = sum + bias[1] + shift + stage(x[t]) + calls;
 }
 """
@@ -434,7 +536,8 @@ def test_shared_arrays_structs_device_globals_and_constants_together():
     module = load(SHARED_KINDS)
     assert module.kernels["k"].static_shared == 128 + 32 * 12 + 256 + 128
     assert {name: (g.nbytes, g.space) for name, g in module.globals.items()} == {
-        "calls": (4, "device"), "bias": (8, "device"), "weights": (24, "constant"), "shift": (4, "constant")
+        "calls": (4, "device"), "bias": (8, "device"), "weights": (24, "constant"),
+        "shift": (4, "constant")
     }  # fmt: skip
     module.close()
 
@@ -447,7 +550,8 @@ def test_a_finding_in_a_three_dimensional_shared_array_names_its_axes():
 
 def test_several_kernels_of_one_source_have_their_own_shared_memory():
     source = "".join(
-        f'extern "C" __global__ void k{j}(float* y) {{ volatile __shared__ float s[{n}]; s[0] = {n}; y[0] = s[0]; }}\n'
+        f'extern "C" __global__ void k{j}(float* y) '
+        f'{{ volatile __shared__ float s[{n}]; s[0] = {n}; y[0] = s[0]; }}\n'
         for j, n in enumerate((12000, 11000, 2))
     )
     module = load(source)
@@ -460,10 +564,22 @@ def test_several_kernels_of_one_source_have_their_own_shared_memory():
     ("line", "what"),
     [
         ("texture<float, 1> t;", r"kernel\.cu\(2\): error: texture is not a template"),
-        ("__global__ void k(float* y, cudaTextureObject_t t) { y[0] = tex1D<float>(t, 0.f); }", r"kernel\.cu:2: .*cannot run .*tex\."),
-        ("__global__ void __cluster_dims__(2, 1, 1) k(int* y) { y[0] = 1; }", r"kernel\.cu:2: .*cannot run a kernel in clusters"),
-        ("__global__ void in(); __global__ void k(int* y) { in<<<1, 1>>>(); }", r"kernel\.cu\(2\): error: .*launch"),
-        ('__global__ void k(int* y) { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); }', r"kernel\.cu:2: .*cannot run .*setmaxnreg"),
+        (
+            "__global__ void k(float* y, cudaTextureObject_t t) { y[0] = tex1D<float>(t, 0.f); }",
+            r"kernel\.cu:2: .*cannot run .*tex\.",
+        ),
+        (
+            "__global__ void __cluster_dims__(2, 1, 1) k(int* y) { y[0] = 1; }",
+            r"kernel\.cu:2: .*cannot run a kernel in clusters",
+        ),
+        (
+            "__global__ void in(); __global__ void k(int* y) { in<<<1, 1>>>(); }",
+            r"kernel\.cu\(2\): error: .*launch",
+        ),
+        (
+            '__global__ void k(int* y) { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); }',
+            r"kernel\.cu:2: .*cannot run .*setmaxnreg",
+        ),
     ],
 )
 def test_what_cannot_run_is_refused_by_line(line, what):
@@ -472,7 +588,10 @@ def test_what_cannot_run_is_refused_by_line(line, what):
 
 
 def test_a_kernel_in_a_header_is_refused_by_its_own_line(tmp_path):
-    kernel = "__global__ void k(float* y, cudaTextureObject_t t)\n{\n    y[0] = tex1D<float>(t, 0.f);\n}\n"
+    kernel = (
+        "__global__ void k(float* y, cudaTextureObject_t t)\n{\n    y[0] = tex1D<float>(t, "
+        "0.f);\n}\n"
+    )
     (tmp_path / "sampled.cuh").write_text("#pragma once\n" + kernel)
     with pytest.raises(CompileFailed, match=r"^sampled\.cuh:4: .*cannot run .*tex\."):
         load('#include "sampled.cuh"\n', [f"-I{tmp_path}"]).kernels["k"].require_supported()
@@ -497,16 +616,22 @@ def test_inline_ptx_beside_a_plain_form_is_left_out():
 
 
 def test_inline_ptx_runs():
-    source = kernel('unsigned n;\nasm("mov.u32 %0, %laneid;" : "=r"(n));\ny[threadIdx.x] = n;', "float* y")
+    source = kernel(
+        'unsigned n;\nasm("mov.u32 %0, %laneid;" : "=r"(n));\ny[threadIdx.x] = n;', "float* y"
+    )
     np.testing.assert_array_equal(values(source, "k", n=64, block=64), [*range(32), *range(32)])
 
 
 def test_a_header_of_a_folder_is_read_anew(tmp_path):
-    header, source = tmp_path / "lane.cuh", '#include "lane.cuh"\n' + TWO_FORMS.partition("#endif")[2]
+    header, source = (
+        tmp_path / "lane.cuh",
+        '#include "lane.cuh"\n' + TWO_FORMS.partition("#endif")[2],
+    )
     plain = "__device__ int lane() { return threadIdx.x % 32; }\n"
     header.write_text(plain)
     assert values(source, "k", dtype=np.int32, options=[f"-I{tmp_path}"])[0] == 0
-    header.write_text(plain.replace("% 32;", "% 32 + 5;"))  # the source is the same: the header's text must count
+    # The source is the same: the header's text must count.
+    header.write_text(plain.replace("% 32;", "% 32 + 5;"))
     assert values(source, "k", dtype=np.int32, options=[f"-I{tmp_path}"])[0] == 5
 
 
@@ -518,13 +643,18 @@ def test_words_like_those_that_are_refused_are_not():
     )
     assert values(source, "k")[0] == 1
     constructor = kernel(
-        "Empty e; y[0] = e.v;", "float* y", ("struct Empty { float v = 2; Empty() = default; Empty(const Empty&) = delete; };")
+        "Empty e; y[0] = e.v;",
+        "float* y",
+        ("struct Empty { float v = 2; Empty() = default; Empty(const Empty&) = delete; };"),
     )
     assert values(constructor, "k")[0] == 2
 
 
 def test_a_constant_table_of_a_kernel_is_no_array_of_the_device():
-    source = kernel("constexpr int order[8] = {3, 1, 2, 0, 7, 6, 5, 4};\ny[threadIdx.x] = order[threadIdx.x];", "float* y")
+    source = kernel(
+        "constexpr int order[8] = {3, 1, 2, 0, 7, 6, 5, 4};\ny[threadIdx.x] = order[threadIdx.x];",
+        "float* y",
+    )
     np.testing.assert_array_equal(values(source, "k", n=8, block=8), [3, 1, 2, 0, 7, 6, 5, 4])
 
 
@@ -544,14 +674,23 @@ def test_out_of_bounds_names_array_index_length_thread_and_line(body, index, ver
     y, x, n = arrays(32)
     finding = only(simulator.check(kernel(body), "k", y, x, n, **ONE_WARP))
     array = "x" if verb == "reads" else "y"
-    assert (finding.kind, finding.array, finding.index, finding.line) == ("out-of-bounds", array, index, 3)
+    assert (finding.kind, finding.array, finding.index, finding.line) == (
+        "out-of-bounds",
+        array,
+        index,
+        3,
+    )
     assert f"{verb} {array}[{index}], but {array} has 32 elements" in str(finding)
     assert body in str(finding)
     assert finding.thread == ((0, 0, 0) if index in (-1, 100000) else (31, 0, 0))
 
 
 def test_an_index_that_wrapped_around_says_so():
-    finding = only(simulator.check(kernel("y[threadIdx.x] = x[threadIdx.x - 1];"), "k", *arrays(32), **ONE_WARP))
+    finding = only(
+        simulator.check(
+            kernel("y[threadIdx.x] = x[threadIdx.x - 1];"), "k", *arrays(32), **ONE_WARP
+        )
+    )
     assert finding.index == 2**32 - 1
     assert "-1 as an unsigned" in finding.cause
 
@@ -560,7 +699,9 @@ def test_a_launch_stopped_at_a_finding_leaves_the_host_arrays_alone_and_the_next
     y, x, n = arrays(32)
     assert simulator.check(kernel("y[threadIdx.x] = 7;\ny[-1] = 0;"), "k", y, x, n, **ONE_WARP)
     assert np.isnan(y).all()
-    assert simulator.check(kernel("y[threadIdx.x] = x[threadIdx.x];"), "k", y, x, n, **ONE_WARP) == ()
+    assert (
+        simulator.check(kernel("y[threadIdx.x] = x[threadIdx.x];"), "k", y, x, n, **ONE_WARP) == ()
+    )
 
 
 def test_a_null_pointer_is_out_of_bounds():
@@ -570,9 +711,16 @@ def test_a_null_pointer_is_out_of_bounds():
 
 
 def test_a_row_overrun_inside_a_shared_array_is_found():
-    source = kernel("__shared__ float s[4][8];\nfor (int r = 0; r < 4; ++r) s[r][threadIdx.x] = 0;", "float* y")
+    source = kernel(
+        "__shared__ float s[4][8];\nfor (int r = 0; r < 4; ++r) s[r][threadIdx.x] = 0;", "float* y"
+    )
     finding = only(simulator.check(source, "k", np.zeros(1, np.float32), grid=(1,), block=(9,)))
-    assert (finding.kind, finding.array, finding.index, finding.thread) == ("out-of-bounds", "s", 8, (8, 0, 0))
+    assert (finding.kind, finding.array, finding.index, finding.thread) == (
+        "out-of-bounds",
+        "s",
+        8,
+        (8, 0, 0),
+    )
 
 
 def test_a_write_to_constant_memory_is_refused():
@@ -582,27 +730,43 @@ def test_a_write_to_constant_memory_is_refused():
 
 
 def test_a_misaligned_vector_load_is_found():
-    source = kernel("float4 v = *reinterpret_cast<const float4*>(x + 1 + 4 * threadIdx.x);\ny[threadIdx.x] = v.x;")
+    source = kernel(
+        "float4 v = *reinterpret_cast<const float4*>(x + 1 + 4 * "
+        "threadIdx.x);\ny[threadIdx.x] = v.x;"
+    )
     y, x, n = arrays(256)
     finding = only(simulator.check(source, "k", y, x, n, **ONE_WARP))
     assert (finding.kind, finding.array, finding.index) == ("misaligned", "x", 1)
 
 
-MISSING_BARRIER = "__shared__ float s[64];\ns[threadIdx.x] = x[threadIdx.x];\n{}\ny[threadIdx.x] = s[63 - threadIdx.x];"
+MISSING_BARRIER = (
+    "__shared__ float s[64];\ns[threadIdx.x] = "
+    "x[threadIdx.x];\n{}\ny[threadIdx.x] = s[63 - threadIdx.x];"
+)
 
 
 def test_a_missing_barrier_is_a_race_and_names_both_lines():
     y, x, n = arrays(64)
-    findings = simulator.check(kernel(MISSING_BARRIER.format("")), "k", y, x, n, grid=(1,), block=(64,))
+    findings = simulator.check(
+        kernel(MISSING_BARRIER.format("")), "k", y, x, n, grid=(1,), block=(64,)
+    )
     races = [f for f in findings if f.kind == "race"]
     assert findings[0].kind == "race"
     assert {frozenset((f.line, f.other_line)) for f in races} == {frozenset((4, 6))}
     assert all(f.array == "s" for f in races)
-    assert simulator.check(kernel(MISSING_BARRIER.format("__syncthreads();")), "k", y, x, n, grid=(1,), block=(64,)) == ()
+    assert (
+        simulator.check(
+            kernel(MISSING_BARRIER.format("__syncthreads();")), "k", y, x, n, grid=(1,), block=(64,)
+        )
+        == ()
+    )
 
 
 def test_a_race_with_several_readers_names_another_thread_than_the_writer():
-    body = "__shared__ float s[1];\ns[0] = 1;\n__syncthreads();\ny[threadIdx.x] = s[0];\nif (threadIdx.x == 31) s[0] = 2;"
+    body = (
+        "__shared__ float s[1];\ns[0] = 1;\n__syncthreads();\ny[threadIdx.x] = s[0];\nif "
+        "(threadIdx.x == 31) s[0] = 2;"
+    )
     race = simulator.check(kernel(body), "k", *arrays(32), **ONE_WARP)[-1]
     assert (race.kind, race.thread) == ("race", (31, 0, 0))
     assert "which thread (0, 0, 0) read" in race.message
@@ -610,18 +774,29 @@ def test_a_race_with_several_readers_names_another_thread_than_the_writer():
 
 def test_a_missing_second_barrier_in_a_loop_is_a_race():
     body = (
-        "__shared__ float s[32];\nfor (int k = 0; k < 4; ++k) {\ns[threadIdx.x] = x[threadIdx.x] + k;\n__syncthreads();\n"
+        "__shared__ float s[32];\nfor (int k = 0; k < 4; ++k) {\ns[threadIdx.x] = "
+        "x[threadIdx.x] + k;\n__syncthreads();\n"
         "y[threadIdx.x] = s[31 - threadIdx.x];\nSECOND\n}"
     )
     y, x, n = arrays(32)
     races = simulator.check(kernel(body.replace("SECOND", "")), "k", y, x, n, **ONE_WARP)
     assert [(f.kind, f.array, {f.line, f.other_line}) for f in races] == [("race", "s", {5, 7})]
-    assert simulator.check(kernel(body.replace("SECOND", "__syncthreads();")), "k", y, x, n, **ONE_WARP) == ()
+    assert (
+        simulator.check(
+            kernel(body.replace("SECOND", "__syncthreads();")), "k", y, x, n, **ONE_WARP
+        )
+        == ()
+    )
 
 
 def test_blocks_that_write_what_others_read_race():
-    in_place = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i + 1 < n) y[i] = y[i] + y[i + 1];", "float* y, int n")
-    finding = simulator.check(in_place, "k", np.ones(64, np.float32), np.int32(64), grid=(2,), block=(32,))[0]
+    in_place = kernel(
+        "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i + 1 < n) y[i] = y[i] + y[i + 1];",
+        "float* y, int n",
+    )
+    finding = simulator.check(
+        in_place, "k", np.ones(64, np.float32), np.int32(64), grid=(2,), block=(32,)
+    )[0]
     assert finding.kind == "race"
 
 
@@ -632,7 +807,15 @@ def test_blocks_that_read_the_same_input_do_not_race():
 
 
 def test_every_block_writing_one_cell_is_a_race():
-    finding = only(simulator.check(kernel("y[0] = blockIdx.x;", "float* y"), "k", np.zeros(1, np.float32), grid=(2,), block=(1,)))
+    finding = only(
+        simulator.check(
+            kernel("y[0] = blockIdx.x;", "float* y"),
+            "k",
+            np.zeros(1, np.float32),
+            grid=(2,),
+            block=(1,),
+        )
+    )
     assert (finding.kind, finding.index, finding.block) == ("race", 0, (1, 0, 0))
     assert "nothing orders two blocks" in finding.message
 
@@ -653,18 +836,24 @@ MANY = {"grid": (3,), "block": (96,)}
     ],
 )
 def test_one_value_that_many_threads_store_is_no_race(body):
-    source = kernel(f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}", "int* changed, int n")
+    source = kernel(
+        f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}", "int* changed, int n"
+    )
     changed = np.zeros(8, np.int32)
     assert simulator.check(source, "k", changed, np.int32(288), **MANY) == ()
     assert changed.any()
 
 
 def test_a_profile_says_that_many_threads_store_one_value():
-    source = kernel("if (threadIdx.x % 2) *changed = 1;\nchanged[1 + threadIdx.x] = 2;", "int* changed")
+    source = kernel(
+        "if (threadIdx.x % 2) *changed = 1;\nchanged[1 + threadIdx.x] = 2;", "int* changed"
+    )
     found = simulator.profile(source, "k", np.zeros(65, np.int32), grid=(1,), block=(64,))
     assert found.findings == ()
     assert [(row.line, row.repeated) for row in found.lines] == [(3, 31), (4, 0)]
-    assert "line 3 stores what another thread has just put in changed: the values are equal" in str(found)
+    assert "line 3 stores what another thread has just put in changed: the values are equal" in str(
+        found
+    )
 
 
 @pytest.mark.parametrize(
@@ -714,7 +903,13 @@ TAIL = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) y[i] =
 def test_an_output_that_is_not_wholly_written_is_a_warning_at_the_store():
     y, x, n = arrays(40)
     finding = only(simulator.check(TAIL, "k", y, x, n, **ONE_WARP))
-    assert (finding.kind, finding.severity, finding.array, finding.index, finding.line) == ("unwritten", "warning", "y", 32, 4)
+    assert (finding.kind, finding.severity, finding.array, finding.index, finding.line) == (
+        "unwritten",
+        "warning",
+        "y",
+        32,
+        4,
+    )
     assert "leaves 8 of the 40 elements of y unwritten: the first is y[32]" in finding.message
     assert simulator.check(TAIL, "k", y, x, n, grid=(2,), block=(32,)) == ()
 
@@ -727,7 +922,10 @@ def test_only_declared_or_nan_outputs_must_be_written():
     assert (declared.kind, declared.array) == ("unwritten", "y")
     assert np.isnan(zeros[32:]).all()
     assert not np.isnan(zeros[:32]).any()
-    assert simulator.check(TAIL, "k", np.full(40, np.nan, np.float32), x, n, outputs=(), **ONE_WARP) == ()
+    assert (
+        simulator.check(TAIL, "k", np.full(40, np.nan, np.float32), x, n, outputs=(), **ONE_WARP)
+        == ()
+    )
     with pytest.raises(ValueError, match=r"outputs names z; the pointers of k are y, x"):
         simulator.check(TAIL, "k", zeros, x, n, outputs=("z",), **ONE_WARP)
 
@@ -748,7 +946,11 @@ def test_a_declared_output_that_is_read_first_is_uninitialised():
 def test_two_barriers_in_two_branches_are_divergence():
     body = "if (threadIdx.x < 5) {\n__syncthreads();\n} else {\n__syncthreads();\n}"
     finding = only(simulator.check(kernel(body), "k", *arrays(32), **ONE_WARP))
-    assert (finding.kind, finding.severity, {finding.line, finding.other_line}) == ("barrier", "error", {4, 6})
+    assert (finding.kind, finding.severity, {finding.line, finding.other_line}) == (
+        "barrier",
+        "error",
+        {4, 6},
+    )
 
 
 def test_a_return_above_a_barrier_is_a_warning_and_the_launch_goes_on():
@@ -760,17 +962,26 @@ def test_a_return_above_a_barrier_is_a_warning_and_the_launch_goes_on():
 
 
 @pytest.mark.parametrize(
-    "body", ["for (;;) {}", "float s = 0;\nfor (;;) s += 1;\ny[0] = s;", "volatile float* p = y;\nwhile (p[0] != 3) {}"]
+    "body",
+    [
+        "for (;;) {}",
+        "float s = 0;\nfor (;;) s += 1;\ny[0] = s;",
+        "volatile float* p = y;\nwhile (p[0] != 3) {}",
+    ],
 )
 def test_a_runaway_kernel_is_stopped_by_the_time_limit(body):
     y = np.zeros(1, np.float32)
-    finding = only(simulator.check(kernel(body, "float* y"), "k", y, grid=(1,), block=(1,), time_limit=0.2))
+    finding = only(
+        simulator.check(kernel(body, "float* y"), "k", y, grid=(1,), block=(1,), time_limit=0.2)
+    )
     assert finding.kind == "runaway"
 
 
 @pytest.fixture
 def ctrl_c():
-    """SIGINT raises KeyboardInterrupt, also where a shell started the tests in the background, which ignores it."""
+    """SIGINT raises KeyboardInterrupt, also where a shell started the tests in the background,
+    which ignores it.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -795,21 +1006,30 @@ STRIDED = kernel(
 )
 
 
-@pytest.mark.parametrize(("stride", "sectors"), [(1, 131072), (2, 262144), (7, 917504), (32, 1048576)])
+@pytest.mark.parametrize(
+    ("stride", "sectors"), [(1, 131072), (2, 262144), (7, 917504), (32, 1048576)]
+)
 def test_strided_loads_count_the_sectors_that_nsight_compute_read_on_an_h200(stride, sectors):
-    """The four numbers are `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` of this kernel on an H200, 2^20 threads."""
+    """The four numbers are `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` of this kernel on an
+    H200, 2^20 threads.
+    """
     n = 1 << 20
     y, x, count = arrays(n)
-    profile = simulator.profile(STRIDED, "k", y, x, count, np.int32(stride), grid=(n // 256,), block=(256,))
+    profile = simulator.profile(
+        STRIDED, "k", y, x, count, np.int32(stride), grid=(n // 256,), block=(256,)
+    )
     assert profile.global_load_sectors == sectors
     assert profile.global_load_requests == profile.global_store_requests == n // 32
     assert profile.global_store_sectors == 131072
 
 
 def test_lanes_that_leave_a_branch_early_meet_the_others_again():
-    """Lane 0 skips the first of three loads; the other two still go as one request of 32 lanes each."""
+    """Lane 0 skips the first of three loads; the other two still go as one request of 32 lanes
+    each.
+    """
     body = (
-        "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = -1; j <= 1; ++j)\nif (i + j >= 0 && i + j < n) s += x[i + j];\ny[i] = s;"
+        "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = -1; j <= "
+        "1; ++j)\nif (i + j >= 0 && i + j < n) s += x[i + j];\ny[i] = s;"
     )
     y, x, n = arrays(64)
     profile = simulator.profile(kernel(body), "k", y, x, n, **ONE_WARP)
@@ -830,16 +1050,22 @@ def test_loops_of_unequal_length_do_not_misalign_what_follows():
 
 
 def test_a_long_trace_is_merged_in_parts_and_counts_the_same():
-    body = "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = 0; j < 40000; ++j) s += x[(i + j) % n];\ny[i] = s;"
+    body = (
+        "int i = threadIdx.x;\nfloat s = 0;\nfor (int j = 0; j < 40000; "
+        "++j) s += x[(i + j) % n];\ny[i] = s;"
+    )
     y, x, n = arrays(64)
     profile = simulator.profile(kernel(body), "k", y, x, n, **ONE_WARP)
     assert profile.global_load_requests == 40000
 
 
-@pytest.mark.parametrize(("stride", "wavefronts"), [(1, 1), (2, 2), (4, 4), (17, 1), (32, 32), (33, 1), (0, 1)])
+@pytest.mark.parametrize(
+    ("stride", "wavefronts"), [(1, 1), (2, 2), (4, 4), (17, 1), (32, 32), (33, 1), (0, 1)]
+)
 def test_bank_conflicts_of_strided_shared_loads(stride, wavefronts):
     body = (
-        f"__shared__ float s[32 * 34];\nfor (int k = threadIdx.x; k < 32 * 34; k += 32) s[k] = k;\n__syncthreads();\n"
+        "__shared__ float s[32 * 34];\nfor (int k = threadIdx.x; k < 32 * 34; "
+        "k += 32) s[k] = k;\n__syncthreads();\n"
         f"y[threadIdx.x] = s[threadIdx.x * {stride}];"
     )
     profile = simulator.profile(kernel(body), "k", *arrays(32), **ONE_WARP)
@@ -848,7 +1074,10 @@ def test_bank_conflicts_of_strided_shared_loads(stride, wavefronts):
 
 
 def test_vector_loads_are_one_request_of_sixteen_bytes():
-    body = "reinterpret_cast<float4*>(y)[threadIdx.x] = reinterpret_cast<const float4*>(x)[threadIdx.x];"
+    body = (
+        "reinterpret_cast<float4*>(y)[threadIdx.x] = reinterpret_cast<const "
+        "float4*>(x)[threadIdx.x];"
+    )
     y, x, n = arrays(128)
     profile = simulator.profile(kernel(body), "k", y, x, n, **ONE_WARP)
     assert (profile.global_load_requests, profile.global_load_sectors) == (1, 16)
@@ -859,7 +1088,9 @@ def test_vector_loads_are_one_request_of_sixteen_bytes():
 
 def test_the_watched_warp_can_be_any():
     source = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\ny[i] = x[i];")
-    profile = simulator.profile(source, "k", *arrays(256), grid=(2,), block=(128,), watch=((1, 0, 0), 2))
+    profile = simulator.profile(
+        source, "k", *arrays(256), grid=(2,), block=(128,), watch=((1, 0, 0), 2)
+    )
     assert profile.requests[0].offsets == tuple(4 * (128 + 64 + lane) for lane in range(32))
 
 
@@ -871,7 +1102,9 @@ def test_a_sample_of_blocks_says_so():
 
 
 def test_a_profile_prints_its_lines_and_findings():
-    profile = simulator.profile(kernel("y[threadIdx.x] = x[threadIdx.x + 1];"), "k", *arrays(32), **ONE_WARP)
+    profile = simulator.profile(
+        kernel("y[threadIdx.x] = x[threadIdx.x + 1];"), "k", *arrays(32), **ONE_WARP
+    )
     assert not profile.completed
     for text in (str(profile), profile._repr_html_()):
         assert "x[32]" in text and "partial" in text
@@ -911,12 +1144,32 @@ def test_a_block_beyond_the_launch_bounds_is_refused():
 @pytest.mark.parametrize(
     ("args", "error", "match"),
     [
-        ((np.zeros(4, np.float32), np.zeros(4, np.float32)), TypeError, "takes 3 arguments, 2 given"),
+        (
+            (np.zeros(4, np.float32), np.zeros(4, np.float32)),
+            TypeError,
+            "takes 3 arguments, 2 given",
+        ),
         ((np.zeros(4, np.float32), np.zeros(4, np.float32), 4), TypeError, "NumPy scalar"),
-        ((np.zeros(4, np.float32), np.zeros(4, np.float32), np.float32(4)), TypeError, "does not fit"),
-        ((np.zeros(4, np.float32), np.zeros(4, np.float32), np.int64(4)), TypeError, "does not fit"),
-        ((np.zeros((4, 4), np.float32).T, np.zeros(4, np.float32), np.int32(4)), ValueError, "C-contiguous|strides"),
-        ((np.zeros(8, np.float32)[::2], np.zeros(4, np.float32), np.int32(4)), ValueError, "C-contiguous"),
+        (
+            (np.zeros(4, np.float32), np.zeros(4, np.float32), np.float32(4)),
+            TypeError,
+            "does not fit",
+        ),
+        (
+            (np.zeros(4, np.float32), np.zeros(4, np.float32), np.int64(4)),
+            TypeError,
+            "does not fit",
+        ),
+        (
+            (np.zeros((4, 4), np.float32).T, np.zeros(4, np.float32), np.int32(4)),
+            ValueError,
+            "C-contiguous|strides",
+        ),
+        (
+            (np.zeros(8, np.float32)[::2], np.zeros(4, np.float32), np.int32(4)),
+            ValueError,
+            "C-contiguous",
+        ),
         ((np.zeros(0, np.float32), np.zeros(4, np.float32), np.int32(4)), ValueError, "empty"),
         (([1.0], np.zeros(4, np.float32), np.int32(4)), TypeError, "list given"),
     ],
@@ -935,7 +1188,8 @@ def test_a_compile_error_names_the_line_of_the_cu():
 
 def test_words_in_comments_and_strings_are_not_code():
     body = (
-        '// asm("x") <<< __global__ void ghost(int a) {\n/* extern __shared__ float s[]; */ const char* t = "<<<";\n'
+        '// asm("x") <<< __global__ void ghost(int a) {\n/* extern __shared__ float s[]; '
+        '*/ const char* t = "<<<";\n'
         "y[0] = t[0] == 0;"
     )
     y = np.zeros(1, np.float32)
@@ -944,10 +1198,14 @@ def test_words_in_comments_and_strings_are_not_code():
     assert y[0] == 0
 
 
-@pytest.mark.parametrize(("before", "what"), [("__constant__ float c[20000];", "constant"), ("", "static shared")])
+@pytest.mark.parametrize(
+    ("before", "what"), [("__constant__ float c[20000];", "constant"), ("", "static shared")]
+)
 def test_too_much_constant_or_static_shared_memory(before, what):
     body = (
-        "y[0] = c[threadIdx.x];" if before else "__shared__ float s[20000];\ns[threadIdx.x] = 1;\n__syncthreads();\ny[0] = s[31];"
+        "y[0] = c[threadIdx.x];"
+        if before
+        else "__shared__ float s[20000];\ns[threadIdx.x] = 1;\n__syncthreads();\ny[0] = s[31];"
     )
     with pytest.raises(CompileFailed, match=f"80,000 bytes of {what}"):
         simulator.check(kernel(body, before=before), "k", *arrays(32), **ONE_WARP)
@@ -984,8 +1242,15 @@ def test_memory_that_is_not_freed_is_a_leak_with_the_line_that_asked_for_it():
     for address in addresses:
         memory.free(address)
     finding = only(found)
-    assert (finding.kind, finding.severity, finding.file) == ("leak", "warning", "test_simulator.py")
-    assert "3 allocations, 300 bytes in all, of device memory allocated here were not freed" in finding.message
+    assert (finding.kind, finding.severity, finding.file) == (
+        "leak",
+        "warning",
+        "test_simulator.py",
+    )
+    assert (
+        "3 allocations, 300 bytes in all, of device memory allocated here were not freed"
+        in finding.message
+    )
     assert any("memory.allocate(100) for" in text for text in finding.source_lines.values())
     assert simulator.leaks() == before
 
@@ -1005,9 +1270,17 @@ def test_leaks_are_reported_when_a_program_ends(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(LEAKING)
     root = str(Path(simulator.__file__).parents[2])
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
     assert done.returncode == 0, done.stderr
-    assert "leak (warning): 2 allocations, 64 bytes in all, of device memory allocated here were not freed" in done.stderr
+    assert (
+        "leak (warning): 2 allocations, 64 bytes in all, of device memory "
+        "allocated here were not freed" in done.stderr
+    )
     assert done.stderr.count("leak") == 1
     assert "script.py:8: os.forgotten" in done.stderr
 
@@ -1039,11 +1312,20 @@ def launched(source: str, *args: np.ndarray, grid: int, block: int = 256, **more
 
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-TILE = "__shared__ float s[256];\ns[threadIdx.x] = x[i];\n__syncthreads();\ny[i] = s[255 - threadIdx.x] + x[0];"
+TILE = (
+    "__shared__ float s[256];\ns[threadIdx.x] = "
+    "x[i];\n__syncthreads();\ny[i] = s[255 - threadIdx.x] + x[0];"
+)
 
 
 @pytest.mark.parametrize(
-    ("c_type", "dtype"), [("float", np.float32), (("unsigned char"), np.uint8), ("short", np.int16), ("double", np.float64)]
+    ("c_type", "dtype"),
+    [
+        ("float", np.float32),
+        (("unsigned char"), np.uint8),
+        ("short", np.int16),
+        ("double", np.float64),
+    ],
 )
 def test_several_workers_share_a_right_launch(three_cores, c_type, dtype):
     x = (np.arange(512 * 256) % 100).astype(dtype)
@@ -1057,7 +1339,8 @@ def test_several_workers_share_a_right_launch(three_cores, c_type, dtype):
     ("body", "kind"),
     [
         ("y[i] = y[i] + y[(i + 1) % (512 * 256)];", "race"),  # between neighbouring blocks only
-        ("if (i == 300 * 256 || i == 511 * 256) y[7] = i;\nelse if (i != 7) y[i] = 1;", "race"),  # two blocks, far apart
+        # Two blocks, far apart.
+        ("if (i == 300 * 256 || i == 511 * 256) y[7] = i;\nelse if (i != 7) y[i] = 1;", "race"),
         ("if (blockIdx.x == 500) y[threadIdx.x / 2] = threadIdx.x;", "race"),  # within one block
         ("if (i != 99999) y[i] = 1;\nelse y[1 << 20] = 1;", "out-of-bounds"),
         ("volatile __shared__ float s[256];\ny[i] = i == 77777 ? s[0] : 0;", "uninitialised"),
@@ -1082,7 +1365,9 @@ def _outcome(source, start, **more):
     return report.findings, result
 
 
-@pytest.mark.parametrize("body", ["atomicAdd(y, 1.0f);", 'if (i == 5) printf("x");', "if (i == 0) y[0] = clock64();"])
+@pytest.mark.parametrize(
+    "body", ["atomicAdd(y, 1.0f);", 'if (i == 5) printf("x");', "if (i == 0) y[0] = clock64();"]
+)
 def test_one_worker_runs_what_shows_the_order_of_blocks(three_cores, body, capsys):
     report, _ = launched(kernel(INDEX + body, "float* y"), np.zeros(4, np.float32), grid=512)
     assert (report.workers, report.findings) == (1, ())
@@ -1092,13 +1377,19 @@ def test_atomics_of_a_macro_are_run_by_one_worker_too(three_cores, tmp_path):
     (tmp_path / "more.h").write_text("#define ADD(p) atomicAdd(p, 1.0f)\n")
     source = kernel(INDEX + "ADD(y + i % 4);", "float* y", '#include "more.h"')
     y = np.zeros(4, np.float32)
-    assert simulator.check(source, "k", y, grid=(512,), block=(256,), options=[f"-I{tmp_path}"]) == ()
+    assert (
+        simulator.check(source, "k", y, grid=(512,), block=(256,), options=[f"-I{tmp_path}"]) == ()
+    )
     np.testing.assert_array_equal(y, 512 * 64)
 
 
 def test_a_runaway_is_stopped_in_every_worker(three_cores):
     source = kernel(INDEX + "while (y[i % 4] == 0) {}", "volatile float* y")
     started = time.monotonic()
-    finding = only(simulator.check(source, "k", np.zeros(4, np.float32), grid=(512,), block=(256,), time_limit=0.3))
+    finding = only(
+        simulator.check(
+            source, "k", np.zeros(4, np.float32), grid=(512,), block=(256,), time_limit=0.3
+        )
+    )
     assert finding.kind == "runaway"
     assert time.monotonic() - started < 30

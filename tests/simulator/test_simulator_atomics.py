@@ -9,7 +9,10 @@ GRID = {"grid": (4,), "block": (64,)}
 
 
 def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:
-    return f'{before}\nextern "C" __global__ void k({parameters}) {{\nint i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n'
+    return (
+        f'{before}\nextern "C" __global__ void k({parameters}) '
+        f'{{\nint i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n'
+    )
 
 
 def only(findings) -> simulator.Finding:
@@ -99,7 +102,9 @@ COMPARE_AND_SWAP = """__device__ double add(double* address, double value) {
 
 def test_the_compare_and_swap_loop_of_the_programming_guide_is_right():
     y = np.zeros(1, np.float64)
-    assert simulator.check(kernel("add(y, i);", "double* y", COMPARE_AND_SWAP), "k", y, **GRID) == ()
+    assert (
+        simulator.check(kernel("add(y, i);", "double* y", COMPARE_AND_SWAP), "k", y, **GRID) == ()
+    )
     assert y[0] == 256 * 255 // 2
 
 
@@ -119,13 +124,21 @@ def test_an_atomic_races_with_a_plain_read_and_a_plain_write():
     read = only(simulator.check(source, "k", y, grid=(1,), block=(64,)))
     assert (read.kind, read.index) == ("race", 0)
     assert "updates y[0], which thread (0, 0, 0) read at line 5" in read.message
-    written = simulator.check(kernel("if (threadIdx.x == 9) y[0] = 1;\natomicAdd(&y[0], 1);"), "k", y, grid=(1,), block=(64,))
+    written = simulator.check(
+        kernel("if (threadIdx.x == 9) y[0] = 1;\natomicAdd(&y[0], 1);"),
+        "k",
+        y,
+        grid=(1,),
+        block=(64,),
+    )
     assert {f.kind for f in written} == {"race"}
 
 
 def test_a_result_read_by_the_thread_that_added_last_is_a_race_too():
     body = "atomicAdd(&y[0], 1);\nif (threadIdx.x == 63) y[1] = y[0];"
-    finding = only(simulator.check(kernel(body), "k", np.zeros(2, np.int32), grid=(1,), block=(64,)))
+    finding = only(
+        simulator.check(kernel(body), "k", np.zeros(2, np.int32), grid=(1,), block=(64,))
+    )
     assert (finding.kind, finding.thread, finding.line) == ("race", (63, 0, 0), 5)
     assert "which another thread updated at line 4" in finding.message
     right = body.replace("\n", "\n__syncthreads();\n")
@@ -139,8 +152,15 @@ def test_a_counter_read_after_the_barrier_of_one_block_only():
 
 
 def test_an_atomic_outside_its_array_is_stopped():
-    finding = only(simulator.check(kernel("atomicAdd(&y[i], 1);"), "k", np.zeros(100, np.int32), **GRID))
-    assert (finding.kind, finding.array, finding.index, finding.line) == ("out-of-bounds", "y", 100, 4)
+    finding = only(
+        simulator.check(kernel("atomicAdd(&y[i], 1);"), "k", np.zeros(100, np.int32), **GRID)
+    )
+    assert (finding.kind, finding.array, finding.index, finding.line) == (
+        "out-of-bounds",
+        "y",
+        100,
+        4,
+    )
     assert "updates y[100]" in finding.message
 
 
@@ -155,8 +175,15 @@ def test_an_atomic_on_memory_that_nothing_wrote():
         "__shared__ int s[4];\natomicAdd(&s[threadIdx.x % 4], 1);\n__syncthreads();\n"
         "if (threadIdx.x < 4) y[threadIdx.x] = s[threadIdx.x];"
     )
-    finding = only(simulator.check(kernel(body), "k", np.zeros(4, np.int32), grid=(1,), block=(64,)))
-    assert (finding.kind, finding.array, finding.line, finding.thread) == ("uninitialised", "s", 5, (0, 0, 0))
+    finding = only(
+        simulator.check(kernel(body), "k", np.zeros(4, np.int32), grid=(1,), block=(64,))
+    )
+    assert (finding.kind, finding.array, finding.line, finding.thread) == (
+        "uninitialised",
+        "s",
+        5,
+        (0, 0, 0),
+    )
 
 
 def test_an_atomic_of_block_scope_is_none_between_blocks():
@@ -174,21 +201,30 @@ INITIALISED = "if (i == 0) y[0] = 0;\n__syncthreads();\natomicAdd(&y[0], 1);"
 
 
 def test_a_sum_that_one_block_sets_to_zero_while_others_add_to_it():
-    """The writer's own atomics come after its plain write, and must not hide it from the other blocks."""
+    """The writer's own atomics come after its plain write, and must not hide it from the other
+    blocks.
+    """
     finding = only(simulator.check(kernel(INITIALISED), "k", np.zeros(1, np.int32), **GRID))
     assert (finding.kind, finding.line, finding.other_line) == ("race", 6, 4)
-    assert simulator.check(kernel(INITIALISED), "k", np.zeros(1, np.int32), grid=(1,), block=(64,)) == ()
+    assert (
+        simulator.check(kernel(INITIALISED), "k", np.zeros(1, np.int32), grid=(1,), block=(64,))
+        == ()
+    )
 
 
 def test_a_sum_that_one_thread_sets_to_zero_while_others_add_to_it():
     body = INITIALISED.replace("__syncthreads();", "")
-    finding = only(simulator.check(kernel(body), "k", np.zeros(1, np.int32), grid=(1,), block=(64,)))
+    finding = only(
+        simulator.check(kernel(body), "k", np.zeros(1, np.int32), grid=(1,), block=(64,))
+    )
     assert (finding.kind, finding.line, finding.other_line) == ("race", 6, 4)
 
 
 def test_a_sum_read_before_the_others_have_added():
     body = INITIALISED + "\nif (threadIdx.x == 0) y[1] = y[0];"
-    finding = only(simulator.check(kernel(body), "k", np.zeros(2, np.int32), grid=(1,), block=(64,)))
+    finding = only(
+        simulator.check(kernel(body), "k", np.zeros(2, np.int32), grid=(1,), block=(64,))
+    )
     assert (finding.kind, finding.line, finding.other_line) == ("race", 6, 7)
 
 
@@ -224,7 +260,9 @@ extern "C" __global__ void total(float* y, float* part, const float* x) {
 def test_the_last_block_may_read_what_the_others_left_behind_a_fence(fence):
     x = np.arange(8 * 64, dtype=np.float32)
     y, part = np.zeros(1, np.float32), np.zeros(8, np.float32)
-    findings = simulator.check(LAST_BLOCK.replace("FENCE", fence), "total", y, part, x, grid=(8,), block=(64,))
+    findings = simulator.check(
+        LAST_BLOCK.replace("FENCE", fence), "total", y, part, x, grid=(8,), block=(64,)
+    )
     assert y[0] == x.sum()
     if fence:
         assert findings == ()
@@ -237,7 +275,9 @@ def test_parts_written_after_the_ticket_are_a_race():
     source = LAST_BLOCK.replace("part[blockIdx.x] = s[0];", "").replace("FENCE", "__threadfence();")
     source = source.replace("gridDim.x - 1;", "gridDim.x - 1;\npart[blockIdx.x] = s[0];")
     x = np.arange(8 * 64, dtype=np.float32)
-    findings = simulator.check(source, "total", np.zeros(1, np.float32), np.zeros(8, np.float32), x, grid=(8,), block=(64,))
+    findings = simulator.check(
+        source, "total", np.zeros(1, np.float32), np.zeros(8, np.float32), x, grid=(8,), block=(64,)
+    )
     assert ("race", "part") in {(f.kind, f.array) for f in findings}
 
 
@@ -249,7 +289,10 @@ def test_every_thread_of_a_block_may_leave_its_part_behind_one_fence_after_a_bar
         "for (int k = threadIdx.x; k < 256; k += 32) sum += part[k];\natomicAdd(y, sum);\n}"
     )
     y = np.zeros(2, np.int32)
-    assert simulator.check(kernel(body, "int* y, int* part"), "k", y, np.zeros(256, np.int32), **GRID) == ()
+    assert (
+        simulator.check(kernel(body, "int* y, int* part"), "k", y, np.zeros(256, np.int32), **GRID)
+        == ()
+    )
     assert y[0] == 256 * 255 // 2
 
 
@@ -271,13 +314,24 @@ def test_a_lock_with_fences_orders_what_it_guards(where):
 
 def test_a_lock_without_fences_does_not():
     y = np.zeros(2, np.int32)
-    findings = simulator.check(kernel(LOCK.replace("FIRST", "").replace("SECOND", "")), "k", y, **GRID)
+    findings = simulator.check(
+        kernel(LOCK.replace("FIRST", "").replace("SECOND", "")), "k", y, **GRID
+    )
     assert {(f.kind, f.index) for f in findings} == {("race", 1)}
 
 
 def test_a_lock_that_is_never_given_back_is_a_runaway():
     y = np.zeros(2, np.int32)
-    finding = only(simulator.check(kernel("while (atomicCAS(&y[0], 0, 1) != 0) {}"), "k", y, grid=(1,), block=(2,), time_limit=0.3))
+    finding = only(
+        simulator.check(
+            kernel("while (atomicCAS(&y[0], 0, 1) != 0) {}"),
+            "k",
+            y,
+            grid=(1,),
+            block=(2,),
+            time_limit=0.3,
+        )
+    )
     assert finding.kind == "runaway"
 
 
@@ -299,7 +353,9 @@ def test_atomics_are_requests_of_their_own():
     y = np.zeros(32, np.int32)
     profile = simulator.profile(kernel("atomicAdd(&y[i % 32], 1);"), "k", y, grid=(2,), block=(64,))
     rows = [row for row in profile.lines if row.access == "atomic"]
-    assert [(row.array, row.requests, row.lanes, row.sectors) for row in rows] == [("y", 4, 128, 16)]
+    assert [(row.array, row.requests, row.lanes, row.sectors) for row in rows] == [
+        ("y", 4, 128, 16)
+    ]
 
 
 # ---- values that show which unit adds ----

@@ -1,4 +1,6 @@
-"""The simulator's command line: what it runs, what it prints, its exit status, and what it says of mistakes."""
+"""The simulator's command line: what it runs, what it prints, its exit status, and what it says of
+mistakes.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def rng():
     return np.random.default_rng(0)
 
 
-# ---------------------------------------------------------------------------------------------------------- a launch
+# --------------------------------------------------------------------------------------------------
+# a launch
 
 
 def test_a_good_launch_is_clean(axpy, capsys):
@@ -98,7 +101,12 @@ def test_profile_as_text_has_the_lines(axpy, capsys):
 def test_profile_as_json_has_counters_and_lines(axpy, capsys):
     assert cli.main(["profile", axpy, *AXPY, "--json"]) == cli.CLEAN
     told = json.loads(capsys.readouterr().out)
-    assert (told["kernel"], told["completed"], told["blocks"], told["grid"]) == ("axpy_basic", True, 4, [4, 1, 1])
+    assert (told["kernel"], told["completed"], told["blocks"], told["grid"]) == (
+        "axpy_basic",
+        True,
+        4,
+        [4, 1, 1],
+    )
     assert told["counters"]["global_load_sectors"] == 250
     assert {row["array"] for row in told["lines"]} == {"x", "y"}
     assert told["findings"] == []
@@ -106,11 +114,29 @@ def test_profile_as_json_has_counters_and_lines(axpy, capsys):
 
 def test_findings_as_json(write, capsys):
     file = write(NO_BARRIER)
-    done = cli.main(["check", file, "--grid", "1", "--block", "64", "--arg", "out:float:64", "--arg", "in:float:64", "--json"])
+    done = cli.main(
+        [
+            "check",
+            file,
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--arg",
+            "out:float:64",
+            "--arg",
+            "in:float:64",
+            "--json",
+        ]
+    )
     told = json.loads(capsys.readouterr().out)
     assert done == cli.FOUND
     race = next(finding for finding in told["findings"] if finding["kind"] == "race")
-    assert (race["array"], race["file"], sorted((race["line"], race["other_line"]))) == ("tile", "some.cu", [5, 6])
+    assert (race["array"], race["file"], sorted((race["line"], race["other_line"]))) == (
+        "tile",
+        "some.cu",
+        [5, 6],
+    )
 
 
 def test_a_sample_is_said(axpy, capsys):
@@ -120,8 +146,22 @@ def test_a_sample_is_said(axpy, capsys):
 
 def test_macros_and_constants_reach_the_kernel(write, capsys):
     file = write(SCALE)
-    launch = ["--grid", "2", "--block", "32", "--arg", "out:float:64", "--arg", "in:float:8x8:arange", "--arg", "int:64"]
-    assert cli.main(["check", file, *launch, "-DSHIFT=1.0f", "--constant", "factor=in:float:2:3"]) == cli.CLEAN
+    launch = [
+        "--grid",
+        "2",
+        "--block",
+        "32",
+        "--arg",
+        "out:float:64",
+        "--arg",
+        "in:float:8x8:arange",
+        "--arg",
+        "int:64",
+    ]
+    assert (
+        cli.main(["check", file, *launch, "-DSHIFT=1.0f", "--constant", "factor=in:float:2:3"])
+        == cli.CLEAN
+    )
     assert cli.main(["check", file, *launch, "--constant", "factor=in:float:2"]) == cli.MISTAKE
     assert "SHIFT" in capsys.readouterr().err
 
@@ -135,17 +175,29 @@ def test_a_runaway_kernel_is_stopped(write, capsys):
 
 def test_as_a_command_of_a_shell(axpy):
     done = subprocess.run(
-        [sys.executable, "-m", "helpers.simulator", "check", axpy, *AXPY], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "helpers.simulator", "check", axpy, *AXPY],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "axpy_basic: 4 blocks of 256 threads, no findings\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "axpy_basic: 4 blocks of 256 threads, no findings\n",
+    )
     assert done.stderr == ""
 
 
-# --------------------------------------------------------------------------------------------------------- arguments
+# --------------------------------------------------------------------------------------------------
+# arguments
 
 
 def test_scalars(rng):
-    for spec, dtype, value in (("int:-3", np.int32, -3), ("uint:0x10", np.uint32, 16), ("half:0.5", np.float16, 0.5)):
+    for spec, dtype, value in (
+        ("int:-3", np.int32, -3),
+        ("uint:0x10", np.uint32, 16),
+        ("half:0.5", np.float16, 0.5),
+    ):
         got = cli.parse_argument(spec, rng)
         assert (got.dtype, got) == (np.dtype(dtype), value)
     assert cli.parse_argument("null", rng) == 0
@@ -207,7 +259,10 @@ def test_a_mistake_in_an_argument_is_explained(rng, spec, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--arg", "int:1"], r"axpy_basic\(float\* y, const float\* x, int n, float a\) takes 4 arguments, 5 given"),
+        (
+            ["--arg", "int:1"],
+            r"axpy_basic\(float\* y, const float\* x, int n, float a\) takes 4 arguments, 5 given",
+        ),
         (["--kernel", "axpi"], "no kernel 'axpi' in this source: it has axpy_basic"),
         (["--constant", "filter"], "give NAME=SPEC"),
         (["--constant", "filter=float:3"], "no constant 'filter'"),
@@ -241,7 +296,12 @@ def test_a_file_that_is_not_there(capsys):
 
 def test_what_does_not_compile_is_told_with_the_files_name(write, capsys):
     file = write('extern "C" __global__ void f(float* p) { p[0] = undeclared; }', "broken.cu")
-    assert cli.main(["check", file, "--kernel", "f", "--grid", "1", "--block", "1", "--arg", "in:float:1"]) == cli.MISTAKE
+    assert (
+        cli.main(
+            ["check", file, "--kernel", "f", "--grid", "1", "--block", "1", "--arg", "in:float:1"]
+        )
+        == cli.MISTAKE
+    )
     said = capsys.readouterr().err
     assert "broken.cu(1)" in said and "undeclared" in said
 
@@ -257,4 +317,7 @@ def test_help_has_the_grammar(capsys):
     with pytest.raises(SystemExit):
         cli.main(["check", "--help"])
     said = capsys.readouterr().out
-    assert "in:TYPE:SHAPE[:FILL]" in said and "Exit status: 0 nothing found, 1 findings, 2 a mistake" in said
+    assert (
+        "in:TYPE:SHAPE[:FILL]" in said
+        and "Exit status: 0 nothing found, 1 findings, 2 a mistake" in said
+    )

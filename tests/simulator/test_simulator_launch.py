@@ -1,4 +1,6 @@
-"""What a launch says of pointers, variables and resources that are wrong, and what is kept between launches."""
+"""What a launch says of pointers, variables and resources that are wrong, and what is kept between
+launches.
+"""
 
 import dataclasses
 
@@ -25,31 +27,57 @@ def only(findings) -> simulator.Finding:
 
 
 def checked(body: str, *more, parameters: str = "float* y", before: str = "", **options) -> tuple:
-    return simulator.check(kernel(body, parameters, before), "k", np.zeros(32, np.float32), *more, **{**ONE_WARP, **options})
+    return simulator.check(
+        kernel(body, parameters, before),
+        "k",
+        np.zeros(32, np.float32),
+        *more,
+        **{**ONE_WARP, **options},
+    )
 
 
 # ---- pointers ----
 
 
 def test_a_null_pointer_is_named():
-    finding = only(checked("y[threadIdx.x] = bias[threadIdx.x];", 0, parameters="float* y, const float* bias"))
-    assert (finding.kind, finding.array, finding.index, finding.line) == ("out-of-bounds", "bias", 0, 3)
+    finding = only(
+        checked("y[threadIdx.x] = bias[threadIdx.x];", 0, parameters="float* y, const float* bias")
+    )
+    assert (finding.kind, finding.array, finding.index, finding.line) == (
+        "out-of-bounds",
+        "bias",
+        0,
+        3,
+    )
     assert "bias is a null pointer" in finding.message and "never allocated" in finding.cause
 
 
 def test_an_array_that_was_freed_is_named_with_the_line_that_allocated_it():
     address = memory.allocate(64)
     memory.free(address)
-    finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", address, parameters="float* y, const float* x"))
+    finding = only(
+        checked("y[threadIdx.x] = x[threadIdx.x];", address, parameters="float* y, const float* x")
+    )
     assert (finding.kind, finding.array) == ("out-of-bounds", "x")
-    assert "x, an array of 64 bytes that has been freed (allocated at test_simulator_launch.py:" in finding.message
+    assert (
+        "x, an array of 64 bytes that has been freed (allocated at test_simulator_launch.py:"
+        in finding.message
+    )
 
 
 def test_arrays_of_others_do_not_hide_which_pointer_was_wrong():
     others = [memory.allocate(64) for _ in range(200)]
     host = np.zeros(1 << 20, np.float32)
-    finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))
-    assert f"at address {host.ctypes.data:#x}, x points to no array of the device" in finding.message
+    finding = only(
+        checked(
+            "y[threadIdx.x] = x[threadIdx.x];",
+            host.ctypes.data,
+            parameters="float* y, const float* x",
+        )
+    )
+    assert (
+        f"at address {host.ctypes.data:#x}, x points to no array of the device" in finding.message
+    )
     for other in others:
         memory.free(other)
 
@@ -62,22 +90,41 @@ def test_the_address_of_a_freed_array_goes_to_no_other():
 
 def test_host_memory_in_the_place_of_an_array_freed_long_ago_is_a_host_pointer():
     for _ in range(3):
-        memory.free(memory.allocate(128 << 20))  # the third one drives the first from what is remembered
+        # The third one drives the first from what is remembered.
+        memory.free(memory.allocate(128 << 20))
     hosts = [np.zeros(32 << 20, np.float32) for _ in range(4)]
     for host in hosts:
-        finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))
+        finding = only(
+            checked(
+                "y[threadIdx.x] = x[threadIdx.x];",
+                host.ctypes.data,
+                parameters="float* y, const float* x",
+            )
+        )
         assert "x points to no array of the device" in finding.message
 
 
 def test_a_pointer_to_host_memory_is_outside_every_array():
     host = np.zeros(1 << 20, np.float32)
-    finding = only(checked("y[threadIdx.x] = x[threadIdx.x];", host.ctypes.data, parameters="float* y, const float* x"))
+    finding = only(
+        checked(
+            "y[threadIdx.x] = x[threadIdx.x];",
+            host.ctypes.data,
+            parameters="float* y, const float* x",
+        )
+    )
     assert (finding.kind, finding.array) == ("out-of-bounds", "x")
-    assert "x points to no array of the device" in finding.message and "a host pointer" in finding.cause
+    assert (
+        "x points to no array of the device" in finding.message
+        and "a host pointer" in finding.cause
+    )
 
 
 def test_dynamic_shared_memory_that_the_launch_does_not_give():
-    body = "extern __shared__ float tile[];\ntile[threadIdx.x] = y[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = tile[0];"
+    body = (
+        "extern __shared__ float tile[];\ntile[threadIdx.x] = "
+        "y[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = tile[0];"
+    )
     finding = only(checked(body))
     assert (finding.kind, finding.array, finding.line) == ("out-of-bounds", "tile", 4)
     assert "give shared=<bytes>" in finding.cause
@@ -91,14 +138,20 @@ def test_a_constant_that_nothing_has_set():
     source = {"before": "__constant__ float weights[3];"}
     finding = only(checked("y[threadIdx.x] = weights[threadIdx.x % 3];", **source))
     assert (finding.kind, finding.array, finding.index) == ("uninitialised", "weights", 0)
-    assert "nothing has set the __constant__ weights" in finding.message and "memcpy_htod" in finding.cause
+    assert (
+        "nothing has set the __constant__ weights" in finding.message
+        and "memcpy_htod" in finding.cause
+    )
     constants = {"weights": np.ones(3, np.float32)}
-    assert checked("y[threadIdx.x] = weights[threadIdx.x % 3];", constants=constants, **source) == ()
+    assert (
+        checked("y[threadIdx.x] = weights[threadIdx.x % 3];", constants=constants, **source) == ()
+    )
 
 
 def test_initial_values_and_addresses_in_variables():
     before = (
-        "__device__ int table[3] = {5, 6, 7};\n__device__ int* where = table + 1;\n__constant__ float scale = 2;\n"
+        "__device__ int table[3] = {5, 6, 7};\n__device__ int* where = table + "
+        "1;\n__constant__ float scale = 2;\n"
         "__device__ const char* words[2] = {\"one\", \"two\"};"
     )
     y = np.zeros(3, np.float32)
@@ -109,7 +162,8 @@ def test_initial_values_and_addresses_in_variables():
 
 def test_a_table_of_functions():
     before = (
-        "__device__ float twice(float v) { return 2 * v; }\n__device__ float third(float v) { return v / 3; }\n"
+        "__device__ float twice(float v) { return 2 * v; }\n__device__ float "
+        "third(float v) { return v / 3; }\n"
         "typedef float (*Function)(float);\n__device__ Function functions[2] = {twice, third};"
     )
     y = np.array([3, 3], np.float32)
@@ -127,7 +181,8 @@ def test_variables_are_freed_with_their_module():
 
 
 @pytest.mark.parametrize(
-    ("symbol", "name"), [("_ZZ1kPfE4tile", "tile"), ("_ZZN2ns1kEvE1s", "s"), ("$str", "str"), ("weights", "weights")]
+    ("symbol", "name"),
+    [("_ZZ1kPfE4tile", "tile"), ("_ZZN2ns1kEvE1s", "s"), ("$str", "str"), ("weights", "weights")],
 )
 def test_the_plain_name_in_a_symbol(symbol, name):
     assert plain_name(symbol) == name
@@ -141,7 +196,8 @@ def test_more_registers_than_a_block_has():
     loads = "".join(f"float {name} = y[{k} + threadIdx.x];\n" for k, name in enumerate(names))
     steps = " ".join(f"{name} += {names[k - 1]} * r;" for k, name in enumerate(names))
     source = kernel(
-        f"{loads}for (int r = 0; r < n; ++r) {{ {steps} }}\ny[threadIdx.x] = {' + '.join(names)};", "float* y, int n"
+        f"{loads}for (int r = 0; r < n; ++r) {{ {steps} }}\ny[threadIdx.x] = {' + '.join(names)};",
+        "float* y, int n",
     )
     module = load(source)
     kernel_k = module.kernels["k"]
@@ -157,7 +213,9 @@ def test_more_registers_than_a_block_has():
 
 
 def test_an_encoded_kernel_comes_back_from_the_cache_as_it_was(tmp_path, monkeypatch):
-    compiled = compile_source(kernel("__shared__ float s[32];\ns[threadIdx.x] = y[0];\n__syncthreads();\ny[1] = s[3];"))
+    compiled = compile_source(
+        kernel("__shared__ float s[32];\ns[threadIdx.x] = y[0];\n__syncthreads();\ny[1] = s[3];")
+    )
     fresh = encoded.encoded.__wrapped__(compiled, "k")
     again = encoded.encoded.__wrapped__(compiled, "k")
     for field in dataclasses.fields(fresh):
@@ -165,13 +223,17 @@ def test_an_encoded_kernel_comes_back_from_the_cache_as_it_was(tmp_path, monkeyp
         if isinstance(before, np.ndarray):
             assert before.dtype == after.dtype and np.array_equal(before, after), field.name
         else:
-            assert list(before) == list(after) if isinstance(before, list) else before == after, field.name
+            assert list(before) == list(after) if isinstance(before, list) else before == after, (
+                field.name
+            )
 
 
 def test_a_spoiled_file_of_the_cache_is_made_anew():
     compiled = compile_source(kernel("y[0] = 41;"))
     encoded.encoded.__wrapped__(compiled, "k")
-    newest = max(toolchain.cache_directory().glob("encoded-*.npz"), key=lambda path: path.stat().st_mtime)
+    newest = max(
+        toolchain.cache_directory().glob("encoded-*.npz"), key=lambda path: path.stat().st_mtime
+    )
     newest.write_bytes(b"not a file of NumPy's")
     assert len(encoded.encoded.__wrapped__(compiled, "k").instructions) > 0
 
@@ -190,7 +252,9 @@ def test_all_blocks_of_a_small_launch_are_rehearsed_and_the_corners_of_a_large_o
 
 
 def test_a_rehearsal_leaves_arrays_as_they_were():
-    module = load(kernel("y[threadIdx.x] += 1;\natomicAdd(&count, 1);", before="__device__ int count = 0;"))
+    module = load(
+        kernel("y[threadIdx.x] += 1;\natomicAdd(&count, 1);", before="__device__ int count = 0;")
+    )
     address = memory.allocate(128)
     memory.write(address, np.zeros(32, np.float32), 128)
     report = launch.launch(module.kernels["k"], address.to_bytes(8, "little"), (1,), (32,))
@@ -211,5 +275,7 @@ def test_a_store_that_the_optimiser_drops_is_found():
 def test_kept_kernels_belong_to_one_numbering_of_the_operations(monkeypatch):
     known = encoded._encoder.__wrapped__()
     ids = library.operation_ids()
-    monkeypatch.setattr(encoded.library, "operation_ids", lambda: {name: 3 + number for name, number in ids.items()})
+    monkeypatch.setattr(
+        encoded.library, "operation_ids", lambda: {name: 3 + number for name, number in ids.items()}
+    )
     assert encoded._encoder.__wrapped__() != known

@@ -13,12 +13,24 @@ ONE_WARP = {"grid": (1,), "block": (32,)}
 
 
 def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:
-    return f'{before}\nextern "C" __global__ void k({parameters}) {{\nint lane = threadIdx.x % 32;\n{body}\n}}\n'
+    return (
+        f'{before}\nextern "C" __global__ void k({parameters}) '
+        f'{{\nint lane = threadIdx.x % 32;\n{body}\n}}\n'
+    )
 
 
-def run(body: str, n: int = 32, dtype=np.int32, parameters: str = "int* y", before: str = "", block: int | None = None):
+def run(
+    body: str,
+    n: int = 32,
+    dtype=np.int32,
+    parameters: str = "int* y",
+    before: str = "",
+    block: int | None = None,
+):
     y = np.full(n, 77, dtype)
-    findings = simulator.check(kernel(body, parameters, before), "k", y, grid=(1,), block=(block or n,))
+    findings = simulator.check(
+        kernel(body, parameters, before), "k", y, grid=(1,), block=(block or n,)
+    )
     return y, findings
 
 
@@ -43,7 +55,8 @@ LANES = np.arange(32)
         ("__shfl_down_sync(~0u, lane, 4)", np.where(LANES > 27, LANES, LANES + 4)),
         ("__shfl_down_sync(~0u, lane, 4, 8)", np.where(LANES % 8 > 3, LANES, LANES + 4)),
         ("__shfl_xor_sync(~0u, lane, 5)", LANES ^ 5),
-        ("__shfl_xor_sync(~0u, lane, 16, 16)", np.where(LANES < 16, LANES, LANES ^ 16)),  # later segments cannot be read
+        # Later segments cannot be read.
+        ("__shfl_xor_sync(~0u, lane, 16, 16)", np.where(LANES < 16, LANES, LANES ^ 16)),
         ("__ballot_sync(~0u, lane % 3 == 0)", np.full(32, sum(1 << k for k in range(0, 32, 3)))),
         ("__any_sync(~0u, lane == 31)", np.ones(32)),
         ("__any_sync(~0u, lane == 32)", np.zeros(32)),
@@ -63,7 +76,13 @@ def test_warp_operations_give_what_a_gpu_gives(expression, want):
 
 
 @pytest.mark.parametrize(
-    ("c_type", "dtype"), [("float", np.float32), ("double", np.float64), (("long long"), np.int64), ("unsigned", np.uint32)]
+    ("c_type", "dtype"),
+    [
+        ("float", np.float32),
+        ("double", np.float64),
+        (("long long"), np.int64),
+        ("unsigned", np.uint32),
+    ],
 )
 def test_shuffles_take_every_type(c_type, dtype):
     body = f"{c_type} v = lane * 3;\ny[lane] = __shfl_xor_sync(0xffffffff, v, 1);"
@@ -113,8 +132,10 @@ def test_activemask_names_the_lanes_of_the_branch():
 
 def test_activemask_and_a_leader_with_one_atomic_for_the_warp():
     body = (
-        "if (lane % 3 == 0) {\nunsigned active = __activemask();\nint leader = __ffs(active) - 1, base = 0;\n"
-        "if (lane == leader) base = atomicAdd(&y[63], __popc(active));\nbase = __shfl_sync(active, base, leader);\n"
+        "if (lane % 3 == 0) {\nunsigned active = __activemask();\nint leader = __ffs(active) - 1, "
+        "base = 0;\n"
+        "if (lane == leader) base = atomicAdd(&y[63], __popc(active));\nbase = __shfl_sync(active, "
+        "base, leader);\n"
         "y[base + __popc(active & ((1u << lane) - 1))] = lane;\n}"
     )
     y = np.zeros(64, np.int32)
@@ -165,13 +186,19 @@ def test_a_shuffle_does_not_order_memory():
 
 
 def test_syncwarp_does_not_order_two_warps():
-    body = "__shared__ int s[64];\ns[threadIdx.x] = lane;\n__syncwarp();\ny[threadIdx.x] = s[63 - threadIdx.x];"
+    body = (
+        "__shared__ int s[64];\ns[threadIdx.x] = "
+        "lane;\n__syncwarp();\ny[threadIdx.x] = s[63 - threadIdx.x];"
+    )
     _, findings = run(body, n=64)
     assert findings[0].kind == "race"
 
 
 def test_syncwarp_of_half_a_warp_orders_that_half_only():
-    body = "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp(lane < 16 ? 0xffff : 0xffff0000);\ny[lane] = s[{}];"
+    body = (
+        "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp(lane < 16 ? 0xffff : "
+        "0xffff0000);\ny[lane] = s[{}];"
+    )
     assert run(body.format("lane ^ 1"))[1] == ()
     assert run(body.format("lane ^ 16"))[1][0].kind == "race"
 
@@ -179,7 +206,8 @@ def test_syncwarp_of_half_a_warp_orders_that_half_only():
 def test_a_warp_reduction_in_shared_memory_needs_a_sync_on_both_sides():
     right = (
         "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp();\nfor (int k = 16; k > 0; k /= 2) {\n"
-        "int v = lane < k ? s[lane + k] : 0;\n__syncwarp();\ns[lane] += v;\n__syncwarp();\n}\ny[lane] = s[0];"
+        "int v = lane < k ? s[lane + k] : 0;\n__syncwarp();\ns[lane] += "
+        "v;\n__syncwarp();\n}\ny[lane] = s[0];"
     )
     y, findings = run(right)
     assert findings == ()
@@ -204,7 +232,12 @@ def test_reads_that_a_syncwarp_has_settled_do_not_race_with_their_readers_write(
 def test_a_shuffle_from_a_lane_that_does_not_exist():
     body = "int v = 1;\nv += __shfl_down_sync(0xffffffff, v, 4);\ny[lane] = v;"
     finding = only(run(body, n=20)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.thread) == ("shuffle", "error", 5, (16, 0, 0))
+    assert (finding.kind, finding.severity, finding.line, finding.thread) == (
+        "shuffle",
+        "error",
+        5,
+        (16, 0, 0),
+    )
     assert finding.count == 4
     assert "reads the value of lane 20, which takes no part in this shuffle" in finding.message
     assert "neutral value" in finding.cause
@@ -223,10 +256,21 @@ def test_a_mask_that_does_not_name_its_caller():
 
 
 def test_a_full_mask_inside_a_branch():
-    body = "int v = lane;\nif (lane < 16)\n v += __shfl_down_sync(0xffffffff, v, 8);\n__syncthreads();\ny[lane] = v;"
+    body = (
+        "int v = lane;\nif (lane < 16)\n v += __shfl_down_sync(0xffffffff, v, "
+        "8);\n__syncthreads();\ny[lane] = v;"
+    )
     finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == ("mask", "error", 6, 7)
-    assert "thread (16, 0, 0) among them, which waits at the __syncthreads() in line 7" in finding.message
+    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
+        "mask",
+        "error",
+        6,
+        7,
+    )
+    assert (
+        "thread (16, 0, 0) among them, which waits at the __syncthreads() in line 7"
+        in finding.message
+    )
 
 
 def test_a_full_mask_inside_a_branch_that_the_others_leave_by_returning():
@@ -248,9 +292,17 @@ def test_masks_that_differ_between_the_lanes_that_they_name():
 def test_lanes_that_wait_for_each_other_for_ever():
     body = "if (lane < 16) __syncwarp();\nelse\n __syncthreads();\ny[lane] = 1;"
     finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == ("barrier", "error", 4, 6)
+    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
+        "barrier",
+        "error",
+        4,
+        6,
+    )
     assert "They wait for each other for ever" in finding.cause
-    body = "int v = 0;\nif (lane < 16)\n __syncwarp();\nelse\n v = __shfl_sync(~0u, lane, 3);\ny[lane] = v;"
+    body = (
+        "int v = 0;\nif (lane < 16)\n __syncwarp();\nelse\n v = __shfl_sync(~0u, lane, "
+        "3);\ny[lane] = v;"
+    )
     finding = only(run(body)[1])
     assert (finding.kind, {finding.line, finding.other_line}) == ("barrier", {6, 8})
 

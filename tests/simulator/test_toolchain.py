@@ -1,4 +1,6 @@
-"""The compiler is found in the stated order, its results are cached by content, and its failures are explained."""
+"""The compiler is found in the stated order, its results are cached by content, and its failures
+are explained.
+"""
 
 import ctypes
 import shutil
@@ -23,7 +25,8 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def fake_path(tmp_path, monkeypatch):
-    """PATH with nothing but what the test puts there; returns a function that adds a fake compiler."""
+    """PATH with nothing but what the test puts there; returns a function that adds a fake compiler.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -62,7 +65,9 @@ def test_cxx_goes_before_everything(fake_path, monkeypatch):
 def test_a_cxx_that_does_not_run_is_an_error_not_replaced_in_silence(fake_path, monkeypatch):
     fake_path("c++", "g++ 12")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(toolchain.CompilerMissingError, match=r"CXX is set to 'no-such-compiler'.*not found on PATH"):
+    with pytest.raises(
+        toolchain.CompilerMissingError, match=r"CXX is set to 'no-such-compiler'.*not found on PATH"
+    ):
         toolchain.find_compiler()
 
 
@@ -97,9 +102,20 @@ def test_no_compiler_says_what_was_tried_and_how_to_install_one(fake_path, monke
     with pytest.raises(toolchain.CompilerMissingError) as caught:
         toolchain.find_compiler()
     message = str(caught.value)
-    for words in ("no developer tools", "g++: not found", "clang++: not found", "ziglang c++: the Python package"):
+    for words in (
+        "no developer tools",
+        "g++: not found",
+        "clang++: not found",
+        "ziglang c++: the Python package",
+    ):
         assert words in message
-    for words in ("apt install", "dnf install", "xcode-select --install", "cxx-compiler", "pip install ziglang"):
+    for words in (
+        "apt install",
+        "dnf install",
+        "xcode-select --install",
+        "cxx-compiler",
+        "pip install ziglang",
+    ):
         assert words in message
 
 
@@ -107,7 +123,8 @@ def test_shared_library_is_built_and_runs(cache):
     path = toolchain.shared_library("seven", SEVEN)
     assert path.parent == cache
     assert ctypes.CDLL(str(path)).answer() == 7
-    assert [entry.name for entry in cache.iterdir()] == [path.name]  # no temporary folder is left behind
+    # No temporary folder is left behind.
+    assert [entry.name for entry in cache.iterdir()] == [path.name]
 
 
 def test_the_second_call_does_not_compile(cache, monkeypatch):
@@ -183,12 +200,16 @@ def test_without_the_variable_the_users_cache_is_used(tmp_path, monkeypatch):
 
 def test_processes_that_build_the_same_library_at_once_all_get_it(cache):
     program = (
-        "import ctypes, sys; sys.path.insert(0, sys.argv[1]); from helpers.simulator import toolchain\n"
+        "import ctypes, sys; sys.path.insert(0, sys.argv[1]); from "
+        "helpers.simulator import toolchain\n"
         "path = toolchain.shared_library('seven', sys.argv[2])\n"
         "print(path, ctypes.CDLL(str(path)).answer())\n"
     )
     started = [
-        subprocess.Popen([sys.executable, "-c", program, str(ROOT), SEVEN], stdout=subprocess.PIPE, text=True) for _ in range(4)
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(ROOT), SEVEN], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
     ]
     said = {process.communicate(timeout=120)[0].strip() for process in started}
     assert len(said) == 1
@@ -202,7 +223,10 @@ def test_openmp_is_refused_where_the_compiler_refuses_it(cache, monkeypatch):
         pytest.skip("needs a POSIX shell to wrap the compiler")
     wrapper = cache.parent / "no-openmp"
     quoted = " ".join(f"'{word}'" for word in real.argv)
-    wrapper.write_text(f'#!/bin/sh\ncase " $* " in *fopenmp*) echo no OpenMP >&2; exit 1;; esac\nexec {quoted} "$@"\n')
+    wrapper.write_text(
+        '#!/bin/sh\ncase " $* " in *fopenmp*) echo no OpenMP >&2; exit 1;; '
+        f'esac\nexec {quoted} "$@"\n'
+    )
     wrapper.chmod(0o755)
     monkeypatch.setenv("CXX", str(wrapper))
     assert toolchain.supports_openmp() is False
@@ -213,4 +237,6 @@ def test_openmp_that_is_reported_is_really_there(cache):
     if not toolchain.supports_openmp():
         pytest.skip("this compiler has no OpenMP")
     text = '#include <omp.h>\nextern "C" int most() { return omp_get_max_threads(); }\n'
-    assert ctypes.CDLL(str(toolchain.shared_library("omp", text, toolchain.OPENMP_FLAGS))).most() >= 1
+    assert (
+        ctypes.CDLL(str(toolchain.shared_library("omp", text, toolchain.OPENMP_FLAGS))).most() >= 1
+    )

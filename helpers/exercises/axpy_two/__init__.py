@@ -17,11 +17,11 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
+    cells,
     none_of,
     per_output,
     right,
     shuffles,
-    whole_numbers,
     wrong,
 )
 
@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
-                arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+                arrays = {"y": cells(rng, n), "x": cells(rng, n)}
                 step = Step(
                     (ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
                 )
@@ -55,7 +55,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def large(rng: np.random.Generator) -> Case:
     """Ten million elements; a is 0, so that a launch can be repeated."""
     n, block = 10_000_000, 256
-    arrays = {"y": whole_numbers(rng, n), "x": whole_numbers(rng, n)}
+    arrays = {"y": cells(rng, n), "x": cells(rng, n)}
     step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
     return Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
 
@@ -90,6 +90,7 @@ EXERCISE = Exercise(
     lab="00_start_here",
     title="Two elements a thread, with half the blocks",
     folder=Path(__file__).parent,
+    reads_outputs=True,
     cases=cases,
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes", "factor": "factors"},
@@ -178,7 +179,7 @@ EXERCISE = Exercise(
             ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
             ("k * blockDim.x", "k * 256"),
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("n - 1", "last element", ("i < n", "i < n - 1")),
         wrong(
             "one element a thread",

@@ -15,12 +15,12 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
+    cells,
     none_of,
     per_block,
     per_output,
     right,
     unwritten,
-    whole_numbers,
     within_warp,
     wrong,
 )
@@ -31,7 +31,7 @@ THREADS, WARPS = 256, 8
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes of less than a block, of whole blocks, and ragged."""
     for n in (int(rng.integers(600, 999)), 1, THREADS - 1, THREADS, THREADS + 1, 4 * THREADS):
-        arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": whole_numbers(rng, n)}
+        arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
         step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
         yield Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
 
@@ -39,7 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def large(rng: np.random.Generator) -> Case:
     """Ten million numbers."""
     n = 10_000_000
-    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": whole_numbers(rng, n)}
+    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
     step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
     return Case(f"n = {n:,}", arrays, ("sums",), (step,))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import Budget, none_of, per_output, shuffles
-from helpers.exercises.cases import Case, Step, ceil_div, unwritten, whole_numbers
+from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.exercise import Exercise, Mistake
 from helpers.reference import conv1d
 
@@ -23,7 +23,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1):
         filters = {"drawn": whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
         for name, filter in filters.items():
-            N = whole_numbers(rng, n)
+            N = cells(rng, n)
             step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
             arrays = {"P": unwritten(n), "N": N, "filter": filter}
             yield Case(
@@ -35,7 +35,7 @@ def large(rng: np.random.Generator) -> Case:
     """Ten million cells."""
     n, filter = 10_000_000, whole_numbers(rng, 3)
     step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
-    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n), "filter": filter}
+    arrays = {"P": unwritten(n), "N": cells(rng, n), "filter": filter}
     return Case(f"n = {n:,}", arrays, ("P",), (step,))
 
 
@@ -49,6 +49,11 @@ def edge(case: Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
 def repeats_second(case: Case) -> np.ndarray | None:
     """What comes out if the cells beside the edge are repeated, which reflecting does."""
     return edge(case, "reflect", "reflect") if case["N"].size > 1 else None
+
+
+def only_ends(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all outputs are written, and the inner ones are right."""
+    return bool(np.isfinite(got).all() and (got == want)[1:-1].all())
 
 
 EXERCISE = Exercise(
@@ -113,6 +118,11 @@ EXERCISE = Exercise(
             ],
         ),
         Mistake(
+            "Only the ends are wrong: at the left end cell -1 must count as N[0], and at the right "
+            "end cell n as N[n - 1].",
+            when=only_ends,
+        ),
+        Mistake(
             "With one filter it is right, with another it is not: read the weights from "
             "`filter`, do not write them down.",
             when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
@@ -151,6 +161,24 @@ EXERCISE = Exercise(
         wrong("the second cell is repeated", "second cell", file="wrong_reflect.cu"),
         wrong("a ring", "like a ring", ("min(max(i - 1 + j, 0), n - 1)", "(i - 1 + j + n) % n")),
         wrong(
+            "the last cell to the left of the first",
+            "Only the ends are wrong",
+            ("min(max(i - 1 + j, 0), n - 1)", "i + j == 0 ? n - 1 : min(i - 1 + j, n - 1)"),
+        ),
+        wrong(
+            "half precision inside",
+            "of",
+            ("extern", "#include <cuda_fp16.h>\nextern"),
+            ("N[cell] *", "__half2float(__float2half(N[cell])) *"),
+        ),
+        wrong(
+            "other names, and each cell read three times",
+            "loads of N per output",
+            ("const float* N,", "const float* in,"),
+            ("N[cell]", "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]"),
+            status="budget",
+        ),
+        wrong(
             "weights written into the kernel",
             "do not write them down",
             ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)"),
@@ -167,7 +195,7 @@ EXERCISE = Exercise(
             ("P[i] = sum", "P[i] = sum + 0 * N[n - 1 - i]"),
             status="budget",
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("a loop that never ends", "still running", ("++j) {", "j += 0) {"), status="time"),
         wrong(
             "it does not compile",

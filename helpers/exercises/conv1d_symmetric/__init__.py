@@ -16,6 +16,7 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
+    cells,
     none_of,
     per_output,
     right,
@@ -41,7 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             step = Step(
                 (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
             )
-            arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+            arrays = {"P": unwritten(n), "N": cells(rng, n)}
             yield Case(
                 f"n = {n}, filter {name}",
                 arrays,
@@ -56,7 +57,7 @@ def large(rng: np.random.Generator) -> Case:
     """Ten million cells."""
     n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
     step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
-    arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
+    arrays = {"P": unwritten(n), "N": cells(rng, n)}
     return Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
 
 
@@ -172,6 +173,6 @@ EXERCISE = Exercise(
             status="budget",
         ),
         wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

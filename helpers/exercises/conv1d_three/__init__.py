@@ -16,6 +16,7 @@ from helpers.exercises.kit import (
     Step,
     all_of,
     ceil_div,
+    cells,
     none_of,
     per_output,
     right,
@@ -36,26 +37,19 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """
     for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
         for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
-            filter = np.zeros(MOST, np.float32)
-            filter[:width] = whole_numbers(rng, width)
-            step = Step(
-                (ceil_div(n, TILE),),
-                (THREADS,),
-                ("P", "N", np.int32(n), np.int32(width)),
-                {"filter": filter},
-            )
-            arrays = {"P": unwritten(n), "N": whole_numbers(rng, n)}
-            budgeted = (n, width) == (4 * TILE, MOST)
-            kinds = {"size": n, "width": width}
-            yield Case(
-                f"n = {n}, {width} weights",
-                arrays,
-                ("P",),
-                (step,),
-                kinds,
-                {"filter": filter[:width]},
-                budgeted,
-            )
+            yield signal(rng, n, width)
+
+
+def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> Case:
+    """A signal, by default a long one; a block has a tile of outputs."""
+    filter = np.zeros(MOST, np.float32)
+    filter[:width] = whole_numbers(rng, width)
+    given = ("P", "N", np.int32(n), np.int32(width))
+    step = Step((ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
+    arrays = {"P": unwritten(n), "N": cells(rng, n)}
+    kinds, facts = {"size": n, "width": width}, {"filter": filter[:width]}
+    budgeted = (n, width) == (4 * TILE, MOST)
+    return Case(f"n = {n:,}, {width} weights", arrays, ("P",), (step,), kinds, facts, budgeted)
 
 
 def convolved(case: Case) -> np.ndarray:
@@ -81,6 +75,7 @@ EXERCISE = Exercise(
     lab="04_conv1d_tiles",
     title="Read each shared cell once for three outputs",
     folder=Path(__file__).parent,
+    timed=signal,
     cases=cases,
     reference=convolved,
     counts={"size": "sizes", "width": "widths"},
@@ -190,6 +185,6 @@ EXERCISE = Exercise(
             "nothing is written",
             ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]"),
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

@@ -39,14 +39,18 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (7, 7),
         (int(rng.integers(8, 16)), 8),
     ):
-        x = rng.integers(1, 37, (1, 1, H, W)).astype(np.float16)
-        filter = rng.integers(1, 8, (MAPS, 1, 7, 7)).astype(np.float16)
-        arrays = {"y": unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
-        grid = (ceil_div(W - 6, 2 * WIDE), ceil_div(H - 6, WIDE), MAPS)
-        step = Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
-        yield Case(
-            f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=(H, W) == (22, 38)
-        )
+        yield image(rng, H, W)
+
+
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+    """An image, by default a large one; a block has 16 rows of 16 pairs."""
+    x = rng.integers(1, 37, (1, 1, H, W)).astype(np.float16)
+    filter = rng.integers(1, 8, (MAPS, 1, 7, 7)).astype(np.float16)
+    arrays = {"y": unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
+    grid = (ceil_div(W - 6, 2 * WIDE), ceil_div(H - 6, WIDE), MAPS)
+    step = Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
+    budgeted = (H, W) == (22, 38)
+    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=budgeted)
 
 
 def convolved(case: Case) -> np.ndarray:
@@ -87,6 +91,7 @@ EXERCISE = Exercise(
     lab="18_half_precision",
     title="Two columns in one instruction",
     folder=Path(__file__).parent,
+    timed=image,
     cases=cases,
     reference=convolved,
     counts={"size": "sizes"},

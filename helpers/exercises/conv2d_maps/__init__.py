@@ -14,7 +14,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     ceil_div,
     none_of,
     per_output,
@@ -35,14 +34,15 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     wide = ConvShape(1, 2, 16, 12, 40, 7)
     ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
     for shape in (wide, ragged, ConvShape(1, 1, 1, 5, 5, 5), ConvShape(1, 2, 33, 4, 18, 2)):
-        grid = (ceil_div(shape.out_w, TILE), shape.out_h * ceil_div(shape.M, TILE), shape.B)
+        yield layer(rng, shape, budgeted=shape is wide)
 
-        def step(
-            filter: np.ndarray, shape: ConvShape = shape, grid: tuple[int, ...] = grid
-        ) -> Step:
-            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
 
-        yield layers.layer_case(rng, shape, step, budgeted=shape is wide)
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> Case:
+    """A layer; a block has 16 columns and 16 maps."""
+    grid = (ceil_div(shape.out_w, TILE), shape.out_h * ceil_div(shape.M, TILE), shape.B)
+    return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
 def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -63,6 +63,7 @@ EXERCISE = Exercise(
     lab="07_conv2d_coalescing",
     title="Turn lanes along the maps into lanes along columns",
     folder=Path(__file__).parent,
+    timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
@@ -190,7 +191,7 @@ EXERCISE = Exercise(
             ("sum += x", "sum += 0.0f * x[q] + x"),
             status="budget",
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

@@ -35,22 +35,18 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """
     ragged = int(rng.integers(24, 36)), int(rng.integers(36, 50))
     for H, W in ((22, 38), ragged, (7, 7), (8, 10), (29, 23)):
-        shape = ConvShape(1, 1, MAPS, H, W, 7)
-        x, filter = layers.draw(rng, shape)
-        grid = (ceil_div(W - 6, 4 * FAR), ceil_div(H - 6, 2 * FAR), MAPS)
-        step = Step(
-            grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()}
-        )
-        arrays = {"y": unwritten(shape.y_shape), "x": x}
-        yield Case(
-            f"{H} x {W}",
-            arrays,
-            ("y",),
-            (step,),
-            {"size": (H, W)},
-            {"filter": filter},
-            (H, W) == (22, 38),
-        )
+        yield image(rng, H, W)
+
+
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+    """An image, by default a large one; a block has 16 x 16 patches of one map."""
+    shape = ConvShape(1, 1, MAPS, H, W, 7)
+    x, filter = layers.draw(rng, shape)
+    grid = (ceil_div(W - 6, 4 * FAR), ceil_div(H - 6, 2 * FAR), MAPS)
+    step = Step(grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
+    arrays = {"y": unwritten(shape.y_shape), "x": x}
+    facts, budgeted = {"filter": filter}, (H, W) == (22, 38)
+    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted)
 
 
 EXERCISE = Exercise(
@@ -58,6 +54,7 @@ EXERCISE = Exercise(
     lab="13_conv2d_register_tiling",
     title="Share the rows of cells of a patch in registers",
     folder=Path(__file__).parent,
+    timed=image,
     cases=cases,
     reference=layers.convolved,
     counts={"size": "sizes"},

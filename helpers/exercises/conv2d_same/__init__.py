@@ -16,7 +16,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     ceil_div,
     none_of,
     per_output,
@@ -40,14 +39,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 1, 1, 3, 2, 1),
     )
     for shape in (ragged, *fixed):
-        grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
+        yield same_size(rng, shape)
 
-        def step(
-            filter: np.ndarray, shape: ConvShape = shape, grid: tuple[int, ...] = grid
-        ) -> Step:
-            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
 
-        yield layers.layer_case(rng, shape, step, y_shape=(shape.B, shape.M, shape.H, shape.W))
+def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+    """A layer whose output is as large as its input."""
+    grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
+    y_shape = (shape.B, shape.M, shape.H, shape.W)
+    return layers.layer_case(rng, shape, grid, (TILE, TILE), y_shape=y_shape)
 
 
 def padded(case: Case, mode: Any = "constant", down: int = 0, flip: bool = False) -> np.ndarray:
@@ -65,6 +64,7 @@ EXERCISE = Exercise(
     lab="06_conv2d_layer",
     title="Zero padding: outputs as large as the image",
     folder=Path(__file__).parent,
+    timed=same_size,
     cases=cases,
     reference=padded,
     counts=layers.COUNTS,
@@ -162,7 +162,7 @@ EXERCISE = Exercise(
             ("sum += x", "sum += 0 * x[((b * C + C - 1 - c) * H + row) * W + column] + x"),
             status="budget",
         ),
-        wrong("block 0 does everything", "block 0", file="wrong_one_block.cu", status="budget"),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
         wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

@@ -39,12 +39,17 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (23, int(rng.integers(24, 37))),
         (8, 38),
     ):
-        shape = ConvShape(1, 1, MAPS, H, W, 7)
-        x, filter = layers.draw(rng, shape)
-        grid = (ceil_div(H - 6, TILE) * ceil_div(W - 6, TILE), MAPS)
-        step = Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
-        arrays = {"y": unwritten(shape.y_shape), "x": x}
-        yield Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
+        yield image(rng, H, W)
+
+
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+    """An image, by default a large one; a block has a tile of one map."""
+    shape = ConvShape(1, 1, MAPS, H, W, 7)
+    x, filter = layers.draw(rng, shape)
+    grid = (ceil_div(H - 6, TILE) * ceil_div(W - 6, TILE), MAPS)
+    step = Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
+    arrays = {"y": unwritten(shape.y_shape), "x": x}
+    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
 
 
 def rows_only(first: int):
@@ -65,6 +70,7 @@ EXERCISE = Exercise(
     lab="09_conv2d_tiles",
     title="Two outputs, one under the other, from one reading of the tile",
     folder=Path(__file__).parent,
+    timed=image,
     cases=cases,
     reference=layers.convolved,
     counts={"size": "sizes"},

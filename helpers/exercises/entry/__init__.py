@@ -20,7 +20,7 @@ from helpers.exercises.kit import (
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
-# tests/test_exercises.py counts it again.
+# a test counts it again.
 COST = {"layer 1": 3.296, "layer 2": 4.350}
 
 
@@ -35,6 +35,7 @@ EXERCISE = Exercise(
     lab="22_lenet_end_to_end",
     title="The leaderboard",
     folder=Path(__file__).parent,
+    timed=competition.large,
     cases=competition.cases,
     fit=fit,
     reference=layers.convolved,
@@ -74,6 +75,11 @@ EXERCISE = Exercise(
             "barrier before the sums, "
             "and one after them.",
             when=lambda found: found.array not in ("x", "y", "filter"),
+        ),
+        FindingHint(
+            "race",
+            "Two blocks write the same output: guard the last tile and the last group of maps.",
+            when=lambda found: found.array == "y",
         ),
     ),
     hints=(

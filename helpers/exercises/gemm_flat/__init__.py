@@ -38,26 +38,24 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (4, 64, 16, 1),
         (9, 65, 17, 2),
     ):
-        arrays = {
-            "Y": unwritten((batch, rows, cols)),
-            "A": whole_numbers(rng, (rows, inner)),
-            "X": whole_numbers(rng, (batch, inner, cols)),
-        }
-        grid = (ceil_div(cols, COLS), ceil_div(rows, ROWS), batch)
-        step = Step(
-            grid, (COLS, ROWS), ("Y", "A", "X", np.int32(rows), np.int32(cols), np.int32(inner))
-        )
-        title = f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1)
-        facts = {"terms": inner}
-        yield Case(
-            title,
-            arrays,
-            ("Y",),
-            (step,),
-            {"size": (rows, cols, inner)},
-            facts,
-            budgeted=cols == 1_280,
-        )
+        yield matrices(rng, rows, cols, inner, batch)
+
+
+def matrices(
+    rng: np.random.Generator, rows: int = 16, cols: int = 1_280, inner: int = 196, batch: int = 64
+) -> Case:
+    """A product for each image, by default as large as layer 2's."""
+    arrays = {
+        "Y": unwritten((batch, rows, cols)),
+        "A": whole_numbers(rng, (rows, inner)),
+        "X": whole_numbers(rng, (batch, inner, cols)),
+    }
+    grid = (ceil_div(cols, COLS), ceil_div(rows, ROWS), batch)
+    given = ("Y", "A", "X", *map(np.int32, (rows, cols, inner)))
+    step = Step(grid, (COLS, ROWS), given)
+    title = f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1)
+    kinds, facts = {"size": (rows, cols, inner)}, {"terms": inner}
+    return Case(title, arrays, ("Y",), (step,), kinds, facts, budgeted=cols == 1_280)
 
 
 def product(case: Case, terms: int | None = None) -> np.ndarray:
@@ -76,6 +74,7 @@ EXERCISE = Exercise(
     lab="11_conv2d_im2col_gemm",
     title="Load flat tiles of a product of matrices",
     folder=Path(__file__).parent,
+    timed=matrices,
     cases=cases,
     reference=product,
     counts={"size": "sizes"},

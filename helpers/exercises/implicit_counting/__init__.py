@@ -14,7 +14,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     ceil_div,
     executed,
     none_of,
@@ -40,12 +39,15 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 20, 2, 6, 5, 1),
         ConvShape(1, 2, 3, 5, 6, 2),
     ):
+        yield layer(rng, shape, budgeted=shape.C == 40)
 
-        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
-            grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
-            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
 
-        yield layers.layer_case(rng, shape, step, budgeted=shape.C == 40)
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> Case:
+    """A layer as a product of matrices; a block has a tile of it."""
+    grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
+    return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
 EXERCISE = Exercise(
@@ -53,6 +55,7 @@ EXERCISE = Exercise(
     lab="12_conv2d_fusion",
     title="Count channel, row and column up, without divisions",
     folder=Path(__file__).parent,
+    timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,

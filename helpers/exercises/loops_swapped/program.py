@@ -1,6 +1,4 @@
-"""Compiles an answer's C++ and calls it on given cases: python -m
-helpers.exercises.loops_swapped.program FOLDER
-"""
+"""Compiles an answer's C++ and calls it on given cases, in a process that the exercise starts."""
 
 from __future__ import annotations
 
@@ -17,8 +15,10 @@ MARGIN = 64  # cells of NaN on either side of each array
 UNSET = -12_345_678.0
 
 
-def main(folder: Path) -> int:
-    """Read given.npz and answer.cpp, write made.npz."""
+def main(folder: Path, limit_s: int) -> int:
+    """Read given.npz and answer.cpp, write made.npz. limit_s: of computing, after the compilation;
+    then the process ends by SIGXCPU.
+    """
     text = (folder / "answer.cpp").read_text(encoding="utf-8")
     try:
         library = baselines.load_cpp("yours", text)
@@ -31,6 +31,11 @@ def main(folder: Path) -> int:
             file=sys.stderr,
         )
         return 1
+    import resource  # not on Windows, where nothing else of the exercises needs it
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    until = int(used.ru_utime + used.ru_stime) + 1 + limit_s
+    resource.setrlimit(resource.RLIMIT_CPU, (until, until + 5))
     with np.load(folder / "given.npz", allow_pickle=False) as file:
         given = {name: file[name] for name in file.files}
     count = len(given) // 2
@@ -65,6 +70,3 @@ def _call(library: ctypes.CDLL, P: np.ndarray, N: np.ndarray, filter: np.ndarray
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (P, N, filter)]
     library.conv1d(*pointers, ctypes.c_longlong(N.size), ctypes.c_longlong(filter.size))
 
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

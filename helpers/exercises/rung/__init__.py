@@ -21,7 +21,7 @@ from helpers.kernel_cells import KernelCell
 SECTORS = {
     "layer 1": 0.363,
     "layer 2": 1.259,
-}  # per output, that conv2d_tiled loads; tests/test_exercises.py counts them again
+}  # per output, that conv2d_tiled loads; a test counts them again
 
 
 def fit(case: Case, cell: KernelCell) -> Case:
@@ -34,6 +34,7 @@ EXERCISE = Exercise(
     lab="16_conv2d_ladder",
     title="Your own rung: fewer sectors than conv2d_tiled",
     folder=Path(__file__).parent,
+    timed=competition.large,
     cases=competition.cases,
     fit=fit,
     reference=layers.convolved,
@@ -86,6 +87,11 @@ EXERCISE = Exercise(
             "barrier before the sums, "
             "and one after them.",
             when=lambda found: found.array not in ("x", "y", "filter"),
+        ),
+        FindingHint(
+            "race",
+            "Two blocks write the same output: guard the last tile and the last group of maps.",
+            when=lambda found: found.array == "y",
         ),
         FindingHint(
             "out-of-bounds",

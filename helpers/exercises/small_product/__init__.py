@@ -28,10 +28,10 @@ ROWS, TERMS, COLUMNS = 16, 49, 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Three products of small whole numbers: exact in half, and their sums in float."""
+    """Three products of whole numbers: exact in half, and their sums in float alone."""
     for k in range(3):
-        a = rng.integers(-9, 10, (ROWS, TERMS)).astype(np.float16)
-        x = rng.integers(-9, 10, (TERMS, COLUMNS)).astype(np.float16)
+        a = rng.integers(-60, 61, (ROWS, TERMS)).astype(np.float16)
+        x = rng.integers(-60, 61, (TERMS, COLUMNS)).astype(np.float16)
         a[:, -1], x[-1] = (
             rng.integers(1, 10, ROWS),
             rng.integers(1, 10, COLUMNS),

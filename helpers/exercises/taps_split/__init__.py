@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     ceil_div,
     executed,
     none_of,
@@ -38,17 +38,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 8, 2, 5, 5, 2),
         ConvShape(2, 3, 1, 6, 7, 5),
     ):
+        yield layer(rng, shape)
 
-        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
-            grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
-            return Step(grid, (32, OUTPUTS), ("y", "x", "filter", *layers.sizes(shape)))
 
-        case = layers.layer_case(rng, shape, step)
-        yield Case(
-            case.title,
-            {**case.arrays, "y": np.zeros(shape.y_shape, np.float32)},
-            *(getattr(case, name) for name in ("outputs", "steps", "kinds", "facts")),
-        )
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+    """A layer whose outputs begin at 0, for those who add to them; a warp has one output."""
+    grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
+    case = layers.layer_case(rng, shape, grid, (32, OUTPUTS))
+    return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
 
 
 def first_lanes(lanes: int):
@@ -74,6 +71,7 @@ EXERCISE = Exercise(
     lab="15_conv2d_channel_reduction",
     title="Add up a warp's sums by shuffles",
     folder=Path(__file__).parent,
+    timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,

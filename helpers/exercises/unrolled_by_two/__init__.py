@@ -15,7 +15,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     ceil_div,
     none_of,
     per_output,
@@ -37,13 +36,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
-        shape = ConvShape(2, 2, 2, K + rows, K + columns, K)
+        yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
 
-        def step(filter: np.ndarray, shape: ConvShape = shape) -> Step:
-            grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
-            return Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
 
-        yield layers.layer_case(rng, shape, step)
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+    """A layer; a block has a tile of outputs."""
+    grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
+    return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
 def without_last_column(case: Case) -> np.ndarray | None:
@@ -67,6 +66,7 @@ EXERCISE = Exercise(
     lab="10_conv2d_restrict_and_unrolling",
     title="Unroll by two, for odd widths too",
     folder=Path(__file__).parent,
+    timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,

@@ -1,4 +1,4 @@
-"""The convolution layer on a device: how each kernel is launched, and what is refused before.
+"""The convolution layer on a device: one record a kernel says how to launch it and what it refuses.
 
     y = conv2d.convolve("conv2d_basic", x, filter)     # host arrays, everything checked
     run = conv2d.compile("conv2d_constant", shape)     # on device addresses
@@ -7,7 +7,7 @@
 `CONV2D` has a row for each kernel in float32, `REDUCED` one for each that rounds its inputs. A row
 is a frozen record: `dataclasses.replace` and `Conv2d.with_tile` make others.
 
-This file only hands on the names of its modules, each of which is one kernel's family or one task.
+This file only re-exports names. Each module holds one family of kernels, or one task.
 """
 
 from helpers import kernels

@@ -1,4 +1,4 @@
-"""How a kernel of the convolution layer is compiled and launched: what all have in common."""
+"""How a kernel of the convolution layer is compiled and launched: the base of all records."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def two_tiles(spec: Conv2d, shape: ConvShape) -> int:
 class Conv2d:
     """How one of the convolution layer's kernels is compiled and launched.
 
-    block: its threads along x and y (and z). tile: outputs of a block along columns and rows, and
-    output maps. filter_in: "global" (the argument after x) or "constant" (the symbol ``filter``).
-    width_in: "argument" (the last one, K) or "constant" (-D FILTER_WIDTH). constants: more -D, as
-    pairs. static: function of the record and a shape that gives the bytes of static shared memory
-    of a block; dynamic: the same for dynamic shared memory. flat: the outputs of an image are
-    counted in one row, tile = (outputs, 1, maps). channel_blocks: each channel has blocks of its
-    own. strides: takes a stride other than 1. zeroed: y must hold 0 before the launch (its runner
-    sees to it). largest_width: the largest K it takes, None for any. precision: what it rounds, and
-    so how exact it can be.
+    block: threads along x and y (and z). tile: outputs of a block along columns and rows, and
+    output maps. filter_in: where the weights lie, "global" (the argument after x) or "constant"
+    (the symbol ``filter``). width_in: where K comes from, "argument" (the last one) or "constant"
+    (-D FILTER_WIDTH). constants: further -D constants, as pairs. static, dynamic: functions of the
+    record and a shape that return the bytes of static and of dynamic shared memory of a block.
+    flat: the kernel counts the outputs of an image in one row, so that tile = (outputs, 1, maps).
+    channel_blocks: each channel has blocks of its own. strides: the kernel supports strides other
+    than 1. zeroed: y must hold 0 before the launch (the runner fills it). largest_width: the
+    largest K that the kernel supports; None for any. precision: how the kernel rounds, which bounds
+    its error.
     """
 
     name: str
@@ -87,29 +88,32 @@ class Conv2d:
         return (self.name,)
 
     def with_tile(self, width: int, maps: int | None = None) -> Conv2d:
-        """Return a record with square blocks and tiles of ``width`` (TILE_WIDTH), and ``maps`` output maps a block (MAPS)."""
+        """Return a record with tiles of another size.
+
+        width: of the square blocks and tiles (TILE_WIDTH). maps: output maps of a block (MAPS);
+        without it, the number stays.
+        """
         tile = (width, 1, width) if self.flat else (width, width, maps or self.tile[2])
         return dataclasses.replace(self, block=(width, width, *self.block[2:]), tile=tile)
 
     def constant_names(self) -> tuple[str, ...]:
-        """Return the constants that its source can be given by -D, in the order in which it names them."""
+        """Return the names of the constants that -D can set, in the order of the source."""
         return tuple(re.findall(r"^#ifndef (\w+)", self.source, re.MULTILINE))
 
     def fitted(self, shape: ConvShape) -> Conv2d:
-        """Return the record with all sizes chosen for a shape: most have nothing to choose."""
+        """Return the record with every size set for a shape. Most records have none to set."""
         return self
 
     def options(self, shape: ConvShape) -> list[str]:
-        """Return nvcc's options for a shape: -D for each constant that the source has and the record or shape fixes.
+        """Return nvcc's options for a shape: -D for each constant that record or shape sets.
 
-        A source says which constants it has by ``#ifndef NAME``. Raises LayerError for a constant
-        that it has not.
+        A source declares such a constant by ``#ifndef NAME``. Raises LayerError where the record
+        sets a constant that the source does not declare.
         """
-        taken = self.constant_names()
-        if unknown := [name for name, _ in self.constants if name not in taken]:
-            raise LayerError(
-                f"{self.name}.cu has no constant {unknown[0]}; it has {', '.join(taken) or 'none'}"
-            )
+        declared = self.constant_names()
+        if unknown := [name for name, _ in self.constants if name not in declared]:
+            there = ", ".join(declared) or "none"
+            raise LayerError(f"{self.name}.cu has no constant {unknown[0]}; it has {there}")
         known = {
             "FILTER_WORDS": math.prod(shape.filter_shape),
             "FILTER_WIDTH": shape.K,
@@ -118,15 +122,18 @@ class Conv2d:
             "STRIDE": shape.stride,
             **dict(self.constants),
         }
-        return [f"-D{name}={value}" for name, value in known.items() if name in taken]
+        return [f"-D{name}={value}" for name, value in known.items() if name in declared]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
-        """Return the block for a launch, three extents."""
+        """Return the threads of a block along x, y and z."""
         x, y, z, *_ = (*self.block, 1, 1)
         return x, y, z
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
-        """Return the grid that covers the outputs: (tiles of an output map, groups of output maps, images)."""
+        """Return the grid that covers the outputs.
+
+        Its axes: tiles of an output map, groups of output maps, images.
+        """
         columns, rows, maps = self.tile
         across, down = (shape.out_h * shape.out_w, 1) if self.flat else (shape.out_w, shape.out_h)
         groups = ceil_div(shape.M, maps) * (shape.C if self.channel_blocks else 1)
@@ -141,7 +148,7 @@ class Conv2d:
         return self.dynamic(self, shape)
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
-        """Return the arguments of a launch. y, x and filter are passed on as they are: addresses, or arrays."""
+        """Return the arguments of a launch; y, x and filter stay what they are, of any type."""
         arrays = (y, x, filter) if self.filter_in == "global" else (y, x)
         sizes = (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K)
         return (*arrays, *map(np.int32, sizes if self.width_in == "argument" else sizes[:-1]))
@@ -149,7 +156,7 @@ class Conv2d:
     def arrange(self, filter: np.ndarray) -> np.ndarray:
         """Return the weights, given in shape (M, C, K, K), in the order that the kernel reads.
 
-        A record whose kernel wants another order than that says so by `arranged`.
+        A record whose kernel reads another order than (M, C, K, K) sets `arranged`.
         """
         return filter
 
@@ -158,7 +165,7 @@ class Conv2d:
         return 4 * math.prod(shape.filter_shape) if self.filter_in == "constant" else 0
 
     def scratch(self, shape: ConvShape) -> int:
-        """Return the bytes of device memory that it needs beside x, filter and y."""
+        """Return the bytes of device memory that a launch needs beside x, filter and y."""
         return 0
 
     def memory(self, shape: ConvShape) -> int:
@@ -166,7 +173,10 @@ class Conv2d:
         return limits.conv2d(shape).bytes + self.scratch(shape)
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        """Raise LayerError unless the kernel can be compiled and launched for the shape (on ``device``, where given)."""
+        """Raise LayerError unless the kernel can be compiled and launched for the shape.
+
+        device: also checks the limits of this device.
+        """
         refusals.require_stride(self, shape)
         refusals.require_width(self, shape)
         refusals.require_constant(self, shape)
@@ -177,9 +187,9 @@ class Conv2d:
         refusals.require_grid(self, shape)
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:
-        """Return what to say where `scratch` is more than the ``free`` bytes of device memory."""
+        """Return the message for a `scratch` above the ``free`` bytes of device memory."""
         return (
-            f"{self.name} keeps {self.scratch(shape):,} bytes beside its arrays, and {free:,} are "
+            f"{self.name} needs {self.scratch(shape):,} bytes of scratch memory, and {free:,} are "
             "free: take fewer images"
         )
 
@@ -196,7 +206,7 @@ class Conv2d:
         return (self._launch(shape, *self.names(shape)),)
 
     def _launch(self, shape: ConvShape, y: Any, x: Any, filter: Any) -> Launch:
-        """The launch of the layer's own kernel, on what a plan names."""
+        """The launch of the layer's own kernel, on arrays of a plan."""
         constants = {}
         if self.filter_in == "constant":
             constants["filter"] = Prepared(filter, self.arrange) if self.arranged else filter
@@ -214,7 +224,7 @@ class Conv2d:
     def compile(self, shape: ConvShape, plan: Plan | None = None) -> Compiled:
         """Return the kernel compiled for a shape on the selected device. Raises as `require` does.
 
-        plan: launches in place of `plan`, such as one with another source.
+        plan: launches to compile in place of `self.plan(shape)`, such as some with another source.
         """
         return Compiled(self, shape, plan)
 
@@ -236,7 +246,7 @@ class Compiled:
 
     @property
     def function(self) -> Any:
-        """The layer's own kernel, as PyCUDA has it; `num_regs`: the registers of a thread."""
+        """The layer's own kernel, a PyCUDA function; its `num_regs`: the registers of a thread."""
         return self.program.kernel().function
 
     @property
@@ -247,17 +257,19 @@ class Compiled:
     def launch(
         self, y: int, x: int, filter: int, stream: Any = None, only: Collection[str] | None = None
     ) -> None:
-        """Enqueue the layer on device addresses, or those of its kernels that ``only`` names.
+        """Enqueue the layer on device addresses.
 
-        What the host makes of the weights (a constant, another order) is made when their address is
-        a new one. After writing other weights to the same address, call `upload`.
+        only: names of the kernels to launch; by default all.
+
+        The host prepares the weights (a constant, another order) whenever their address is a new
+        one. After you write other weights to the same address, call `upload`.
         """
         self.program.launch({"y": y, "x": x, "filter": filter}, stream, only)
 
     def upload(self, filter: Any, stream: Any = None) -> None:
-        """Take these weights for what the host makes of them; a NumPy array or a device address."""
+        """Prepare the launches for these weights, a NumPy array or a device address."""
         self.program.upload({"filter": filter}, stream)
 
     def free(self) -> None:
-        """Give back what `launch` needed beside the arrays."""
+        """Free the memory that `launch` allocated beside the arrays."""
         self.program.free()

@@ -1,4 +1,4 @@
-"""Whether a layer's outputs are right: the bound, the usual mistakes, a problem on the device."""
+"""Whether a layer's outputs are right: error bound, usual mistakes, a problem on the device."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from .table import conv2d_named
 
 
 def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
-    """The largest error that a float32 sum of C K K products may have, in any order, with or without fused multiply-adds.
+    """The largest error that a float32 sum of C K K products may have.
 
-    As `conv1d.conv1d_atol`: each of the C K K roundings errs by at most u = 2^-24 relative to a
-    partial sum that is never larger than max |x| * sum |filter[m]|; one more pays for the
+    It holds for any order of the sum, with and without fused multiply-adds. As in
+    `conv1d.conv1d_atol`, each of the C K K roundings errs by at most u = 2^-24 relative to a
+    partial sum, and no partial sum exceeds max |x| * sum |filter[m]|. One more u covers the
     denominator of the bound (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*,
     section 3.1).
     """
@@ -33,34 +34,34 @@ def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
 
 
 def suspects(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> dict[str, np.ndarray]:
-    """What comes out of the usual mistakes, by cause: for ``checking.check(..., suspects=...)``."""
+    """The outputs of the usual mistakes, by cause: for ``checking.check(..., suspects=...)``."""
 
     def conv(weights: np.ndarray, cells: np.ndarray = x) -> np.ndarray:
         return reference.conv2d(cells, weights, stride)
 
     channels, K = filter.shape[1], filter.shape[2]
-    found = {
+    outputs = {
         "the filter is flipped": conv(filter[:, :, ::-1, ::-1]),
         "the rows and columns of the filter are exchanged": conv(filter.swapaxes(2, 3)),
     }
     if channels > 1:
-        found["only the first channel is summed"] = conv(filter[:, :1], x[:, :1])
-        found["only the last channel is summed"] = conv(filter[:, -1:], x[:, -1:])
-        found["the channels of the filter are in reverse order"] = conv(filter[:, ::-1])
+        outputs["only the first channel is summed"] = conv(filter[:, :1], x[:, :1])
+        outputs["only the last channel is summed"] = conv(filter[:, -1:], x[:, -1:])
+        outputs["the channels of the filter are in reverse order"] = conv(filter[:, ::-1])
     if filter.shape[0] > 1:
-        found["every output map gets the weights of the first"] = conv(
+        outputs["every output map gets the weights of the first"] = conv(
             np.repeat(filter[:1], filter.shape[0], axis=0)
         )
     if x.shape[0] > 1:
-        found["every image is the first one"] = conv(filter, np.repeat(x[:1], x.shape[0], axis=0))
+        outputs["every image is the first one"] = conv(filter, np.repeat(x[:1], x.shape[0], axis=0))
     if K > 1:
         shorter = filter.copy()
         shorter[:, :, -1, :] = 0
-        found["the last row of the filter is left out"] = conv(shorter)
+        outputs["the last row of the filter is left out"] = conv(shorter)
         shorter = filter.copy()
         shorter[:, :, :, -1] = 0
-        found["the last column of the filter is left out"] = conv(shorter)
-    return found
+        outputs["the last column of the filter is left out"] = conv(shorter)
+    return outputs
 
 
 def check(
@@ -71,11 +72,11 @@ def check(
     stride: int = 1,
     precision: Precision = precision.FLOAT,
 ) -> checking.Verdict:
-    """Return a Verdict if y is what reference.conv2d makes of x and filter, within conv2d_atol.
+    """Return a Verdict if y equals reference.conv2d(x, filter, stride) within conv2d_atol.
 
-    precision: of another one, the sums are compared with those of the rounded inputs, within its
-    `sum_atol`, and then the whole with x and filter as they are, within its `atol`. Raises
-    checking.CheckError with a diagnosis that also knows the `suspects`.
+    precision: of the kernel. If it rounds its inputs, y is compared first with the reference of the
+    rounded inputs, within `sum_atol`, and then with the reference of x and filter, within `atol`.
+    Raises checking.CheckError, whose diagnosis also tries the `suspects`.
     """
     if precision.inputs != "float32":
         rounded = precision.rounded(x), precision.rounded(filter)
@@ -90,7 +91,7 @@ def _check(
     want = reference.conv2d(x, filter, stride)
     try:
         return checking.check(y, want, rtol=0.0, atol=atol, name=name)
-    except checking.CheckError:  # only now are the suspects worth their convolutions
+    except checking.CheckError:  # Only a failure is worth the convolutions of the suspects.
         return checking.check(
             y, want, rtol=0.0, atol=atol, name=name, suspects=suspects(x, filter, stride)
         )
@@ -101,13 +102,14 @@ def _check(
 
 
 class Problem:
-    """One layer on the device: x, filter, a poisoned output, and the outputs wanted, by the plainest kernel.
+    """One layer on the device: x, filter, a poisoned y, and the right outputs `want`.
 
-    x: float32, shape.x_shape; filter: float32, shape.filter_shape; host arrays. `x`, `filter`, `y`
-    and `want` are device addresses. The images that `oracle_images` lists are compared with
-    reference.conv2d, on the host and in float64; every output is compared with `want` on the
-    device. `want` itself is checked like that when the problem is made. Raises as `shape_for` does,
-    and LayerError where x, filter and two outputs do not fit the device's memory.
+    x: float32, shape.x_shape; filter: float32, shape.filter_shape; host arrays. The attributes `x`,
+    `filter`, `y` and `want` are device addresses. The plainest kernel computes `want`. A check
+    compares the images of `oracle_images` with reference.conv2d, in float64 on the host, and every
+    output with `want` on the device; `want` itself is checked against the oracle at the start.
+    Raises as `shape_for` does, and LayerError where x, filter and two outputs do not fit the
+    device's memory.
     """
 
     def __init__(self, shape: ConvShape, x: np.ndarray, filter: np.ndarray):
@@ -126,7 +128,8 @@ class Problem:
         self._cells = np.ascontiguousarray(x[list(self.oracle_images)])
         self._oracle = reference.conv2d(self._cells, filter, shape.stride)
         self.atol = conv2d_atol(x, filter)
-        self._largest = np.full((1, 1, 1, 1), np.abs(x).max())  # all that a Precision asks of x
+        # A Precision needs only the largest cell of x.
+        self._largest = np.full((1, 1, 1, 1), np.abs(x).max())
         self._counter = checking.DeviceCounter()
         self._arrays = [
             cuda.mem_alloc(n)
@@ -141,16 +144,16 @@ class Problem:
         self.poison()
 
     def poison(self) -> None:
-        """Fill y with NaN, so that what a kernel does not write shows."""
+        """Fill y with NaN, so that a check sees the outputs that a kernel does not write."""
         self._counter.poison(self.y, self.shape.outputs)
 
     def check(self, name: str, precision: Precision = precision.FLOAT) -> checking.Verdict:
         """Return a Verdict on y: some images against the oracle, every output against `want`.
 
-        precision: of the kernel that made y. Of another than float32 the sums of these images are
-        checked first, against the oracle of the rounded inputs (as `conv2d.check`). Raises
-        checking.CheckError, for some images with its diagnosis, else with the number of wrong
-        outputs.
+        precision: of the kernel that computed y. If it rounds its inputs, the sums of these images
+        are checked first, against the oracle of the rounded inputs (as in `conv2d.check`). Raises
+        checking.CheckError: with a diagnosis if one of these images is wrong, else with the number
+        of wrong outputs.
         """
         if precision.inputs == "float32":
             return self._everywhere(self.y, name)
@@ -161,7 +164,7 @@ class Problem:
         return self._everywhere(self.y, name, precision.atol(self._largest, self.filter_on_host))
 
     def relative_error(self, name: str, precision: Precision = precision.FLOAT) -> float:
-        """Return max |y - oracle| / max |oracle| over the images of `oracle_images`. Raises as `check` does."""
+        """Return max |y - oracle| / max |oracle| over `oracle_images`. Raises as `check` does."""
         self.check(name, precision)
         error = np.abs(self._images(self.y).astype(np.float64) - self._oracle).max()
         return float(error / np.abs(self._oracle).max())
@@ -196,8 +199,8 @@ class Problem:
             verdict = checking.check(
                 got, self._oracle, rtol=0.0, atol=atol, name=name, suspects=known
             )
-        # Both keep a bound, so they differ by up to the sum of the two. A NaN of `want` counts
-        # against itself, too.
+        # Either array may err by its bound, so they may differ by the sum of the two bounds. A NaN
+        # in `want` differs even from itself, so it counts as wrong, too.
         wrong = self._counter.wrong(address, self.want, self.atol + atol, self.shape.outputs)
         if wrong:
             text = f"{wrong:,} of {self.shape.outputs:,} outputs differ from {PLAINEST} or are NaN"

@@ -13,16 +13,17 @@ from .shapes import LAYERS, SEED, LayerError, shape_of
 
 
 def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (x, filter) of a layer of LAYERS: the first ``batch`` test images and a trained network's weights, float32.
+    """Return (x, filter) of a layer of LAYERS, float32: test images and trained weights.
 
-    Where the full test set cannot be had, its first 1,000 images are repeated
-    (`datasets.images_at_hand`).
+    x: the first ``batch`` test images. Without the full test set, the first 1,000 images repeat
+    (`datasets.images_at_hand`). "layer 1" takes them resized to 86 x 86, with raw values 0 to 255;
+    "layer 2" takes max-pool 2 of ReLU of layer 1. weights: datasets.Weights; by default, the labs'
+    own.
 
-    "layer 1": images resized to 86 x 86, raw values 0 to 255; "layer 2": max-pool 2 of ReLU of
-    layer 1. weights: datasets.Weights, the labs' own where left out. "layer E1" takes the images as
-    they are, and "layer E2" max-pool 2 of ReLU of it; there is no trained network of these sizes:
-    their filters are uniform random numbers from a fixed seed, scaled by 1 / sqrt(C K K), and
-    ``weights`` is refused. Raises LayerError for these, and what `datasets.images_at_hand` raises.
+    "layer E1" takes the images in their own size, and "layer E2" max-pool 2 of ReLU of layer E1.
+    No trained network has these sizes: their filters are uniform random numbers from a fixed seed,
+    scaled by 1 / sqrt(C K K). Raises LayerError for ``weights`` with one of them, and what
+    `datasets.images_at_hand` raises.
     """
     from helpers.problems import datasets
     from helpers.problems.lenet import network
@@ -36,11 +37,15 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
         filters = _random_filter(LAYERS["layer E1"]), _random_filter(LAYERS["layer E2"])
         x = pixels.astype(np.float32)[:, None]
     else:
-        raise LayerError(f"{name} is none of the network's layers: leave weights out")
+        raise LayerError(
+            f"{name} is not a layer of the trained network: call inputs({name!r}, {batch}) "
+            "without weights"
+        )
     if name in ("layer 1", "layer E1"):
         return x, filters[0]
     pooled = np.empty(shape.x_shape, np.float32)
-    for first in range(0, batch, 10):  # a few at a time, so that their windows stay in the caches
+    # Ten images at a time: their windows stay in the caches.
+    for first in range(0, batch, 10):
         part = network.relu(network.conv2d(x[first : first + 10], filters[0]))
         pooled[first : first + 10] = network.max_pool(part, network.POOL1)
     return pooled, filters[1]

@@ -1,4 +1,4 @@
-"""Kernels that take x and the filter as half: to_half rounds them, in launches of its own."""
+"""Kernels that read x and the filter as half: launches of to_half round both first."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .shapes import ceil_div
 
 @dataclass(frozen=True)
 class HalfInputs(Conv2d):
-    """A kernel that takes x and the filter as half: to_half makes them, in launches before its own.
+    """A kernel that reads x and the filter as half: launches of to_half convert both first.
 
-    Callers hand over float32 as to any other kernel; the halves are scratch memory. paired: the
-    filter is arranged on the host, once, with the output maps of a tile innermost.
+    Callers pass float32, as to any other kernel; the halves are scratch memory. paired: the host
+    arranges the filter once, with the output maps of a tile innermost.
     """
 
     paired: bool = False
@@ -31,7 +31,10 @@ class HalfInputs(Conv2d):
         return "to_half", self.name
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the filter as half: as it is, or paired, (M / maps, C, K, K, maps), M rounded up to whole tiles by zeros."""
+        """Return the filter as half: (M, C, K, K) or, if paired, (M / maps, C, K, K, maps).
+
+        For the second shape, zeros fill M up to whole tiles.
+        """
         if not self.paired:
             return filter.astype(np.float16)
         (M, C, K, _), maps = filter.shape, self.tile[2]
@@ -49,8 +52,8 @@ class HalfInputs(Conv2d):
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:
         return (
-            f"{self.name} keeps halves of x in {self.scratch(shape):,} bytes, and {free:,} are "
-            "free: take fewer images"
+            f"{self.name} needs {self.scratch(shape):,} bytes for the halves of x, and {free:,} "
+            "are free: take fewer images"
         )
 
     def plan(self, shape: ConvShape) -> Plan:
@@ -79,9 +82,9 @@ def conversion(half: Scratch, array: Array) -> Launch:
 
 
 def half2(maps: int = 4, columns: int = 4, chain: str = "row") -> HalfInputs:
-    """The record of conv2d_half2 with patches of ``columns`` outputs of ``maps`` maps, an even number.
+    """The record of conv2d_half2: a thread computes ``columns`` outputs of ``maps`` maps.
 
-    chain: what is added up in half, a "row" of the filter or "all".
+    maps: an even number. chain: the length of a sum in half, a "row" of the filter or "all" of it.
     """
     return HalfInputs(
         "conv2d_half2",

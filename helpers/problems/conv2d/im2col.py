@@ -18,11 +18,10 @@ from .shapes import LayerError, ceil_div
 
 @dataclass(frozen=True)
 class Im2colGemm(Conv2d):
-    """Two kernels, im2col_basic and gemm_tiled: the unrolled matrix of each image is stored, then multiplied.
+    """Two kernels: im2col_basic stores the unrolled matrix of each image, gemm_tiled multiplies it.
 
-    images: how many images each pair of launches takes, None for all; the scratch buffer holds
-    their matrices. threads of im2col_basic: ``columns`` a block. tile and block are those of
-    gemm_tiled.
+    images: how many images a pair of launches handles, None for all; the scratch buffer holds their
+    matrices. columns: threads of a block of im2col_basic. tile and block are those of gemm_tiled.
     """
 
     images: int | None = None
@@ -33,7 +32,7 @@ class Im2colGemm(Conv2d):
         return "im2col_basic", "gemm_tiled"
 
     def per_launch(self, shape: ConvShape) -> int:
-        """Return how many images a pair of launches takes."""
+        """Return how many images a pair of launches handles."""
         return min(shape.B, self.images or shape.B)
 
     def scratch(self, shape: ConvShape) -> int:
@@ -44,7 +43,7 @@ class Im2colGemm(Conv2d):
         return shape.terms * shape.out_h * shape.out_w
 
     def grid(self, shape: ConvShape) -> tuple[int, int, int]:
-        """Return the grid of gemm_tiled for a whole launch; im2col_grid is that of im2col_basic."""
+        """Return the grid of gemm_tiled for `per_launch` images; see also `im2col_grid`."""
         return super().grid(dataclasses.replace(shape, B=self.per_launch(shape)))
 
     def im2col_grid(self, shape: ConvShape) -> tuple[int, int, int]:
@@ -54,16 +53,20 @@ class Im2colGemm(Conv2d):
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         super().require(shape, device)
         if self.im2col_grid(shape)[1] > MAX_GRID[1]:
-            raise LayerError(f"im2col_basic takes {MAX_GRID[1]:,} channels, not {shape.C:,}")
+            raise LayerError(
+                f"im2col_basic takes at most {MAX_GRID[1]:,} channels, got {shape.C:,}: "
+                "convolve some channels at a time"
+            )
         if self.cells(shape) >= INDICES:
             raise LayerError(
                 f"the unrolled matrix of one image has {self.cells(shape):,} cells; "
-                f"the kernels count up to {INDICES - 1:,}"
+                f"the kernels count up to {INDICES - 1:,}: take a kernel without such a matrix, "
+                "conv2d_basic"
             )
 
     def scratch_advice(self, shape: ConvShape, free: int) -> str:
         fitting = free // (4 * self.cells(shape))
-        advice = "not even that of one image fits"
+        advice = "not even the matrix of one image fits"
         if fitting:
             advice = f"take dataclasses.replace(spec, images={fitting})"
         return (
@@ -72,11 +75,11 @@ class Im2colGemm(Conv2d):
         )
 
     def im2col_sizes(self, shape: ConvShape) -> tuple:
-        """Return what im2col_basic takes after its arrays: B, C, H, W, K."""
+        """Return the arguments of im2col_basic after its arrays: B, C, H, W, K."""
         return tuple(map(np.int32, (shape.B, shape.C, shape.H, shape.W, shape.K)))
 
     def gemm_sizes(self, shape: ConvShape) -> tuple:
-        """Return what gemm_tiled takes after its arrays: rows, cols, inner."""
+        """Return the arguments of gemm_tiled after its arrays: rows, cols, inner."""
         return tuple(map(np.int32, (shape.M, shape.out_h * shape.out_w, shape.terms)))
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:

@@ -25,7 +25,10 @@ from .shapes import LAYERS, LayerError, ceil_div
 
 @dataclass(frozen=True)
 class ScaledHalf(Precision):
-    """Half of what is scaled by a power of two first, as `power_of_two` says, and back after: small values lose no digits."""
+    """Half precision of scaled values: small values keep their digits.
+
+    `power_of_two` gives the scale. The sums are scaled back at the end.
+    """
 
     def rounded(self, values: np.ndarray) -> np.ndarray:
         scale = np.float32(power_of_two(values))
@@ -33,12 +36,15 @@ class ScaledHalf(Precision):
 
 
 def power_of_two(weights: np.ndarray) -> float:
-    """Return the power of two that takes the largest weight to 2^13 and above: half is far from both ends of its range there."""
+    """Return the power of two that scales the largest weight to 2^13 or more, below 2^14.
+
+    The range of half is far away on both sides there.
+    """
     largest = float(np.abs(weights).max(initial=0))
     return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
 
 
-# What is said where a kernel for some shapes refuses one.
+# The advice of a refusal, for kernels that support some shapes only.
 ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
 
@@ -46,9 +52,9 @@ ANY_SHAPE = "conv2d_register_tiled takes any shape"
 class TensorKernel(Conv2d, abc.ABC):
     """Persistent blocks on tensor cores, with the weights in the order of A's registers.
 
-    parts: 1 takes x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which
-    has FP32's accuracy. warps: of a block; resident: blocks of a multiprocessor. blocks: of a group
-    of maps; None for as many as are resident on the device.
+    parts: 1 reads x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which
+    keeps FP32's accuracy. warps: of a block. resident: blocks of a multiprocessor. blocks: of a
+    group of maps; None for as many as are resident on the device.
     """
 
     parts: int = 2
@@ -60,9 +66,9 @@ class TensorKernel(Conv2d, abc.ABC):
 
     @abc.abstractmethod
     def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as fragments of A.
+        """Return the fragments of A, float16, whose last axes are lanes, registers and halves.
 
-        The last axes are lanes, registers and halves.
+        parts: the weights, float16, shape (parts, M, C, K, K).
         """
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
@@ -76,10 +82,10 @@ class TensorKernel(Conv2d, abc.ABC):
         return y, x, np.int32(shape.B)
 
     def constant_bytes(self, shape: ConvShape) -> int:
-        return 0  # the symbol lies in global memory
+        return 0  # The symbol `filter` lies in global memory.
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the weights as `fragments`, and behind them 1 / scale in 16 bytes."""
+        """Return the bytes of the weights' `fragments`, then 1 / scale as float32 in 16 bytes."""
         scale = power_of_two(filter)
         scaled = filter * np.float32(scale)
         high = scaled.astype(np.float16)
@@ -92,11 +98,11 @@ class TensorKernel(Conv2d, abc.ABC):
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
             raise LayerError(
-                f"{self.name} takes K = 3, 5 or 7 and even rows and columns, not {shape}; "
-                f"{ANY_SHAPE}"
+                f"{self.name} takes K = 3, 5 or 7 and even numbers of rows and columns, "
+                f"got {shape}; {ANY_SHAPE}"
             )
         if self.parts not in (1, 2):
-            raise LayerError(f"{self.name} has parts = 1 or 2, not {self.parts}")
+            raise LayerError(f"{self.name} takes parts = 1 or 2, got {self.parts}")
         if device is not None and device.compute_capability < (8, 0):
             major, minor = device.compute_capability
             raise LayerError(
@@ -116,14 +122,14 @@ class TensorKernel(Conv2d, abc.ABC):
 class TensorLayer(TensorKernel):
     """A layer by a `TensorKernel` for any even shape that fits shared memory.
 
-    half_io: x and y are float16 (`plan` says so; the functions on host arrays know float32 only).
+    half_io: x and y are float16 in the plan. The functions on host arrays take float32 only.
     """
 
     half_io: bool = False
 
     @abc.abstractmethod
     def piece(self, shape: ConvShape) -> int:
-        """Return how many outputs leave shared memory as one piece."""
+        """Return how many outputs one copy from shared memory writes."""
 
     def names(self, shape: ConvShape) -> Names:
         y, x, filter = super().names(shape)
@@ -149,9 +155,9 @@ class TensorLayer(TensorKernel):
         return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
 
     def staged(self, pairs: int, cells: int) -> int:
-        """Return the bytes of shared memory for two images.
+        """Return the bytes of shared memory for two images: the current one and the next.
 
-        pairs: words a part of the image that is multiplied; cells: of the next one, as they are.
+        pairs: 32-bit words of a part of the current image. cells: floats of the next image.
         """
         halves = 128 * ceil_div(pairs, 32)
         following = halves + 128 if self.half_io else 128 * ceil_div(cells, 32)
@@ -159,12 +165,14 @@ class TensorLayer(TensorKernel):
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if self.half_io and self.parts == 2:
-            given = f"parts = {self.parts}, half_io = {self.half_io}"
-            raise LayerError(f"{self.name} has parts = 1 or 2, and 1 where x is half: {given}")
+            raise LayerError(
+                f"{self.name} takes parts = 1 if x is half, got parts = {self.parts}, "
+                f"half_io = {self.half_io}"
+            )
         if self.half_io and self.piece(shape) % 8:
             raise LayerError(
-                f"{self.name} writes float16 in pieces of whole vectors of 8, not of "
-                f"{self.piece(shape)} outputs; {ANY_SHAPE}"
+                f"{self.name} writes float16 in vectors of 8, and {self.piece(shape)} outputs "
+                f"are no multiple of 8; {ANY_SHAPE}"
             )
         super().require(shape, device)
 
@@ -176,7 +184,10 @@ class Quads(TensorLayer):
         return [*super().options(shape), f"-DBANDS={self.bands(shape)}"]
 
     def bands(self, shape: ConvShape) -> int:
-        """Return into how many bands an image's outputs are cut: the fewest that let ``resident`` blocks share the memory."""
+        """Return the number of bands of an image's outputs.
+
+        It is the smallest at which ``resident`` blocks fit the shared memory of a multiprocessor.
+        """
         counts = [
             bands for bands in range(1, shape.out_h // 2 + 1) if shape.out_h // 2 % bands == 0
         ]
@@ -184,7 +195,7 @@ class Quads(TensorLayer):
         return next((bands for bands in counts if self.shared_of(shape, bands) <= most), counts[-1])
 
     def shared_of(self, shape: ConvShape, bands: int) -> int:
-        """Return the bytes of dynamic shared memory of a launch, of outputs in so many bands."""
+        """Return the bytes of dynamic shared memory of a launch, for a number of bands."""
         plane, band = shape.H * shape.W // 2, shape.out_h * shape.out_w // bands
         pitch = 128 * ceil_div((2 if self.half_io else 4) * band + 64, 128) - 64
         return self.staged(plane, 2 * plane) + 4 * pitch
@@ -197,20 +208,20 @@ class Quads(TensorLayer):
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         _, M, _, K, _ = parts.shape
-        found = np.zeros((ceil_div(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
+        fragments = np.zeros((ceil_div(M, 4), (K + 1) // 2, len(parts), 32, 4, 2), np.float16)
         for step, lane, register, half in itertools.product(
             range((K + 1) // 2), range(32), range(4), range(2)
         ):
             p, q = 2 * step + register // 2 - lane // 4 % 2, lane % 4 * 2 + half - register % 2
             if 0 <= p < K and 0 <= q < K:
                 maps = parts[:, lane // 8 :: 4, 0, p, q]
-                found[: maps.shape[1], step, :, lane, register, half] = maps.T
-        return found
+                fragments[: maps.shape[1], step, :, lane, register, half] = maps.T
+        return fragments
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if shape.C != 1:
             raise LayerError(
-                f"{self.name} takes one channel, not {shape.C}: take conv2d_mma_pairs; {ANY_SHAPE}"
+                f"{self.name} takes one channel, got {shape.C}: use conv2d_mma_pairs; {ANY_SHAPE}"
             )
         super().require(shape, device)
 
@@ -218,8 +229,8 @@ class Quads(TensorLayer):
 class Pairs(TensorLayer):
     """conv2d_mma_pairs, and conv2d_mma_halves: a column of B serves two outputs, a block 16 maps.
 
-    The one has FP32 accuracy (parts = 2) and its weights in shared memory, the other halves, and
-    its weights in registers.
+    conv2d_mma_pairs has FP32 accuracy (parts = 2) and its weights in shared memory.
+    conv2d_mma_halves has half precision and its weights in registers.
     """
 
     def shared(self, shape: ConvShape) -> int:
@@ -234,27 +245,30 @@ class Pairs(TensorLayer):
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         _, M, C, K, _ = parts.shape
         steps = _steps(ConvShape(1, C, M, K, K, K))
-        found = np.zeros((ceil_div(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
+        fragments = np.zeros((ceil_div(M, 16), len(steps), 2, len(parts), 32, 4, 2), np.float16)
         for (n, rows), shift, lane, register, half in itertools.product(
             enumerate(steps), range(2), range(32), range(4), range(2)
         ):
             (c, p), q = rows[register // 2], lane % 4 * 2 + half - shift
             if c < C and 0 <= q < K:
                 maps = parts[:, lane // 4 + register % 2 * 8 :: 16, c, p, q]
-                found[: maps.shape[1], n, shift, :, lane, register, half] = maps.T
-        return found
+                fragments[: maps.shape[1], n, shift, :, lane, register, half] = maps.T
+        return fragments
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if self.parts == 1 and shape.C > 4:
             raise LayerError(
-                f"{self.name} holds the weights of 4 channels in registers, not of {shape.C}; "
-                f"{ANY_SHAPE}"
+                f"{self.name} holds the weights of at most 4 channels in registers, "
+                f"got {shape.C} channels; {ANY_SHAPE}"
             )
         super().require(shape, device)
 
 
 def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs: two channels have 2 K rows."""
+    """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs.
+
+    Two channels have 2 K rows, so that no row is left over; an odd C gets a channel of zeros.
+    """
     rows = [(c, p) for c in range(2 * ceil_div(shape.C, 2)) for p in range(shape.K)]
     return list(zip(rows[::2], rows[1::2], strict=True))
 
@@ -290,5 +304,5 @@ def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
 
 
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)
-# For some shapes only, and only as persistent as a GPU is large: beside CONV2D, not in it.
+# Not in CONV2D: they support some shapes only, and their grid depends on the size of the GPU.
 FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads(), mma_halves())

@@ -1,4 +1,4 @@
-"""What a kernel of the convolution layer cannot do, refused before it is compiled."""
+"""Refusals of the convolution layer's kernels: shapes that a kernel cannot compute."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
 
 from .shapes import LayerError
 
-# Checked against the oracle; every output of the others is checked against it.
+# The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv2d_basic"
 SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
 class Record(Protocol):
-    """What is asked of the record of a kernel, a `Conv2d`."""
+    """The part of a `Conv2d` that the refusals read."""
 
     @property
     def name(self) -> str: ...
@@ -43,7 +43,7 @@ def require_stride(spec: Record, shape: ConvShape) -> None:
 def require_width(spec: Record, shape: ConvShape) -> None:
     if spec.largest_width is not None and spec.largest_width < shape.K:
         raise LayerError(
-            f"{spec.name} takes filters up to K = {spec.largest_width}, not {shape.K}: "
+            f"{spec.name} takes filters up to K = {spec.largest_width}, got {shape.K}: "
             f"its registers hold a row of cells. {PLAINEST} takes any width."
         )
 
@@ -52,16 +52,15 @@ def require_constant(spec: Record, shape: ConvShape) -> None:
     needed = spec.constant_bytes(shape)
     if needed > CONSTANT_BYTES:
         maps = CONSTANT_BYTES // (4 * shape.terms)
-        part = (
-            f"launch it for {maps:,} output maps at a time"
+        advice = (
+            f"Launch it for {maps:,} output maps at a time"
             if maps
-            else "not even one output map's weights fit"
+            else "Not even one output map's weights fit"
         )
         raise LayerError(
             f"{spec.name} keeps the filter in constant memory, which holds {CONSTANT_BYTES:,} "
             f"bytes: the filter of shape {shape.filter_shape} has {needed:,}. "
-            f"{part[0].upper()}{part[1:]}, or take a kernel that reads "
-            "the filter from global memory."
+            f"{advice}, or take a kernel that reads the filter from global memory."
         )
 
 
@@ -77,14 +76,17 @@ def require_shared(spec: Record, shape: ConvShape, most: int) -> None:
     needed = spec.static_bytes(shape)
     if needed > most:
         raise LayerError(
-            f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and K = "
-            f"{shape.K} needs {needed:,} bytes of static shared memory; a block has {most:,}. "
+            f"{spec.name} with tiles of {' x '.join(map(str, spec.tile[:2]))} outputs and "
+            f"K = {shape.K} needs {needed:,} bytes of static shared memory; a block has {most:,}. "
             "Take smaller tiles: with_tile(8)."
         )
 
 
 def require_indices(spec: Record, shape: ConvShape) -> None:
-    """Kernels count the cells of one image in an int; where an image begins is 64 bits."""
+    """Refuse images of 2^31 cells: kernels count the cells of one image in a 32-bit int.
+
+    The offset of an image is 64 bits wide, so that the number of images has no such limit.
+    """
     for what, size in (
         ("one image", shape.x_shape[1:]),
         ("the filter", shape.filter_shape),
@@ -120,7 +122,10 @@ def require_memory(
     free: int,
     more: Callable[[ConvShape], int] | None = None,
 ) -> None:
-    """Raise LayerError unless what a launch needs (and ``more`` of a shape) fits into ``free`` bytes."""
+    """Raise LayerError unless the memory of a launch fits into ``free`` bytes.
+
+    more: further bytes that the caller needs for a shape.
+    """
 
     def needed(images: int) -> int:
         part = dataclasses.replace(shape, B=images)
@@ -141,7 +146,7 @@ def require_memory(
 
 
 def _fewer(images: int) -> Iterator[int]:
-    """Numbers of images below ``images``, downwards: 1, 2 and 5 times a power of ten, so that advice is round."""
+    """Round numbers below ``images``, downwards: 5, 2 and 1 times a power of ten, for advice."""
     power = 10 ** len(str(images))
     while power:
         yield from (n for n in (5 * power, 2 * power, power) if n < images)

@@ -1,4 +1,4 @@
-"""conv2d_register_tiled: the sizes of its patches and blocks, chosen for each shape."""
+"""conv2d_register_tiled: the choice of its patch and block sizes for each shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import refusals
 from .base import Conv2d
 from .shapes import LAYERS, LayerError, ceil_div
 
-# Of conv2d_register_tiled on an H200: the fastest of the configurations that lab 14 sweeps.
+# The fastest configurations of lab 14's sweep on an H200.
 FITTED: dict[str, dict[str, Any]] = {
     "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
     "layer 2": {"patch": (4, 2, 8), "patches": (9, 17, 1), "staged": 4, "unroll": 1},
@@ -31,7 +31,7 @@ FITTED: dict[str, dict[str, Any]] = {
 
 
 class Sizes(NamedTuple):
-    """The sizes of a `RegisterTiled` that has nothing left to choose."""
+    """The sizes of a `RegisterTiled`, all of them set."""
 
     patch: tuple[int, int, int]
     patches: tuple[int, int, int]
@@ -47,11 +47,11 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class RegisterTiled(Conv2d):
-    """conv2d_register_tiled: all sizes are constants, so that each shape has a kernel of its own.
+    """conv2d_register_tiled: all sizes are constants, so that each shape compiles its own kernel.
 
     patch: outputs of a thread along columns and rows, and output maps. patches: of a block along
     columns and rows, and images. staged: channels in shared memory at a time. unroll: rows of the
-    filter in one round of the loop. What is None is chosen for the shape (`fitted`).
+    filter in one round of the loop. `fitted` sets the sizes that are None.
     """
 
     patch: tuple[int, int, int] | None = None
@@ -70,12 +70,12 @@ class RegisterTiled(Conv2d):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether nothing is left to choose."""
+        """Whether all sizes are set."""
         return bool(self.patch and self.patches and self.staged and self.unroll)
 
     @property
     def sizes(self) -> Sizes:
-        """The sizes. Raises LayerError where some are still to be chosen."""
+        """The sizes. Raises LayerError if one is None."""
         if not (self.patch and self.patches and self.staged and self.unroll):
             raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
         return Sizes(self.patch, self.patches, self.staged, self.unroll)
@@ -83,7 +83,7 @@ class RegisterTiled(Conv2d):
     def fitted(self, shape: ConvShape) -> RegisterTiled:
         """Fill in the sizes that are None: the measured best (`FITTED`), else the lowest `cost`.
 
-        Raises LayerError where nothing that could be chosen can be launched.
+        Raises LayerError if no choice can be launched.
         """
         return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
 
@@ -114,8 +114,8 @@ class RegisterTiled(Conv2d):
         return y, x, np.int32(shape.B)
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
-        """Return the weights as (C, K, K, M), M rounded up to whole patches by zeros."""
-        patch = self.patch or self.sizes.patch  # the sizes refuse where there is none
+        """Return the weights as (C, K, K, M); zeros fill M up to whole patches."""
+        patch = self.patch or self.sizes.patch  # `sizes` raises LayerError without a patch.
         spare = -filter.shape[0] % patch[2]
         return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
 
@@ -132,7 +132,7 @@ class RegisterTiled(Conv2d):
         return rows + shape.K - 1, 4 * ceil_div(columns + shape.K - 1, 4)
 
     def staged_bytes(self, shape: ConvShape) -> int:
-        """Return the bytes of the tile that is staged at a time, of some channels and images."""
+        """Return the bytes of a staged tile: `staged` channels of the images of a block."""
         sizes = self.sizes
         return 4 * sizes.patches[2] * sizes.staged * math.prod(self.staged_cells(shape))
 
@@ -142,7 +142,7 @@ class RegisterTiled(Conv2d):
     def loads_at_a_time(self, shape: ConvShape) -> int:
         """Return how many rows of the tile a block loads at a time (STEP in the source).
 
-        0 where the block is too narrow.
+        It is 0 if the block has too few threads for a row.
         """
         vector = vector_width(shape.W, self.sizes.tile[0])
         return self.threads(shape)[0] // (self.staged_cells(shape)[1] // vector)
@@ -170,12 +170,12 @@ class RegisterTiled(Conv2d):
         return super(RegisterTiled, self.fitted(shape)).plan(shape)
 
     def cost(self, shape: ConvShape) -> float:
-        """Estimate the instructions per useful multiply-add of a record with nothing to choose.
+        """Estimate the instructions per useful multiply-add. All sizes must be set.
 
-        Counted from the source: multiply-adds, loads from the tile and of weights, staging, stores;
-        idle threads and outputs beyond the edge included. The last factor stands for what few
-        resident warps cannot hide; it is a guess, set so that the order of the measured ones comes
-        out. Infinite where the kernel cannot be launched so.
+        The estimate counts the source's multiply-adds, loads of cells and weights, staging and
+        stores, with idle threads and outputs beyond the edge. Its last factor stands for the
+        latency that few resident warps cannot hide. This factor is a guess that reproduces the
+        order of the measured configurations. The cost is infinite if the launch is refused.
         """
         try:
             self.require(shape)
@@ -202,8 +202,8 @@ class RegisterTiled(Conv2d):
 
 @functools.cache
 def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
-    given = ((name, getattr(spec, name)) for name in Sizes._fields)
-    fixed = {name: value for name, value in given if value is not None}
+    sizes = ((name, getattr(spec, name)) for name in Sizes._fields)
+    fixed = {name: value for name, value in sizes if value is not None}
     known = next((FITTED[name] for name, layer in LAYERS.items() if layer == shape), None)
     offered = [known] if known else _choices(shape, fixed.get("patch"))
     choices = [{**choice, **fixed} for choice in offered]
@@ -211,18 +211,17 @@ def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
     best = min(specs, key=lambda one: one.cost(shape))
     if not known and math.isinf(best.cost(shape)):
         raise LayerError(
-            f"{spec.name} has no patch and block for {shape}: the filter must fit "
-            f"{limits.CONSTANT_BYTES:,} bytes of constant memory, its "
-            "maps rounded up to a patch's, and a tile "
-            f"{limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
+            f"{spec.name} has no patch and block for {shape}: the filter, with its maps rounded up "
+            f"to whole patches, must fit {limits.CONSTANT_BYTES:,} bytes of constant memory, and "
+            f"a tile {limits.STATIC_SHARED_BYTES:,} bytes of shared memory"
         )
     return best
 
 
 def _choices(shape: ConvShape, patch: tuple[int, int, int] | None) -> Iterator[dict[str, Any]]:
-    """Patches of up to 72 sums, in blocks of up to 512 of them.
+    """Yield sizes: patches of up to 72 sums, and blocks of up to 512 patches.
 
-    A block is as wide as the output, or 32 columns and more.
+    A block is as wide as the output, or has at least 32 columns.
     """
     sizes = itertools.product((1, 2, 3, 4, 5, 8), (1, 2, 3, 4), (1, 2, 3, 4, 6, 8, 12, 16, 24))
     most = (shape.out_w, shape.out_h, shape.M)
@@ -248,5 +247,5 @@ def _choices(shape: ConvShape, patch: tuple[int, int, int] | None) -> Iterator[d
 
 
 def vector_width(width: int, tile: int) -> int:
-    """Floats that one access can move where rows are ``width`` and tiles ``tile`` columns wide."""
+    """Return how many floats an access moves: a divisor of both widths, in cells."""
     return next(n for n in (4, 2, 1) if width % n == 0 and tile % n == 0)

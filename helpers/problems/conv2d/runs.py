@@ -21,9 +21,9 @@ from .table import spec_of
 def compile(kernel: str | Conv2d, shape: ConvShape, plan: Plan | None = None) -> Compiled:
     """Return a kernel, by name or by its record, compiled for a shape on the selected device.
 
-    plan: launches in place of the record's own, such as `launch.replaced` makes. Raises LayerError
-    for what `Conv2d.require` refuses, and where the compiled kernel needs more registers than its
-    block has, or more shared memory than the device.
+    plan: launches in place of the record's own, such as those of `launch.replaced`. Raises
+    LayerError if `Conv2d.require` refuses the shape, or if the compiled kernel needs more registers
+    than a block has, or more shared memory than the device has.
     """
     return spec_of(kernel).compile(shape, plan)
 
@@ -35,13 +35,13 @@ def convolve(
     stride: int = 1,
     chunk: int | None = None,
 ) -> np.ndarray:
-    """Return y, float32, shape (B, M, out_h, out_w), made by a kernel on the selected device.
+    """Return y, float32, shape (B, M, out_h, out_w): a kernel computes it on the selected device.
 
     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); both in C order. chunk: images on the
-    device at a time, all of them where it is left out. Raises before the launch: TypeError for
-    another dtype; LayerError for arrays that make no layer (see `shape_for`), a kernel that does
-    not take it (see `Conv2d.require`), and a batch that does not fit the device's memory, in which
-    case the message offers a chunk.
+    device at a time; by default all. Raises before the launch: TypeError for another dtype;
+    LayerError for arrays that are no layer (see `shape_for`), for a shape that the kernel refuses
+    (see `Conv2d.require`), and for a batch that does not fit the device's memory; that message
+    proposes a chunk.
     """
     spec, shape = spec_of(kernel), shape_for(x, filter, stride)
     device.select()
@@ -69,11 +69,11 @@ def simulate(
     instead: Mapping[str, tuple[str, str]] | None = None,
     **more: Any,
 ) -> tuple[np.ndarray, tuple]:
-    """Run a kernel in the simulator, whatever device is selected: (y, what ``entry`` returned for each launch).
+    """Run a kernel in the simulator: return y and the result of ``entry`` for each launch.
 
-    entry: simulator.profile or simulator.check; ``more`` goes to it. instead: for a kernel's name,
-    the (name, source) to run in its place, as a lab's exercise or a broken kernel is. Raises as
-    `convolve` does, and as ``entry``.
+    It does not use the selected device. entry: simulator.profile or simulator.check; ``more``:
+    further arguments of it. instead: for a kernel's name, the (name, source) to run in its place,
+    such as an exercise or a broken kernel. Raises as `convolve` does, and as ``entry``.
 
         y, (seen,) = conv2d.simulate("conv2d_basic", x, filter)
         print(seen.global_load_sectors)

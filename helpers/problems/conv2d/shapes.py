@@ -22,22 +22,26 @@ LAYERS = {
 
 
 class LayerError(ValueError):
-    """A layer, or a launch of a kernel for it, that cannot be: the message says what does not fit, and what would."""
+    """A layer that no kernel can compute, or a launch that CUDA or a kernel refuses.
+
+    The message names the size that does not fit, and the sizes that do.
+    """
 
 
 def shape_of(name: str, batch: int) -> ConvShape:
-    """Return the shape of a layer of LAYERS for ``batch`` images. Raises LayerError for another name."""
+    """Return the shape of a layer of LAYERS for ``batch`` images; LayerError for another name."""
     if name not in LAYERS:
-        raise LayerError(f"no layer {name!r}; there are {', '.join(map(repr, LAYERS))}")
+        raise LayerError(f"there is no layer {name!r}; choose from {', '.join(map(repr, LAYERS))}")
     return dataclasses.replace(LAYERS[name], B=batch)
 
 
 def shape_for(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> ConvShape:
-    """Return the shape of the layer that x and filter make, float32, shapes (B, C, H, W) and (M, C, K, K), C order.
+    """Return the shape of the layer of two arrays.
 
-    Raises TypeError for something that is no array or has another dtype; LayerError for another
-    rank, an empty or non-contiguous array, a filter that is not square, unequal numbers of
-    channels, a filter larger than the image, or a stride below 1.
+    x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); both in C order. Raises
+    TypeError for an object that is no array, and for another dtype; LayerError for another rank, an
+    empty or non-contiguous array, a filter that is not square, unequal numbers of channels, a
+    filter larger than the image, or a stride below 1.
     """
     try:
         for array, name in ((x, "x"), (filter, "filter")):
@@ -46,7 +50,7 @@ def shape_for(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> ConvShape:
         if across != K:
             raise LayerError(
                 f"the filter has {K} rows and {across} columns (shape {filter.shape}); "
-                "the kernels take square ones"
+                "the kernels take square filters"
             )
         if channels != C:
             raise LayerError(

@@ -14,7 +14,7 @@ from .wmma import wmma
 
 
 def channels_tree(tile_width: int = 16, threads: int = 4) -> Conv2d:
-    """The record of conv2d_channels_tree with ``threads`` threads an output: a power of two, at most 64."""
+    """The record of conv2d_channels_tree. threads: of an output, a power of two, at most 64."""
     return Conv2d(
         "conv2d_channels_tree",
         block=(tile_width, tile_width, threads),
@@ -25,7 +25,10 @@ def channels_tree(tile_width: int = 16, threads: int = 4) -> Conv2d:
 
 
 def channels_shuffle(lanes: int = 4, rows: int = 8) -> Conv2d:
-    """The record of conv2d_channels_shuffle with ``lanes`` lanes an output: a divisor of 32; ``rows`` warps a block."""
+    """The record of conv2d_channels_shuffle.
+
+    lanes: of an output, a divisor of 32. rows: warps of a block.
+    """
     return Conv2d(
         "conv2d_channels_shuffle",
         block=(32 // lanes, lanes, rows),
@@ -64,7 +67,7 @@ CONV2D: tuple[Conv2d, ...] = (
     RegisterTiled("conv2d_register_tiled", filter_in="constant", largest_width=15),
 )
 
-# They take float32 and give float32, and are only as exact as their `precision` says.
+# These read and write float32 and round in between: `precision` bounds their error.
 REDUCED: tuple[Conv2d, ...] = (
     Conv2d("conv2d_half_inside", precision=precision.HALF),
     HalfInputs("conv2d_half", precision=precision.HALF),
@@ -74,12 +77,15 @@ REDUCED: tuple[Conv2d, ...] = (
 
 
 def conv2d_named(name: str) -> Conv2d:
-    """Return the row of CONV2D, REDUCED or FASTEST with that name. Raises LayerError where there is none."""
+    """Return the row of CONV2D, REDUCED or FASTEST of a name; LayerError for another name."""
     named = {spec.name: spec for spec in (*CONV2D, *REDUCED, *FASTEST)}
     if name not in named:
-        raise LayerError(f"no convolution layer kernel {name!r}; there are {', '.join(named)}")
+        raise LayerError(
+            f"there is no convolution layer kernel {name!r}; choose from {', '.join(named)}"
+        )
     return named[name]
 
 
 def spec_of(kernel: str | Conv2d) -> Conv2d:
+    """Return the record of a kernel, given by name or by its record."""
     return conv2d_named(kernel) if isinstance(kernel, str) else kernel

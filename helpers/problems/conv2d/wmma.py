@@ -17,11 +17,11 @@ from .shapes import LAYERS, LayerError, ceil_div
 
 @dataclass(frozen=True)
 class Wmma(Conv2d):
-    """conv2d_wmma: all sizes are constants of its compilation. float32 in and out; the kernel itself rounds.
+    """conv2d_wmma: all sizes are compile-time constants. x and y are float32; the kernel rounds x.
 
-    warps: of a block. rows: output maps of a fragment, 8 or 16; None takes 8 where that is all
-    there are. buffers: 2 to gather a step while another is multiplied, or 1. skew: bytes between
-    rows in shared memory, times 16. tf32: TF32 in place of half.
+    warps: of a block. rows: output maps of a fragment, 8 or 16; None takes 8 for layers of up to 8
+    maps. buffers: 2 to gather a step while the block multiplies another, or 1. skew: bytes between
+    rows in shared memory, a multiple of 16. tf32: TF32 in place of half.
     """
 
     warps: int = 8
@@ -95,12 +95,12 @@ class Wmma(Conv2d):
             self.tf32 or (self.rows != 8 and self.rows is not None)
         ):
             raise LayerError(
-                f"{self.name} has fragments of 8 or 16 maps, of TF32 only 16: rows = {self.rows}"
+                f"{self.name} takes rows = 8 or 16, and only 16 with TF32; got rows = {self.rows}"
             )
         if self.buffers not in (1, 2) or self.skew % 16:
             raise LayerError(
-                f"{self.name} has 1 or 2 buffers and a skew of whole 16 bytes: "
-                f"{self.buffers} and {self.skew}"
+                f"{self.name} takes buffers = 1 or 2 and a skew that is a multiple of 16 bytes; "
+                f"got buffers = {self.buffers}, skew = {self.skew}"
             )
         super().require(shape, device)
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:

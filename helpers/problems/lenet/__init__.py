@@ -1,1 +1,1 @@
-"""The LeNet: `network` computes it in NumPy, `pipeline` on a device, `times` measures it."""
+"""The LeNet: `network` in NumPy, `pipeline` and `pooled` on a device, its `checks` and `times`."""

@@ -1,4 +1,4 @@
-"""The labs' LeNet for Fashion-MNIST at 86x86, in NumPy: what the convolution kernels compute two layers of.
+"""The labs' LeNet for Fashion-MNIST at 86x86, in NumPy. The kernels compute two of its layers.
 
     image (1, 86, 86) -> conv1 (4, 80, 80) -> ReLU -> max-pool 2 (4, 40, 40)
                       -> conv2 (16, 34, 34) -> ReLU -> max-pool 4 (16, 9, 9) -> 1296
@@ -8,9 +8,8 @@ after Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning appli
 recognition" (1998), with filters of 7, no bias in the convolutions, and raw pixel values 0 to 255
 as input.
 
-A convolution kernel takes the place of the two convolutions: `forward(x, weights, conv=mine)`,
-where `mine(x, filter)` is given float32 (B, C, H, W) and (M, C, 7, 7) and returns (B, M, H - 6, W -
-6).
+A kernel can compute both convolutions: `forward(x, weights, conv=mine)` calls `mine(x, filter)`
+with float32 arrays of shape (B, C, H, W) and (M, C, 7, 7), and expects (B, M, H - 6, W - 6).
 
 `python -m helpers.problems.lenet.network` prints the accuracy over the first 100, 1,000 and 10,000
 test images.
@@ -34,7 +33,7 @@ Convolution = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 POOL1, POOL2 = 2, 4
 ACCURACY_SIZES = (100, 1_000, 10_000)
-# The windows of 10 images are 13 MB in layer 1: more leave the caches, and are then slower.
+# The windows of 10 images are 13 MB in layer 1. More would not fit the caches, and be slower.
 _IMAGES_AT_A_TIME = 10
 
 
@@ -47,7 +46,7 @@ class Accuracy:
 
     @property
     def share(self) -> float:
-        """Right ones as a share, 0 to 1."""
+        """The share of images that were classified right, 0 to 1."""
         return self.right / self.count
 
     def __str__(self) -> str:
@@ -55,21 +54,23 @@ class Accuracy:
 
 
 def conv2d(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """y[b, m, h, w] = sum_{c, p, q} x[b, c, h + p, w + q] filter[m, c, p, q] as one matrix product per row of outputs.
+    """Return the convolution of images, as one matrix product per row of outputs.
+
+        y[b, m, h, w] = sum_{c, p, q} x[b, c, h + p, w + q] filter[m, c, p, q]
 
     x: float32 or float64, shape (B, C, H, W); filter: the same dtype, shape (M, C, K, K); y: that
     dtype, shape (B, M, H - K + 1, W - K + 1). The windows of x are copied into matrices, K * K
-    times the size of x. It is tested against `reference.conv2d`. Raises ValueError where the shapes
-    do not fit.
+    times the size of x. The tests compare it with `reference.conv2d`. Raises ValueError if the
+    shapes do not fit.
     """
     if x.ndim != 4 or filter.ndim != 4 or x.shape[1] != filter.shape[1]:
         raise ValueError(
-            f"x has shape {x.shape} and filter {filter.shape}; expected (B, C, H, W) and (M, C, K, "
-            "K)"
+            f"x has shape {x.shape} and filter {filter.shape}; "
+            "expected (B, C, H, W) and (M, C, K, K)"
         )
     if x.shape[2] < filter.shape[2] or x.shape[3] < filter.shape[3]:
         raise ValueError(f"the filter, {filter.shape[2:]}, is larger than the image, {x.shape[2:]}")
-    # (B, C, Ho, Wo, K, K).
+    # windows: (B, C, Ho, Wo, K, K).
     windows = np.lib.stride_tricks.sliding_window_view(x, filter.shape[2:], axis=(2, 3))
     out_height, out_width = windows.shape[2:4]
     # One matrix per row of outputs, not per image: BLAS starts no threads for products this small.
@@ -85,10 +86,11 @@ def relu(x: np.ndarray) -> np.ndarray:
 
 
 def max_pool(x: np.ndarray, width: int) -> np.ndarray:
-    """The largest of each width x width window, side by side: (B, C, H, W) -> (B, C, ceil(H / width), ceil(W / width)).
+    """Return the largest cell of each width x width window; windows do not overlap.
 
-    Windows that stand over the lower or right edge are cut there. NaN is passed on. Raises
-    ValueError for a width below 1 or another rank.
+    (B, C, H, W) becomes (B, C, ceil(H / width), ceil(W / width)): windows that reach over the lower
+    or right edge are cut there. A window with a NaN gives NaN. Raises ValueError for a width below
+    1 and for another rank.
     """
     if x.ndim != 4 or x.size == 0:
         raise ValueError(f"x has shape {x.shape}; expected (B, C, H, W), not empty")
@@ -100,7 +102,7 @@ def max_pool(x: np.ndarray, width: int) -> np.ndarray:
 def _pool_rows(x: np.ndarray, width: int) -> np.ndarray:
     largest = x[:, :, ::width].copy()
     for offset in range(1, min(width, x.shape[2])):
-        part = x[:, :, offset::width]  # one row fewer where the last window is cut
+        part = x[:, :, offset::width]  # one row fewer if the last window is cut
         into = largest[:, :, : part.shape[2]]
         np.maximum(into, part, out=into)
     return largest
@@ -125,18 +127,18 @@ def dense(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 
 def forward(x: np.ndarray, weights: Weights, conv: Convolution = conv2d) -> np.ndarray:
-    """The ten outputs (logits) of each image, shape (B, 10): the largest is the class.
+    """Return the ten outputs (logits) of each image, shape (B, 10): the largest marks the class.
 
-    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`datasets.network_input`). All
-    is computed in the dtype of x, if `conv` keeps it. conv: computes both convolutions; (x, filter)
-    -> y, see the module. Raises TypeError or ValueError for another x, and ValueError where `conv`
-    returns another shape.
+    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`datasets.network_input`). The
+    network computes in the dtype of x, if `conv` keeps it. conv: a function (x, filter) -> y that
+    computes both convolutions, see the module. Raises TypeError or ValueError for another x, and
+    ValueError if `conv` returns another shape.
     """
     side = datasets.NETWORK_SIDE
     if x.dtype not in (np.float32, np.float64):
         raise TypeError(
             f"x is {x.dtype}; expected float32 or float64: "
-            "datasets.network_input makes it from images"
+            "datasets.network_input(images) returns it"
         )
     if x.ndim != 4 or x.shape[1:] != (1, side, side) or len(x) == 0:
         raise ValueError(f"x has shape {x.shape}; expected (B, 1, {side}, {side}), not empty")
@@ -150,24 +152,25 @@ def forward(x: np.ndarray, weights: Weights, conv: Convolution = conv2d) -> np.n
 
 def _convolved(x: np.ndarray, filter: np.ndarray, conv: Convolution) -> np.ndarray:
     y = np.asarray(conv(np.ascontiguousarray(x), filter))
-    wanted = (
+    expected = (
         len(x),
         len(filter),
         x.shape[2] - filter.shape[2] + 1,
         x.shape[3] - filter.shape[3] + 1,
     )
-    if y.shape != wanted:
+    if y.shape != expected:
         raise ValueError(
             f"conv returned shape {y.shape} for x {x.shape} and filter {filter.shape}; "
-            f"expected {wanted}"
+            f"expected {expected}"
         )
     return y
 
 
 def classify(logits: np.ndarray) -> np.ndarray:
-    """The class of the largest output, uint8, shape (B,), of logits, shape (B, classes); the first of equal ones.
+    """Return the class of the largest output, uint8, shape (B,); of equal outputs, the first.
 
-    Raises ValueError where an output is NaN: argmax would call it the largest.
+    logits: shape (B, classes). Raises ValueError for an output that is NaN, which argmax would take
+    for the largest.
     """
     if logits.ndim != 2 or logits.size == 0:
         raise ValueError(f"logits have shape {logits.shape}; expected (B, classes), not empty")
@@ -180,19 +183,25 @@ def classify(logits: np.ndarray) -> np.ndarray:
 
 
 def margins(logits: np.ndarray) -> np.ndarray:
-    """By how much the largest output leads the second, shape (B,): what rounding must stay below to change no class."""
+    """Return the largest output minus the second largest, shape (B,).
+
+    If no output errs by half of it, the class is certain.
+    """
     two = np.partition(logits, -2, axis=1)[:, -2:]
     return two[:, 1] - two[:, 0]
 
 
 def accuracy(classes: np.ndarray, labels: np.ndarray) -> Accuracy:
-    """How many of `classes` are the `labels`, both whole numbers, shape (n,). Raises TypeError or ValueError otherwise."""
+    """Return how many of `classes` equal the `labels`. Both are whole numbers of shape (n,).
+
+    Raises TypeError for another dtype and ValueError for another shape.
+    """
     classes, labels = np.asarray(classes), np.asarray(labels)
     for name, array in (("classes", classes), ("labels", labels)):
         if array.dtype.kind not in "iu":
             raise TypeError(
-                f"{name} are {array.dtype}; expected whole numbers: "
-                "network.classify makes them of outputs"
+                f"{name} are {array.dtype}; expected whole numbers, such as "
+                "network.classify(logits) returns"
             )
     if classes.shape != labels.shape or classes.ndim != 1 or classes.size == 0:
         raise ValueError(
@@ -208,17 +217,17 @@ def right_rows(
     record: str | None = None,
     *,
     size: str = "images",
-    **told: Any,
+    **entries: Any,
 ) -> list[dict[str, Any]]:
     """Return a row for a record for each of ``counts``: how many of the first images are right.
 
-    good: bool, shape (n,): which images are. size: what a row calls the number of images; told: its
-    other entries. For a count beyond n the row comes from data/measured/<record>.json, where that
-    has such a row, and is left out otherwise.
+    good: bool, shape (n,): whether an image is right. size: the name of the column with the number
+    of images. entries: the other columns. For a count beyond n the row comes from
+    data/measured/<record>.json; without such a row there, the result has none.
     """
     rows: list[dict[str, Any]] = []
     for count in counts:
-        row = {"series": "accuracy", **told, size: count}
+        row = {"series": "accuracy", **entries, size: count}
         if count <= len(good):
             rows.append({**row, "right": int(good[:count].sum()), "timing": None})
         elif record is not None:
@@ -233,10 +242,10 @@ def logits(
     dtype: type = np.float32,
     conv: Convolution = conv2d,
 ) -> np.ndarray:
-    """`forward` over any number of images, some at a time, so that memory stays bounded: `dtype`, shape (n, 10).
+    """Return `forward` of any number of images, in `dtype`, shape (n, 10).
 
-    images: `datasets.Images`, or uint8, shape (n, height, width); those that are not 86x86 are
-    resized by `datasets.resize`.
+    It computes a few images at a time, so that it needs little memory. images: `datasets.Images`,
+    or uint8, shape (n, height, width); `datasets.resize` resizes those that are not 86x86.
     """
     pixels = images.pixels if isinstance(images, Images) else np.asarray(images)
     parts = []
@@ -253,7 +262,10 @@ def predict(
     dtype: type = np.float32,
     conv: Convolution = conv2d,
 ) -> np.ndarray:
-    """The class of each image, uint8, shape (n,): `classify` of `logits`. 10,000 images take some 5 s on two cores."""
+    """Return the class of each image, uint8, shape (n,): `classify` of `logits`.
+
+    10,000 images take some 5 s on two cores.
+    """
     return classify(logits(images, weights, dtype=dtype, conv=conv))
 
 
@@ -274,7 +286,7 @@ def _print_accuracies(images: Images, weights: Weights, recorded: Mapping[str, i
 
 
 def main() -> None:
-    """Prints the accuracy of the labs' network and, where COURSE_WEIGHTS names it, of the course's."""
+    """Print the accuracy of the labs' network, and of the course's if COURSE_WEIGHTS is set."""
     try:
         images = datasets.images_at_hand(max(ACCURACY_SIZES))
         recorded = datasets.lenet_record()["test"]["right"]

@@ -1,181 +1,79 @@
 """The whole network on the device: images in, classes out.
 
-    with lenet.Network(datasets.lenet_weights(), batch=1000) as net:
+    with pipeline.Network(datasets.lenet_weights(), batch=1000) as net:
         classes = net.classify(images.pixels[:1000])
 
-The two convolutions are made by kernels of your choice: `layers=("conv2d_tiled",
-"lenet_conv_pool")` takes one from `conv2d.CONV2D`, with ReLU and pooling in a kernel of their own,
-and one of `POOLED`, which does all of that in one launch. `Network.stages` are the launches one by
-one, to be timed; `Pipeline` cuts a batch into chunks and sends them through several streams, so
-that copies and kernels overlap; `Checker` is what says that a network is right.
+You choose the kernels of the two convolutions. `layers=("conv2d_tiled", "lenet_conv_pool")` takes
+one of `conv2d.CONV2D`, followed by a kernel for ReLU and pooling, and one of `POOLED`, which does
+all of that in one launch. `Network.stages` are the single launches, for timing. `Pipeline` cuts a
+batch into chunks and sends them through several streams, so that copies and kernels overlap.
+`checks.Checker` says whether a network is right.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from helpers import checking, device, kernels, launch, simulator
 from helpers.launch import Array, Launch, LaunchError, Plan, Program
-from helpers.limits import INDICES, ConvShape
+from helpers.limits import INDICES
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
+from helpers.problems.conv2d import Conv2d, LayerError, ceil_div
 from helpers.problems.datasets import Weights
-from helpers.problems.lenet import network
+from helpers.problems.lenet.pooled import (
+    LAYERS,
+    POOLED,
+    POOLS,
+    ConvPool,
+    MmaPool,
+    chosen,
+    is_pooled,
+    pooled_named,
+    pooled_shape,
+)
 
-LAYERS = ("layer 1", "layer 2")
-POOLS = (network.POOL1, network.POOL2)
+__all__ = [
+    "BLOCK",
+    "CELLS",
+    "CLASSES",
+    "DENSE_EACH",
+    "DENSE_WARPS",
+    "FUSED",
+    "HIDDEN",
+    "LAYERS",
+    "PLAIN",
+    "POOLED",
+    "POOLS",
+    "RESIZE_ROWS",
+    "SIDE",
+    "TENSOR_CORES",
+    "ConvPool",
+    "MmaPool",
+    "Network",
+    "Pipeline",
+    "ReadyStage",
+    "Stage",
+    "chosen",
+    "is_pooled",
+    "pooled_named",
+    "pooled_shape",
+    "simulate",
+    "stages",
+]
+
 FUSED = ("lenet_conv_pool", "lenet_conv_pool")
 TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
 PLAIN = (conv2d.PLAINEST, conv2d.PLAINEST)
 SIDE = datasets.SIDE  # pixels of an image, before it is resized
-CELLS, HIDDEN, CLASSES = 1296, 32, 10  # of an image after pool 2, and after either dense layer
+CELLS, HIDDEN, CLASSES = 1296, 32, 10  # values of an image after pool 2 and each dense layer
 BLOCK = 256  # threads of lenet_pool
-RESIZE_ROWS = 6  # rows of a block of lenet_resize: 43 * 6 = 258 threads
-DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: images of a block = 4 * 8
-UNIT = 2.0**-24  # rounding of float32
-
-
-# --------------------------------------------------------------------------------------------------
-# Convolution, ReLU and pool in one launch
-
-
-@dataclass(frozen=True)
-class ConvPool(RegisterTiled):
-    """lenet_conv_pool: as `RegisterTiled`, all channels staged at once, one image a block. pool: width of a window."""
-
-    pool: int = 2
-
-    def options(self, shape: ConvShape) -> list[str]:
-        of_the_tiles = (
-            one for one in super().options(shape) if not one.startswith(("-DIMAGES=", "-DSTAGED="))
-        )
-        return [*of_the_tiles, f"-DPOOL={self.pool}"]
-
-    def names(self, shape: ConvShape) -> conv2d.Names:
-        y, x, filter = super().names(shape)
-        return dataclasses.replace(y, shape=self.pooled_shape(shape)), x, filter
-
-    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
-        return y, x
-
-    def pooled_shape(self, shape: ConvShape) -> tuple[int, int, int, int]:
-        """Return the shape of y."""
-        return pooled_shape(shape, self.pool)
-
-    def static_bytes(self, shape: ConvShape) -> int:
-        columns, rows, maps = self.sizes.tile
-        windows = maps * ceil_div(columns, self.pool) * ceil_div(rows, self.pool)
-        return 4 * (shape.C * math.prod(self.staged_cells(shape)) + windows)
-
-    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        super().require(shape, device)
-        spec = self.fitted(shape)
-        sizes, (columns, rows, _) = spec.sizes, spec.tile
-        if sizes.staged != shape.C or sizes.patches[2] != 1:
-            raise LayerError(
-                f"{self.name} stages all channels of one image: staged = {shape.C} and one image a "
-                "block"
-            )
-        for what, patch, tile, out in (
-            ("columns", sizes.patch[0], columns, shape.out_w),
-            ("rows", sizes.patch[1], rows, shape.out_h),
-        ):
-            if max(patch, self.pool) % min(patch, self.pool):
-                raise LayerError(
-                    f"{self.name}: patches of {patch} {what} and windows of "
-                    f"{self.pool} do not fit each other"
-                )
-            if tile % self.pool and tile < out:
-                raise LayerError(
-                    f"{self.name}: a tile of {tile} {what} would cut a window of {self.pool}"
-                )
-
-
-@dataclass(frozen=True)
-class MmaPool(TensorKernel):
-    """lenet_mma_1 and lenet_mma_2: convolution, ReLU and pool of one of LAYERS on tensor cores, all sizes in the source.
-
-    takes: the layer.
-    """
-
-    takes: str = ""
-    pool: int = 2
-
-    def options(self, shape: ConvShape) -> list[str]:
-        known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
-        named = self.constant_names()
-        return [
-            f"-I{kernels.FOLDER}",
-            *(f"-D{name}={known[name]}" for name in known if name in named),
-        ]
-
-    def names(self, shape: ConvShape) -> conv2d.Names:
-        y, x, filter = super().names(shape)
-        return dataclasses.replace(y, shape=pooled_shape(shape, self.pool)), x, filter
-
-    def shared(self, shape: ConvShape) -> int:
-        cells = shape.C * shape.H * shape.W
-        # 28 fragments of A; layer 1 has its four in registers.
-        weights = 512 * 28 * self.parts if shape.C > 1 else 0
-        return weights + 4 * cells + 2 * self.parts * cells
-
-    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
-        wanted = conv2d.shape_of(self.takes, shape.B)
-        if shape != wanted or self.pool != POOLS[LAYERS.index(self.takes)]:
-            raise LayerError(
-                f"{self.name} is made for {self.takes}, {wanted}, and its pool: it takes no {shape}"
-            )
-        super().require(shape, device)
-
-    def fragments(self, parts: np.ndarray) -> np.ndarray:
-        """Return weights, float16, shape (parts, M, C, K, K), as conv2d_mma_quads (layer 1) and conv2d_mma_pairs take them."""
-        return (conv2d.mma_quads() if self.takes == "layer 1" else conv2d.mma_pairs()).fragments(
-            parts
-        )
-
-
-POOLED: tuple[ConvPool | MmaPool, ...] = (
-    ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
-    MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", takes="layer 1", pool=2),
-    MmaPool(
-        "lenet_mma_2",
-        tile=(4, 4, 16),
-        filter_in="constant",
-        takes="layer 2",
-        pool=4,
-        warps=11,
-        resident=1,
-    ),
-)
-
-
-def pooled_named(name: str, pool: int) -> ConvPool | MmaPool:
-    """Return the row of POOLED with that name, for windows of ``pool``. Raises LayerError where there is none."""
-    for spec in POOLED:
-        if spec.name == name:
-            return dataclasses.replace(spec, pool=pool)
-    raise LayerError(
-        f"no kernel {name!r} with a pool of its own; there is "
-        f"{', '.join(spec.name for spec in POOLED)}"
-    )
-
-
-def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
-    """Return the shape of max-pool ``pool`` of a layer's outputs, the last windows cut."""
-    return shape.B, shape.M, ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
-
-
-def is_pooled(kernel: str | Conv2d) -> bool:
-    """Whether a kernel, by name or by its record, pools its own outputs."""
-    if isinstance(kernel, str):
-        return kernel in [spec.name for spec in POOLED]
-    return isinstance(kernel, ConvPool | MmaPool)
+RESIZE_ROWS = 6  # rows of threads in a block of lenet_resize: 43 * 6 = 258 threads
+DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: warps of a block, images of a warp
 
 
 # --------------------------------------------------------------------------------------------------
@@ -184,7 +82,7 @@ def is_pooled(kernel: str | Conv2d) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the network. name: as in "conv 1"; kernel: that of the layer; plan: launches."""
+    """One step of the network. name: such as "conv 1"; kernel: its name; plan: its launches."""
 
     name: str
     kernel: str
@@ -194,7 +92,7 @@ class Stage:
 def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple[Stage, ...]:
     """Return the steps of the network for ``batch`` images, in order.
 
-    layers, pixels: as for `Network`. The arrays of their plans are those of `Network.sizes`.
+    layers, pixels: as for `Network`. Their plans use the arrays of `Network.sizes`.
     """
     steps = [Stage("resize", "lenet_resize", (_resize(batch),))] if pixels else []
     for number, (layer, kernel, pool) in enumerate(zip(LAYERS, layers, POOLS, strict=True), 1):
@@ -212,10 +110,10 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
 
 
 def _launch(
-    name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **how: int
+    name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **constants: int
 ) -> Launch:
-    """A launch along x; ``how``: its -D constants."""
-    options = tuple(f"-D{constant}={value}" for constant, value in how.items())
+    """A launch of ``blocks`` blocks along x; constants: set by -D."""
+    options = tuple(f"-D{constant}={value}" for constant, value in constants.items())
     source = kernels.source(name)
     return Launch(source, name, options, (blocks, 1, 1), block, arguments=arguments)
 
@@ -227,13 +125,14 @@ def _resize(batch: int) -> Launch:
 
 
 def _pool(y: Array, pooled: str, pool: int) -> Launch:
-    """The launch of lenet_pool from y, (images, maps, rows, columns), to an array of that name."""
+    """The launch of lenet_pool from y, (images, maps, rows, columns), to the array ``pooled``."""
     images, maps, rows, columns = y.shape
     shape = images, maps, ceil_div(rows, pool), ceil_div(columns, pool)
     windows = math.prod(shape)
     if windows >= INDICES:
         raise LayerError(
-            f"lenet_pool counts windows in an int; {images:,} images have {windows:,}: take fewer"
+            f"lenet_pool counts windows in an int, up to {INDICES - 1:,}; {images:,} images have "
+            f"{windows:,}: take fewer images"
         )
     arguments = Array(pooled, shape), y, np.int32(images * maps)
     sizes = {"HEIGHT": rows, "WIDTH": columns, "POOL": pool}
@@ -259,25 +158,17 @@ def _dense(batch: int) -> Launch:
     return _launch("lenet_dense", (32 * DENSE_WARPS, 1, 1), blocks, *arguments, **sizes)
 
 
-def chosen(kernel: str | Conv2d, pool: int) -> Conv2d:
-    """Return the record of a kernel, given by name or by its record, for windows of ``pool``."""
-    if isinstance(kernel, str):
-        return pooled_named(kernel, pool) if is_pooled(kernel) else conv2d.conv2d_named(kernel)
-    if isinstance(kernel, ConvPool | MmaPool):
-        return dataclasses.replace(kernel, pool=pool)
-    return kernel
-
-
 class Network:
     """The network for ``batch`` images on the selected device.
 
-    layers: for either convolution a kernel of `conv2d.CONV2D` or of `POOLED`, by name or by its
-    record. pixels: the input is uint8, (batch, 28, 28), and is resized on the device; else float32,
-    (batch, 1, 86, 86), as datasets.network_input makes.
+    layers: a kernel of `conv2d.CONV2D` or `POOLED` for each convolution, by name or by its record.
+    pixels: the input is uint8, (batch, 28, 28), and the device resizes it; otherwise it is float32,
+    (batch, 1, 86, 86), as datasets.network_input returns it.
 
-    `input` and `answer` are device addresses, `sizes` the bytes of every array on the device, by
-    name, and `stages` what `launch` enqueues, in order. Raises LayerError for a batch that does not
-    fit the device's memory (it says which would), and what `conv2d.compile` raises.
+    `input` and `answer` are device addresses; `sizes` has the bytes of every array on the device,
+    by name; `stages` are the steps that `launch` enqueues, in order. Raises LayerError for a batch
+    that does not fit the device's memory (the message proposes one), and what `conv2d.compile`
+    raises.
     """
 
     def __init__(
@@ -310,12 +201,12 @@ class Network:
 
     @property
     def input(self) -> int:
-        """Address of the images: bytes where `pixels`, else floats."""
+        """Device address of the images: bytes if `pixels`, else floats."""
         return int(self._buffers["pixels" if self.pixels else "x"])
 
     @property
     def answer(self) -> int:
-        """Address of the classes, uint8, (batch,)."""
+        """Device address of the classes, uint8, (batch,)."""
         return int(self._buffers["classes"])
 
     @property
@@ -329,12 +220,15 @@ class Network:
         return np.uint8 if self.pixels else np.float32
 
     def prepared(self, images: np.ndarray) -> np.ndarray:
-        """Return the input for images, uint8, (n, 28, 28): as they are where `pixels`, else resized by the host."""
+        """Return the input for images, uint8, (n, 28, 28). Without `pixels`, it resizes them."""
         checking.require_array(images, dtype=np.uint8, ndim=3, name="images")
         return images if self.pixels else datasets.network_input(images)
 
     def load(self, cells: np.ndarray) -> None:
-        """Copy the input to the device: `input_dtype`, at most `batch` images. Fewer leave the last places as they were."""
+        """Copy the input to the device: `input_dtype`, at most `batch` images.
+
+        Fewer images do not change the last places.
+        """
         checking.require_array(
             cells, dtype=self.input_dtype, ndim=len(self.input_shape), name="cells"
         )
@@ -345,23 +239,29 @@ class Network:
         self._cuda.memcpy_htod(self.input, cells)
 
     def launch(self, stream: Any = None) -> None:
-        """Enqueue all stages: the input's classes stand at `answer` afterwards."""
+        """Enqueue all stages. They write the input's classes to `answer`."""
         for stage in self.stages:
             stage.launch(stream)
 
     def classify(self, images: np.ndarray) -> np.ndarray:
-        """Return the classes of images, uint8, (n, 28, 28), any n: `batch` at a time. 255: an image with NaN among its logits."""
-        found = np.empty(len(images), np.uint8)
+        """Return the classes of any number of images, uint8, (n, 28, 28), `batch` at a time.
+
+        The class 255 marks an image with NaN among its logits.
+        """
+        classes = np.empty(len(images), np.uint8)
         for first in range(0, len(images), self.batch):
             part = images[first : first + self.batch]
             self.load(self.prepared(part))
             self.launch()
-            found[first : first + len(part)] = self.read("classes")[: len(part)]
-        return found
+            classes[first : first + len(part)] = self.read("classes")[: len(part)]
+        return classes
 
     def read(self, name: str, images: Sequence[int] | None = None) -> np.ndarray:
-        """Return "pool 1", "pool 2", "logits" or "classes" of all images, or of some, from the device."""
-        shape, dtype = self.made()[name]
+        """Return "pool 1", "pool 2", "logits" or "classes" from the device.
+
+        images: their numbers; by default all.
+        """
+        shape, dtype = self.outputs()[name]
         images = range(self.batch) if images is None else images
         whole: np.ndarray = np.empty((len(images), *shape[1:]), dtype)
         each = math.prod(shape[1:]) * np.dtype(dtype).itemsize
@@ -376,11 +276,11 @@ class Network:
         return whole
 
     def address(self, name: str) -> int:
-        """Device address of what `read` reads."""
+        """Device address of an array that `read` reads."""
         return int(self._buffers[name])
 
-    def made(self) -> dict[str, tuple[tuple[int, ...], type]]:
-        """Shape and type of what every network makes and keeps."""
+    def outputs(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Shape and type of the arrays that every network computes, by name."""
         one, two = (
             pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True)
         )
@@ -393,7 +293,10 @@ class Network:
         }
 
     def poison(self) -> None:
-        """Fill all that the stages make with NaN (classes with 255), so that what a kernel does not write shows."""
+        """Fill the arrays that the stages write with NaN, and the classes with 255.
+
+        So a check sees the cells that a kernel does not write.
+        """
         for name, array in self._buffers.items():
             if name == "classes":
                 self._cuda.memset_d8(array, 255, self.batch)
@@ -425,7 +328,7 @@ class Network:
                 sizes[f"conv {number}"] = 4 * shape.outputs
         return sizes | {
             name: math.prod(shape) * np.dtype(dtype).itemsize
-            for name, (shape, dtype) in self.made().items()
+            for name, (shape, dtype) in self.outputs().items()
         }
 
     def _ready(self, stage: Stage) -> ReadyStage:
@@ -439,7 +342,7 @@ class Network:
 
 @dataclass(frozen=True)
 class ReadyStage:
-    """One step of a network on the device. launch: enqueues it on a stream."""
+    """One step of a network on the device. launch: the function that enqueues it on a stream."""
 
     name: str
     kernel: str
@@ -447,7 +350,7 @@ class ReadyStage:
 
 
 def _constants(weights: Weights) -> dict[str, np.ndarray]:
-    """The weights as the kernels take them: those of the dense layers with the outputs innermost."""
+    """The weights in the kernels' order: those of the dense layers have the outputs innermost."""
     return {
         "filter 1": weights.conv1,
         "filter 2": weights.conv2,
@@ -483,27 +386,28 @@ def simulate(
     entry: Callable[..., Any] = simulator.profile,
     instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Run the network in the simulator, whatever device is selected: (arrays by name, what ``entry`` returned by stage).
+    """Run the network in the simulator: return its arrays by name and ``entry``'s results by stage.
 
-    images: uint8, (n, 28, 28). entry: simulator.profile or simulator.check. instead: for a kernel's
-    name, the (name, source) to run in its place. A stage of several launches gives a tuple of all.
-    Raises as ``entry``.
+    It does not use the selected device. images: uint8, (n, 28, 28). entry: simulator.profile or
+    simulator.check. instead: for a kernel's name, the (name, source) to run in its place. A stage
+    of several launches has a tuple of results. Raises as ``entry``.
     """
     batch = len(images)
-    made: dict[str, np.ndarray] = {}
+    outputs: dict[str, np.ndarray] = {}
     arrays = {"pixels": images, **_constants(weights)}
     if not pixels:
-        made["x"] = datasets.network_input(images)
-    found: dict[str, Any] = {}
+        outputs["x"] = datasets.network_input(images)
+    profiles: dict[str, Any] = {}
     for stage in stages(layers, batch, pixels=pixels):
         for array in (array for one in stage.plan for array in one.arrays):
-            if array.name not in arrays and array.name not in made:
+            if array.name not in arrays | outputs:
                 fill = 255 if np.dtype(array.dtype) == np.uint8 else np.nan
-                made[array.name] = np.full(array.shape, fill, array.dtype)
+                outputs[array.name] = np.full(array.shape, fill, array.dtype)
         plan = launch.replaced(stage.plan, instead)
-        seen = launch.simulate(plan, arrays | made, entry)
-        found[stage.name] = seen[0] if len(seen) == 1 else seen
-    return {name: array for name, array in made.items() if not name.startswith("conv ")}, found
+        entries = launch.simulate(plan, arrays | outputs, entry)
+        profiles[stage.name] = entries[0] if len(entries) == 1 else entries
+    kept = {name: array for name, array in outputs.items() if not name.startswith("conv ")}
+    return kept, profiles
 
 
 # --------------------------------------------------------------------------------------------------
@@ -511,15 +415,15 @@ def simulate(
 
 
 class Pipeline:
-    """A batch from pinned host memory to classes in pinned host memory, in chunks that take turns on several streams.
+    """A batch from pinned memory to classes in pinned memory, in chunks on several streams.
 
-    weights, layers, pixels: as for `Network`. images: how many; chunk: images of a launch, which
-    must divide them; streams: each has a network of its own. `cells` (the input) and `classes` are
-    the pinned arrays. Raises as `Network`, and LayerError for a chunk that does not divide the
-    images.
+    weights, layers, pixels: as for `Network`. images: their number. chunk: images of a launch, a
+    divisor of their number. streams: the chunks take turns on them; each has a network of its own.
+    `cells` (the input) and `classes` are the pinned arrays. Raises as `Network`, and LayerError for
+    a chunk that is no divisor.
     """
 
-    def __init__(self, weights: Weights, images: int, chunk: int, streams: int = 2, **how: Any):
+    def __init__(self, weights: Weights, images: int, chunk: int, streams: int = 2, **options: Any):
         if chunk < 1 or images % chunk:
             raise LayerError(
                 f"chunk is {chunk!r}; give a number that divides the {images:,} images"
@@ -529,7 +433,7 @@ class Pipeline:
 
         self._cuda, self.images, self.chunk = cuda, images, chunk
         self._networks = [
-            Network(weights, chunk, **how) for _ in range(min(streams, images // chunk))
+            Network(weights, chunk, **options) for _ in range(min(streams, images // chunk))
         ]
         self._streams = [cuda.Stream() for _ in self._networks]
         first = self._networks[0]
@@ -542,12 +446,15 @@ class Pipeline:
         return self._networks[0].pixels
 
     def load(self, cells: np.ndarray) -> None:
-        """Put all images into pinned memory: uint8, (images, 28, 28), where `pixels`, else float32, (images, 1, 86, 86)."""
+        """Put all images into pinned memory.
+
+        cells: uint8, (images, 28, 28), if `pixels`, else float32, (images, 1, 86, 86).
+        """
         checking.require_array(cells, dtype=self.cells.dtype, shape=self.cells.shape, name="cells")
         self.cells[:] = cells
 
     def run(self) -> np.ndarray:
-        """Copy, compute and copy back all chunks; return `classes` when they are there."""
+        """Copy all chunks in, compute, copy the classes out; return `classes` at the end."""
         for turn, first in enumerate(range(0, self.images, self.chunk)):
             net, stream = (
                 each[turn % len(self._streams)] for each in (self._networks, self._streams)
@@ -562,7 +469,7 @@ class Pipeline:
         return self.classes
 
     def copy_in(self) -> None:
-        """Copy the input alone: what `run` cannot be faster than."""
+        """Copy only the input: `run` cannot be faster than this."""
         for first in range(0, self.images, self.chunk):
             self._cuda.memcpy_htod_async(
                 self._networks[0].input, self.cells[first : first + self.chunk], self._streams[0]
@@ -570,7 +477,7 @@ class Pipeline:
         self._streams[0].synchronize()
 
     def free(self) -> None:
-        """Free the device's arrays; the pinned ones go with the object."""
+        """Free the device's arrays. The pinned arrays live as long as the object."""
         for net in self._networks:
             net.free()
         self._networks = []
@@ -580,131 +487,3 @@ class Pipeline:
 
     def __exit__(self, *_: Any) -> None:
         self.free()
-
-
-# --------------------------------------------------------------------------------------------------
-# Checking
-
-
-Loaded = TypeVar("Loaded", bound=Network | Pipeline)
-
-
-class Checker:
-    """Says whether networks of the same weights are right on the same images.
-
-    images: uint8, (n, 28, 28). Of some images each stage is compared with float64 on the host, on
-    what the stage before it has made on the device: so that every tolerance is that of one sum, and
-    not of a chain of them. Of all images, pool 1, pool 2 and the classes are compared with a
-    network of the plainest kernels on the device, which is checked like that before.
-    """
-
-    def __init__(self, weights: Weights, images: np.ndarray):
-        self.weights, self.pixels, self.batch = weights, images, len(images)
-        self.some = conv2d.some_images(self.batch)
-        self._plain = Network(weights, self.batch, PLAIN)
-        self._counter = checking.DeviceCounter()
-        self.cells = self._plain.prepared(images)
-        self._plain.load(self.cells)
-        self._plain.launch()
-        self._stage_by_stage(self._plain, "the plain network")
-        self.classes = self._plain.read("classes")
-        self.tolerances = self._tolerances()
-
-    def ready(self, net: Loaded) -> Loaded:
-        """Return ``net`` with the images loaded."""
-        net.load(self.pixels if net.pixels else self.cells)
-        return net
-
-    def check(self, net: Network, name: str) -> checking.Verdict:
-        """Launch ``net`` on the images (`ready`), into poisoned memory, and return a Verdict.
-
-        Raises checking.CheckError for a stage that is wrong, and for a class that is another than
-        the plain network's.
-        """
-        net.poison()
-        net.launch()
-        verdict = self._stage_by_stage(net, name)
-        for what, tolerance in self.tolerances.items():
-            count = math.prod(net.made()[what][0])
-            if wrong := self._counter.wrong(
-                net.address(what), self._plain.address(what), tolerance, count
-            ):
-                raise _failed(
-                    name,
-                    wrong,
-                    f"{wrong:,} of {count:,} values of {what} differ from the "
-                    "plain network's or are NaN",
-                )
-        classes = net.read("classes")
-        if wrong := int((classes != self.classes).sum()):
-            raise _failed(
-                name, wrong, f"{wrong:,} of {self.batch:,} classes differ from the plain network's"
-            )
-        return dataclasses.replace(verdict, count=self.batch)
-
-    def free(self) -> None:
-        """Free the plain network."""
-        self._plain.free()
-
-    def __enter__(self) -> Checker:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
-    def _tolerances(self) -> dict[str, float]:
-        """What two networks may differ by: twice the error of either, which pool 2 takes over from pool 1."""
-        one = conv2d.conv2d_atol(self.cells, self.weights.conv1)
-        first = self._plain.read("pool 1")
-        two = conv2d.conv2d_atol(first, self.weights.conv2)
-        return {
-            "pool 1": 2 * one,
-            "pool 2": 2 * (two + one * float(np.abs(self.weights.conv2).sum(axis=(1, 2, 3)).max())),
-        }
-
-    def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
-        cells = np.ascontiguousarray(self.cells[list(self.some)])
-        for number, (filter, pool) in enumerate(
-            zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1
-        ):
-            got = net.read(f"pool {number}", self.some)
-            exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
-            want = network.max_pool(network.relu(exact), pool)
-            atol = conv2d.conv2d_atol(cells, filter)
-            checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
-            cells = got
-        want, bound = dense(cells.reshape(len(cells), -1), self.weights)
-        verdict = checking.check(
-            net.read("logits", self.some),
-            want,
-            rtol=0.0,
-            atol=float(bound.max()),
-            name=f"{name}, logits",
-        )
-        classes = network.classify(net.read("logits", self.some))
-        checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
-        return dataclasses.replace(verdict, name=name)
-
-
-def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
-    return checking.CheckError(
-        f"FAIL {name}: {text}",
-        name=name,
-        wrong=wrong,
-        diagnosis=checking.Diagnosis("other images", text),
-    )
-
-
-def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return (logits, bound), float64, (n, 10), of pool 2's cells, (n, 1296): what float32 may differ from them by.
-
-    A sum of n products, in any order, errs by at most (n + 1) 2^-24 times the sum of their absolute
-    values (see `conv2d.conv2d_atol`); the second layer adds what the first one's errors come to.
-    """
-    x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
-    hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
-    errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
-    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * (
-        (hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias)
-    )
-    return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

@@ -1,8 +1,10 @@
-"""Times of the network on a GPU, as rows of a record: its stages, the whole, the layers with their copies, and from host memory.
+"""Times of the network on a GPU, as rows of a record.
 
-    rows = lenet_times.measure(weights, images, {"fused": lenet.FUSED}, batches=(100, 1_000))
+It times the stages, the whole network, the layers with their copies, and the way from host memory.
 
-Every network is checked before it is timed (`lenet.Checker`).
+    rows = lenet_times.measure(weights, images, {"fused": pipeline.FUSED}, batches=(100, 1_000))
+
+A network must pass `checks.Checker` before it is timed.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ import numpy as np
 from helpers import checking, tables, timing
 from helpers.problems.datasets import Images, Weights
 from helpers.problems.lenet import network
-from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Checker, Network, Pipeline
+from helpers.problems.lenet.checks import Checker
+from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Network, Pipeline
 
 BUDGET_S = 0.15  # of one timing
-RECORD = "22_lenet"  # in data/measured/: what `measure` yields
-PARTS = (1, 10)  # chunks of a batch from host memory
+RECORD = "22_lenet"  # the record of `measure` in data/measured/
+PARTS = (1, 10)  # chunks that a batch in host memory is cut into
 
 Row = dict[str, Any]
-Forms = Mapping[str, Sequence[Any]]  # name -> layers of a lenet.Network
+Forms = Mapping[str, Sequence[Any]]  # name -> layers of a pipeline.Network
 
 
 def measure(
@@ -35,11 +38,13 @@ def measure(
     host: str,
     others: Sequence[Weights] = (),
 ) -> Iterator[Row]:
-    """Yield all rows for a record. host: the form that is timed from host memory; others: networks to count right answers of, too.
+    """Yield all rows of a record.
+
+    host: the form to time from host memory. others: further networks, for the accuracy only.
 
     Series: "accuracy" (network, form, images, right), and, each with a batch: "stage" (form, stage,
-    kernel) and "whole" (form), from floats on the device on, but for the stage "resize"; "layer"
-    (`layer_times`); "host" and "copy" (`host_times`).
+    kernel) and "whole" (form), which start from floats on the device, except for the stage
+    "resize"; "layer" (`layer_times`); "host" and "copy" (`host_times`).
     """
     for trained in (weights, *others):
         for form, layers in forms.items():
@@ -61,9 +66,9 @@ def right_answers(
 ) -> list[Row]:
     """Return how many of the first images are classified right, for each number of ``batches``.
 
-    For more images than there are it returns the rows of data/measured/<record>.json, see
-    `network.right_rows`. Raises ValueError for an image that has no class, because of a NaN: a
-    kernel may have left outputs out.
+    For more images than `images` has, it returns the rows of data/measured/<record>.json, see
+    `network.right_rows`. Raises ValueError for an image without a class because of a NaN, which is
+    the sign of a kernel that does not write all outputs.
     """
     most = min(max(batches), len(images))
     with Network(weights, min(1_000, most), layers, pixels=True) as net:
@@ -79,11 +84,11 @@ def right_answers(
 
 
 def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[Row]:
-    """Yield the op time of each stage, and of all of them in a row from floats on; and the layer times."""
+    """Yield the op time of each stage, of the whole network from floats on, and the layer times."""
     for pixels in (True, False):
         with Network(checker.weights, checker.batch, layers, pixels=pixels) as net:
             verdict = checker.check(checker.ready(net), form)
-            told = {"form": form, "batch": checker.batch}
+            entries = {"form": form, "batch": checker.batch}
             for stage in net.stages:
                 if pixels == (stage.name == "resize"):
                     timed = timing.time_gpu(
@@ -91,30 +96,33 @@ def stage_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[
                     )
                     yield {
                         "series": "stage",
-                        **told,
+                        **entries,
                         "stage": stage.name,
                         "kernel": stage.kernel,
                         "timing": timed,
                     }
             if not pixels:
                 timed = timing.time_gpu(net.launch, verdict=verdict, name=form, budget_s=BUDGET_S)
-                yield {"series": "whole", **told, "timing": timed}
+                yield {"series": "whole", **entries, "timing": timed}
                 for row in layer_times(net, verdict):
-                    yield row | told
+                    yield row | entries
 
 
 def layer_times(net: Network, verdict: checking.Verdict) -> Iterator[Row]:
-    """Yield the time of either convolution with both copies, as the reports have it: pinned cells in, what its kernel makes out."""
+    """Yield the time of each convolution with both copies, like the reports' layer time.
+
+    The input comes from pinned memory, and the outputs of the kernel go there.
+    """
     import pycuda.driver as cuda
 
     convolutions = [stage for stage in net.stages if stage.name.startswith("conv")]
     for name, stage, x in zip(LAYERS, convolutions, ("x", "pool 1"), strict=True):
-        # "conv 1", or "pool 1" where it pools its own outputs.
+        # "conv 1", or "pool 1" if the kernel pools its own outputs.
         y = stage.name.replace("conv + ", "")
-        cells, made = (cuda.pagelocked_empty(net.sizes[array], np.uint8) for array in (x, y))
+        cells, outputs = (cuda.pagelocked_empty(net.sizes[array], np.uint8) for array in (x, y))
         cuda.memcpy_dtoh(cells, net.address(x))
         call = functools.partial(
-            _there_and_back, stage.launch, made, net.address(y), cells, net.address(x)
+            _there_and_back, stage.launch, outputs, net.address(y), cells, net.address(x)
         )
         timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=BUDGET_S)
         yield {"series": "layer", "layer": name, "kernel": stage.kernel, "timing": timed}
@@ -123,9 +131,9 @@ def layer_times(net: Network, verdict: checking.Verdict) -> Iterator[Row]:
 def host_times(
     checker: Checker, form: str, layers: Sequence[Any], streams: int = 2
 ) -> Iterator[Row]:
-    """Yield the time from pinned memory to classes in pinned memory ("host"), and of the copy of the input alone ("copy").
+    """Yield the time from pinned to pinned memory ("host") and of the input's copy ("copy").
 
-    The input as floats and as bytes, at once and in chunks on ``streams`` streams (PARTS).
+    The input is floats or bytes, in one piece or in chunks on ``streams`` streams (PARTS).
     """
     for pixels in (False, True):
         for parts in PARTS:
@@ -136,28 +144,28 @@ def host_times(
                 verdict = checking.check(
                     checker.ready(line).run(), checker.classes, rtol=0, name=form
                 )
-                told = {
+                entries = {
                     "form": form,
                     "batch": checker.batch,
                     "input": "bytes" if pixels else "floats",
                     "parts": parts,
                 }
-                told["megabytes"] = line.cells.nbytes / 1e6
+                entries["megabytes"] = line.cells.nbytes / 1e6
                 for series, call in (("host", line.run), ("copy", line.copy_in)):
                     timed = timing.time_end_to_end(
                         call, verdict=verdict, name=series, budget_s=BUDGET_S
                     )
-                    yield {"series": series, **told, "timing": timed}
+                    yield {"series": series, **entries, "timing": timed}
 
 
 def _there_and_back(
-    launch: Callable[[Any], None], made: np.ndarray, y: int, cells: np.ndarray, x: int
+    launch: Callable[[Any], None], outputs: np.ndarray, y: int, cells: np.ndarray, x: int
 ) -> None:
     import pycuda.driver as cuda
 
     cuda.memcpy_htod_async(x, cells)
     launch(None)
-    cuda.memcpy_dtoh_async(made, y)
+    cuda.memcpy_dtoh_async(outputs, y)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -165,12 +173,12 @@ def _there_and_back(
 
 
 def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
-    """Return the times (ms) of all forms and batches and the accuracy of the network ``name`` as text, and the reports' below.
+    """Return the times (ms) of all forms and batches, and of the course reports, as a table.
 
-    rows: of a record that `measure` made. reported: rows of the course reports; of each report its
-    fastest optimization at the largest batch counts, by the sum of both op times. host: the best
-    way from pinned memory that was measured; of a report, its whole program. A number that nobody
-    measured is "-".
+    rows: of a record of `measure`. name: the network whose accuracy the table shows. reported: rows
+    of the course reports; each report appears with its fastest optimization at its largest batch,
+    by the sum of both op times. The column "host" has the best measured way from pinned memory, and
+    for a report the time of its whole program. "-" marks a number that nobody measured.
     """
     heads = ("op 1", "op 2", "rest", "device", "layer 1", "layer 2", "host")
     lines = []
@@ -192,14 +200,14 @@ def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
             if row["series"] == "stage" and row["stage"].startswith("conv")
         ]
         rest = sum(row["median_ms"] for row in mine if row["series"] == "stage") - sum(ops)
-        told = (
+        values = (
             *ops,
             rest,
             *ms["whole"],
             *(ms["layer"] or (None, None)),
             min(ms["host"], default=None),
         )
-        lines.append(_line(f"ours, {form}", batch, told, right["right"] / batch))
+        lines.append(_line(f"ours, {form}", batch, values, right["right"] / batch))
     for report in dict.fromkeys(row["report"] for row in reported):
         of_report = [row for row in reported if row["report"] == report]
         largest = max(row["batch"] for row in of_report)
@@ -208,18 +216,18 @@ def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
             key=lambda row: row["op1_ms"] + row["op2_ms"],
         )
         for row in (row for row in of_report if row["optimization"] == best["optimization"]):
-            told = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
+            values = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
             lines.append(
                 _line(
                     f"report {report}, its fastest: {row['optimization']}",
                     row["batch"],
-                    told,
+                    values,
                     row["accuracy"],
                 )
             )
     return tables.text(["", "images", *heads, "accuracy"], lines)
 
 
-def _line(name: str, batch: int, told: Sequence[float | None], accuracy: float) -> list[str]:
-    numbers = ["-" if n is None else f"{n:,.{3 if n < 1000 else 0}f}" for n in told]
+def _line(name: str, batch: int, values: Sequence[float | None], accuracy: float) -> list[str]:
+    numbers = ["-" if n is None else f"{n:,.{3 if n < 1000 else 0}f}" for n in values]
     return [name, f"{batch:,}", *numbers, f"{accuracy:.4f}"]

@@ -1,8 +1,9 @@
 // async.cpp -- cp.async, and the accesses that come while copies are on their way
 //
-// A copy reads its source at once and is a request of the load-store unit, to global memory: to shared memory none is
-// counted. Its target is written twice for the observers: when the copy starts, since it may overwrite what others still
-// read, and when it has arrived, since only then, and behind a barrier, others may read it.
+// A copy reads its source at once and is a request of the load-store unit, to global memory: to
+// shared memory none is counted. Its target is written twice for the observers: when the copy
+// starts, since it may overwrite what others still read, and when it has arrived, since only then,
+// and behind a barrier, others may read it.
 #include <cstring>
 
 #include "async_parts.h"
@@ -17,7 +18,8 @@ using std::uint64_t;
 
 bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     const uint32_t size = warp.at<uint32_t>(i.operand[2])[__builtin_ctz(lanes)];
-    const uint32_t* given = i.count > 3 && i.operand[3] >= 0 ? warp.at<uint32_t>(i.operand[3]) : nullptr;
+    const uint32_t* given =
+        i.count > 3 && i.operand[3] >= 0 ? warp.at<uint32_t>(i.operand[3]) : nullptr;
     uint64_t targets[WARP_SIZE] = {}, sources[WARP_SIZE] = {};
     for_lanes(lanes, [&](int lane) {
         targets[lane] = address_at(w, warp, i, 0, lane, true);
@@ -27,30 +29,43 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         const int lead = __builtin_ctz(left);
         const uint32_t read = given != nullptr ? given[lead] : size;
         uint32_t alike = given != nullptr ? 0 : left;
-        if (given != nullptr) for_lanes(left, [&](int lane) { alike |= static_cast<uint32_t>(given[lane] == read) << lane; });
+        if (given != nullptr)
+            for_lanes(left, [&](int lane) {
+                alike |= static_cast<uint32_t>(given[lane] == read) << lane;
+            });
         left &= ~alike;
-        if (read > size) return w.fault(warp, lead, pc, FAULT, "reads more bytes by cp.async than it copies"), false;
+        if (read > size)
+            return w.fault(warp, lead, pc, FAULT, "reads more bytes by cp.async than it copies"),
+                   false;
         if (read != 0 && read != size)
             for (uint32_t rest = alike; rest != 0; rest &= rest - 1) {
                 const int lane = __builtin_ctz(rest);
                 if (sources[lane] % size == 0) continue;
-                return w.fault(warp, lane, pc, FAULT, "copies by cp.async from an address that is not aligned"), false;
+                return w.fault(warp, lane, pc, FAULT,
+                               "copies by cp.async from an address that is not aligned"),
+                       false;
             }
         const bool past_l1 = i.flags & NON_COHERENT;
-        if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size, UINT32_MAX, 0, !past_l1)) return false;
+        if (read != 0 && !observe_access(w, warp, pc, alike, sources, read, LOAD, read == size,
+                                         UINT32_MAX, 0, !past_l1))
+            return false;
         if (read != 0 && past_l1 && (w.observe & TRAFFIC)) {
             Region* from = memory.find(sources[__builtin_ctz(alike)]);
-            w.traffic.copied({sources, alike, static_cast<uint32_t>(pc), read, read, LOAD, from, nullptr}, targets,
-                             w.traffic.watches(w.block_linear, warp.number));
+            w.traffic.copied(
+                {sources, alike, static_cast<uint32_t>(pc), read, read, LOAD, from, nullptr},
+                targets, w.traffic.watches(w.block_linear, warp.number));
         }
     }
-    if (!observe_access(w, warp, pc, lanes, targets, size, STORE, true, UINT32_MAX, 0, false)) return false;
+    if (!observe_access(w, warp, pc, lanes, targets, size, STORE, true, UINT32_MAX, 0, false))
+        return false;
     for_lanes(lanes, [&](int lane) {
         AsyncCopy one;
-        one.target = targets[lane], one.size = size, one.pc = pc, one.lane = static_cast<std::uint8_t>(lane);
+        one.target = targets[lane], one.size = size, one.pc = pc,
+        one.lane = static_cast<std::uint8_t>(lane);
         one.group = warp.copies.group[lane], one.number = w.async.copies;
         const uint32_t read = given != nullptr ? given[lane] : size;
-        if (read != 0) std::memcpy(one.bytes.data(), reinterpret_cast<const void*>(sources[lane]), read);
+        if (read != 0)
+            std::memcpy(one.bytes.data(), reinterpret_cast<const void*>(sources[lane]), read);
         warp.copies.pending.push_back(one);
         w.async.words.add(one.target - window_of(w), size, true, 1);
     });
@@ -67,21 +82,25 @@ bool commit_group(Worker&, Warp& warp, const Instruction&, int32_t, uint32_t lan
 bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
     const auto allowed = static_cast<uint32_t>(i.immediate);
     return let_arrive(w, warp, [&](const AsyncCopy& one) {
-        return (lanes >> one.lane & 1) && one.group + uint64_t(allowed) < warp.copies.group[one.lane];
+        return (lanes >> one.lane & 1) &&
+               one.group + uint64_t(allowed) < warp.copies.group[one.lane];
     });
 }
 bool wait_all(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes) {
     return let_arrive(w, warp, [&](const AsyncCopy& one) { return (lanes >> one.lane & 1) != 0; });
 }
 
-bool tell_of_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uint64_t address, uint32_t size, int32_t copy,
-                  uint32_t thread, bool written) {
+bool tell_of_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uint64_t address,
+                  uint32_t size, int32_t copy, uint32_t thread, bool written) {
     const Region* region = memory.find(address);
     Finding finding;
     finding.kind = ASYNC_READ, finding.size = size;
-    if (region != nullptr) finding.region = region->id, finding.offset = static_cast<std::int64_t>(address - region->start);
+    if (region != nullptr)
+        finding.region = region->id,
+        finding.offset = static_cast<std::int64_t>(address - region->start);
     finding.here = w.place(warp, lane, pc, access);
-    finding.other = w.place(w.warps[thread / WARP_SIZE], static_cast<int>(thread % WARP_SIZE), copy, written ? STORE : LOAD);
+    finding.other = w.place(w.warps[thread / WARP_SIZE], static_cast<int>(thread % WARP_SIZE), copy,
+                            written ? STORE : LOAD);
     w.findings.add(finding);
     return true;
 }
@@ -89,8 +108,10 @@ bool tell_of_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, ui
 const NamedMachineOperations& table() {
     static const NamedMachineOperations all = [] {
         NamedMachineOperations found = {
-            {"cp.async.shared.global", copy}, {"cp.async.commit_group", commit_group},
-            {"cp.async.wait_group", wait_group}, {"cp.async.wait_all", wait_all},
+            {"cp.async.shared.global", copy},
+            {"cp.async.commit_group", commit_group},
+            {"cp.async.wait_group", wait_group},
+            {"cp.async.wait_all", wait_all},
         };
         add_mbarrier_operations(found);
         add_bulk_operations(found);
@@ -102,10 +123,12 @@ const NamedMachineOperations& table() {
 
 }    // namespace
 
-bool observe_lane(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size, Access access) {
+bool observe_lane(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size,
+                  Access access) {
     uint64_t addresses[WARP_SIZE];
     addresses[lane] = address;
-    return observe_access(w, warp, pc, 1u << lane, addresses, size, access, false, UINT32_MAX, 0, false);
+    return observe_access(w, warp, pc, 1u << lane, addresses, size, access, false, UINT32_MAX, 0,
+                          false);
 }
 
 bool write_arrived(Worker& w, Warp& warp, const std::vector<AsyncCopy>& arrived) {
@@ -115,7 +138,8 @@ bool write_arrived(Worker& w, Warp& warp, const std::vector<AsyncCopy>& arrived)
         std::memcpy(reinterpret_cast<void*>(one.target), one.bytes.data(), one.size);
     }
     uint64_t addresses[WARP_SIZE];
-    for (std::size_t k = 0; k < arrived.size();) {    // what one instruction has sent off, as one access
+    for (std::size_t k = 0;
+         k < arrived.size();) {    // what one instruction has sent off, as one access
         const AsyncCopy& first = arrived[k];
         uint32_t lanes = 0;
         for (; k < arrived.size(); ++k) {
@@ -123,27 +147,34 @@ bool write_arrived(Worker& w, Warp& warp, const std::vector<AsyncCopy>& arrived)
             if (one.pc != first.pc || one.size != first.size || (lanes >> one.lane & 1)) break;
             lanes |= 1u << one.lane, addresses[one.lane] = one.target;
         }
-        if (!observe_access(w, warp, first.pc, lanes, addresses, first.size, STORE, true, UINT32_MAX, 0, false)) return false;
+        if (!observe_access(w, warp, first.pc, lanes, addresses, first.size, STORE, true,
+                            UINT32_MAX, 0, false))
+            return false;
     }
     return true;
 }
 
-bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_t* addresses, uint32_t size, int32_t pc,
-                            Access access) {
+bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_t* addresses,
+                            uint32_t size, int32_t pc, Access access) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         const uint64_t address = addresses[lane];
         if (!w.async.words.meets(address - window_of(w), size, access != LOAD)) continue;
-        auto overlaps = [&](uint64_t start, uint32_t bytes) { return address < start + bytes && start < address + size; };
+        auto overlaps = [&](uint64_t start, uint32_t bytes) {
+            return address < start + bytes && start < address + size;
+        };
         for (const Warp& other : w.warps)
             for (const AsyncCopy& one : other.copies.pending)
                 if (overlaps(one.target, one.size))
-                    return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, other.thread(one.lane), true);
+                    return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc,
+                                        other.thread(one.lane), true);
         for (const BulkCopy& one : w.async.bulk) {
             if (one.to_shared && overlaps(one.target, one.size))
-                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread, true);
+                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
+                                    true);
             if (!one.to_shared && access != LOAD && overlaps(one.source, one.size))
-                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread, false);
+                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
+                                    false);
         }
     }
     return false;

@@ -1,8 +1,9 @@
-// async.h -- copies that run beside the threads: cp.async, bulk copies, and the mbarriers that tell when they have arrived
+// async.h -- copies that run beside the threads: cp.async, bulk copies, and the mbarriers that tell
+// when they have arrived
 //
-// A copy's bytes arrive as late as they may: those of cp.async when the thread that sent it off has waited
-// for it, those of a bulk copy when somebody waits at its mbarrier. Until then every access to the place
-// where they will be is too early: watch_copies_in_flight tells.
+// A copy's bytes arrive as late as they may: those of cp.async when the thread that sent it off has
+// waited for it, those of a bulk copy when somebody waits at its mbarrier. Until then every access
+// to the place where they will be is too early: watch_copies_in_flight tells.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ struct Warp;
 struct AsyncCopy {
     std::uint64_t target = 0;
     std::uint32_t size = 0, group = 0;    // group: of cp.async, by lane
-    std::uint32_t number = 0;             // of all copies of the block, in their order
+    std::uint32_t number = 0;    // of all copies of the block, in their order
     std::int32_t pc = 0;
     std::uint8_t lane = 0;
     std::array<unsigned char, 16> bytes{};
@@ -32,14 +33,16 @@ struct AsyncCopies {
     std::array<std::uint32_t, WARP_SIZE> group{}, bulk_group{};
 };
 
-// A bulk copy: to shared memory until its mbarrier tells, from shared memory until its group has been waited for.
+// A bulk copy: to shared memory until its mbarrier tells, from shared memory until its group has
+// been waited for.
 struct BulkCopy {
     std::uint64_t target = 0, source = 0, barrier = 0;
     std::uint32_t size = 0, thread = 0, group = 0;
     std::int32_t pc = 0;
     bool to_shared = false;
-    int reduction = -1;                   // index of the operation that joins the bytes with the target's; -1: they replace them
-    std::vector<unsigned char> bytes;     // to_shared: what will arrive
+    int reduction = -1;    // index of the operation that joins the bytes with the target's; -1:
+                           // they replace them
+    std::vector<unsigned char> bytes;    // to_shared: what will arrive
 };
 
 // cp.async.mbarrier.arrive: the thread arrives when its copies have.
@@ -52,20 +55,24 @@ struct DeferredArrival {
 using ThreadClocks = std::vector<std::uint32_t>;    // by thread of the block
 
 struct Mbarrier {
-    std::uint32_t count = 0, pending = 0;    // arrivals that a phase needs; that the present one still waits for
-    std::int64_t bytes = 0;                  // that it still waits for; below zero: they came before they were announced
+    std::uint32_t count = 0,
+                  pending =
+                      0;    // arrivals that a phase needs; that the present one still waits for
+    std::int64_t bytes =
+        0;    // that it still waits for; below zero: they came before they were announced
     std::uint32_t phase = 0;
-    ThreadClocks released, visible;          // by arrivals; by those of phases that have ended
+    ThreadClocks released, visible;    // by arrivals; by those of phases that have ended
 };
 
-// The order that mbarriers make between threads of a block: an arrival releases what its thread has done and knows, whoever
-// sees the phase end knows it.
+// The order that mbarriers make between threads of a block: an arrival releases what its thread has
+// done and knows, whoever sees the phase end knows it.
 class ArrivalOrder {
 public:
     bool used() const { return !known_.empty(); }
 
     // A thread arrives at the clock `now`. after: what its warp's __syncwarp() has ordered.
-    void release(ThreadClocks& released, std::uint32_t thread, std::uint32_t now, const LaneClocks& after) const {
+    void release(ThreadClocks& released, std::uint32_t thread, std::uint32_t now,
+                 const LaneClocks& after) const {
         raise(released, thread, now);
         each_known(thread, after, [&](const Known& known) { merge(released, known.clocks); });
         for (std::uint32_t lane = 0; lane < after.size(); ++lane)
@@ -78,9 +85,11 @@ public:
     }
     // Whether an earlier access comes before the present one by that.
     bool covers(const Earlier& earlier, const Toucher& me, const LaneClocks& after) const {
-        if (known_.empty() || earlier.block != me.block || (earlier.flags & Races::MANY_BLOCKS)) return false;
+        if (known_.empty() || earlier.block != me.block || (earlier.flags & Races::MANY_BLOCKS))
+            return false;
         const std::uint32_t thread = Toucher::thread_of(earlier.who);
-        // Of several readers only the last one's clock is kept: whether anything of the thread is known must do.
+        // Of several readers only the last one's clock is kept: whether anything of the thread is
+        // known must do.
         const bool vague = earlier.access == LOAD && (earlier.flags & Races::MANY_THREADS);
         bool found = false;
         each_known(me.thread(), after, [&](const Known& known) {
@@ -100,12 +109,13 @@ public:
 
 private:
     struct Known {
-        ThreadClocks clocks;         // everything that each thread did before its clock is known
-        std::uint32_t since = 0;     // when the first of it was
+        ThreadClocks clocks;    // everything that each thread did before its clock is known
+        std::uint32_t since = 0;    // when the first of it was
     };
     std::unordered_map<std::uint32_t, Known> known_;    // by thread
 
-    // What a thread knows, and what lanes of its warp knew before a __syncwarp() that it has passed.
+    // What a thread knows, and what lanes of its warp knew before a __syncwarp() that it has
+    // passed.
     template <class F> void each_known(std::uint32_t thread, const LaneClocks& after, F f) const {
         if (known_.empty()) return;
         if (auto own = known_.find(thread); own != known_.end()) f(own->second);
@@ -136,28 +146,33 @@ public:
     }
 
 private:
-    struct Word { std::uint16_t written = 0, read = 0; };
+    struct Word {
+        std::uint16_t written = 0, read = 0;
+    };
     std::vector<Word> words_;
 };
 
 // The mbarriers and bulk copies of a block.
 struct AsyncBarriers {
     std::unordered_map<std::uint64_t, Mbarrier> barriers;    // by address
-    std::vector<std::uint64_t> former;       // addresses of mbarriers that mbarrier.inval has ended
+    std::vector<std::uint64_t> former;    // addresses of mbarriers that mbarrier.inval has ended
     std::vector<BulkCopy> bulk;
     std::vector<DeferredArrival> deferred;
-    std::size_t in_flight = 0;               // copies that the accesses to shared memory may meet, of all warps
+    std::size_t in_flight =
+        0;    // copies that the accesses to shared memory may meet, of all warps
     WordsInFlight words;
     ArrivalOrder order;
-    std::uint32_t copies = 0;                // by cp.async, so far
-    std::uint32_t fruitless = 0;             // waits in a row that nothing has come of
-    ThreadClocks proxy_fences;               // each thread's clock at its last fence.proxy.async
-    std::uint32_t fenced_turn = 0;           // a fence.proxy.async came after the barrier at this clock
-    std::vector<std::uint32_t> engine_clocks;    // at which bytes of bulk copies have been written, ascending
+    std::uint32_t copies = 0;    // by cp.async, so far
+    std::uint32_t fruitless = 0;    // waits in a row that nothing has come of
+    ThreadClocks proxy_fences;    // each thread's clock at its last fence.proxy.async
+    std::uint32_t fenced_turn = 0;    // a fence.proxy.async came after the barrier at this clock
+    std::vector<std::uint32_t>
+        engine_clocks;    // at which bytes of bulk copies have been written, ascending
 };
 
 // Whether an access to shared memory meets a copy on its way, which is a finding.
-bool watch_copies_in_flight(Worker&, Warp&, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
-                            std::int32_t pc, Access access);
-// The block ends: bulk copies that nobody has waited for are findings, since shared memory is another block's now.
+bool watch_copies_in_flight(Worker&, Warp&, std::uint32_t lanes, const std::uint64_t* addresses,
+                            std::uint32_t size, std::int32_t pc, Access access);
+// The block ends: bulk copies that nobody has waited for are findings, since shared memory is
+// another block's now.
 void watch_end_of_block(Worker&);

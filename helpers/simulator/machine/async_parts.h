@@ -17,29 +17,35 @@ template <class F> void for_lanes(std::uint32_t lanes, F f) {
 }
 
 // Addresses of shared memory have 32 bits; an address operand's slot has 64.
-inline std::uint64_t window_of(const Worker& w) { return reinterpret_cast<std::uint64_t>(w.shared_window); }
+inline std::uint64_t window_of(const Worker& w) {
+    return reinterpret_cast<std::uint64_t>(w.shared_window);
+}
 inline std::uint64_t in_window(const Worker& w, std::uint64_t address) {
     return window_of(w) + static_cast<std::uint32_t>(address);
 }
-inline std::uint64_t address_at(const Worker& w, const Warp& warp, const Instruction& i, int k, int lane, bool shared) {
+inline std::uint64_t address_at(const Worker& w, const Warp& warp, const Instruction& i, int k,
+                                int lane, bool shared) {
     const std::uint64_t value = warp.nth<std::uint64_t>(i, k)[lane];
     return shared ? in_window(w, value) : value;
 }
 
 // One access of one lane. Not counted: what moves the bytes is no load-store unit.
-bool observe_lane(Worker&, Warp&, int lane, std::int32_t pc, std::uint64_t address, std::uint32_t size, Access);
+bool observe_lane(Worker&, Warp&, int lane, std::int32_t pc, std::uint64_t address,
+                  std::uint32_t size, Access);
 
 bool write_arrived(Worker&, Warp&, const std::vector<AsyncCopy>&);
 // Lets the copies of cp.async arrive that `done` says of; they become their threads' writes of now.
 template <class Done> bool let_arrive(Worker& w, Warp& warp, Done done) {
     auto& pending = warp.copies.pending;
-    auto kept = std::stable_partition(pending.begin(), pending.end(), [&](const AsyncCopy& copy) { return !done(copy); });
+    auto kept = std::stable_partition(pending.begin(), pending.end(),
+                                      [&](const AsyncCopy& copy) { return !done(copy); });
     const std::vector<AsyncCopy> arrived(kept, pending.end());
     pending.erase(kept, pending.end());
     return write_arrived(w, warp, arrived);
 }
 
-// The mbarrier at an address; null and a finding where there is none, or where other stores have hit it.
+// The mbarrier at an address; null and a finding where there is none, or where other stores have
+// hit it.
 Mbarrier* mbarrier_at(Worker&, Warp&, int lane, std::int32_t pc, std::uint64_t address);
 // Bytes that the mbarrier waits for have come. False and a finding: more of them than it can count.
 bool count_bytes(Worker&, Warp&, int lane, std::int32_t pc, Mbarrier&, std::int64_t change);

@@ -20,25 +20,34 @@ template <class T> std::uint64_t as_bits(T value) {
 }
 
 template <class Signed, class Unsigned>
-std::uint64_t whole(int operation, std::uint64_t old_bits, std::uint64_t operand_bits, std::uint64_t new_bits, bool is_signed) {
+std::uint64_t whole(int operation, std::uint64_t old_bits, std::uint64_t operand_bits,
+                    std::uint64_t new_bits, bool is_signed) {
     auto old = static_cast<Unsigned>(old_bits), operand = static_cast<Unsigned>(operand_bits);
     auto signed_old = static_cast<Signed>(old), signed_operand = static_cast<Signed>(operand);
     switch (operation) {
         case ATOMIC_ADD: return static_cast<Unsigned>(old + operand);
-        case ATOMIC_MIN: return static_cast<Unsigned>(is_signed ? static_cast<Unsigned>(std::min(signed_old, signed_operand)) : std::min(old, operand));
-        case ATOMIC_MAX: return static_cast<Unsigned>(is_signed ? static_cast<Unsigned>(std::max(signed_old, signed_operand)) : std::max(old, operand));
+        case ATOMIC_MIN:
+            return static_cast<Unsigned>(
+                is_signed ? static_cast<Unsigned>(std::min(signed_old, signed_operand))
+                          : std::min(old, operand));
+        case ATOMIC_MAX:
+            return static_cast<Unsigned>(
+                is_signed ? static_cast<Unsigned>(std::max(signed_old, signed_operand))
+                          : std::max(old, operand));
         case ATOMIC_AND: return old & operand;
         case ATOMIC_OR: return old | operand;
         case ATOMIC_XOR: return old ^ operand;
         case ATOMIC_INC: return old >= operand ? 0 : static_cast<Unsigned>(old + 1);
-        case ATOMIC_DEC: return old == 0 || old > operand ? operand : static_cast<Unsigned>(old - 1);
+        case ATOMIC_DEC:
+            return old == 0 || old > operand ? operand : static_cast<Unsigned>(old - 1);
         case ATOMIC_CAS: return old == operand ? static_cast<Unsigned>(new_bits) : old;
         default: return operand;    // ATOMIC_EXCH
     }
 }
 
-// Additions where memory is shared are those of the arithmetic units. Global memory has units of its own: of floats, subnormal
-// numbers count as zero; of doubles, a NaN stays as it is, and of two that which is added.
+// Additions where memory is shared are those of the arithmetic units. Global memory has units of
+// its own: of floats, subnormal numbers count as zero; of doubles, a NaN stays as it is, and of two
+// that which is added.
 float added(float old, float operand, bool in_global) {
     return canonical(in_global ? flushed(flushed(old) + flushed(operand)) : old + operand);
 }
@@ -55,21 +64,25 @@ template <class T> T floating(int operation, T old, T operand) {
     }
 }
 std::uint16_t half(int operation, std::uint16_t old, std::uint16_t operand, bool is_bf16) {
-    float a = is_bf16 ? float_of_brain(old) : float_of_half(old), b = is_bf16 ? float_of_brain(operand) : float_of_half(operand);
+    float a = is_bf16 ? float_of_brain(old) : float_of_half(old),
+          b = is_bf16 ? float_of_brain(operand) : float_of_half(operand);
     float result = floating(operation, a, b);
     return is_bf16 ? brain_of_float(result) : half_of_float(result);
 }
 
-// The bits that an operation leaves behind. For a compare-and-swap `operand` is what is compared and `fresh` the new value.
-std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::uint64_t old, std::uint64_t operand, std::uint64_t fresh,
-                        bool in_global) {
+// The bits that an operation leaves behind. For a compare-and-swap `operand` is what is compared
+// and `fresh` the new value.
+std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::uint64_t old,
+                        std::uint64_t operand, std::uint64_t fresh, bool in_global) {
     bool is_bit_pattern = operation == ATOMIC_CAS || operation == ATOMIC_EXCH;
     if (!is_bit_pattern) {
         auto low = [](std::uint64_t v) { return static_cast<std::uint16_t>(v); };
         auto high = [](std::uint64_t v) { return static_cast<std::uint16_t>(v >> 16); };
         switch (type) {
-            case F32: return as_bits(added(as_value<float>(old), as_value<float>(operand), in_global));
-            case F64: return as_bits(added(as_value<double>(old), as_value<double>(operand), in_global));
+            case F32:
+                return as_bits(added(as_value<float>(old), as_value<float>(operand), in_global));
+            case F64:
+                return as_bits(added(as_value<double>(old), as_value<double>(operand), in_global));
             case F16:
             case BF16: return half(operation, low(old), low(operand), type == BF16);
             case F16X2:
@@ -82,9 +95,12 @@ std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::u
     }
     bool is_signed = type == S16 || type == S32 || type == S64;
     switch (bytes) {
-        case 2: return whole<std::int16_t, std::uint16_t>(operation, old, operand, fresh, is_signed);
-        case 4: return whole<std::int32_t, std::uint32_t>(operation, old, operand, fresh, is_signed);
-        default: return whole<std::int64_t, std::uint64_t>(operation, old, operand, fresh, is_signed);
+        case 2:
+            return whole<std::int16_t, std::uint16_t>(operation, old, operand, fresh, is_signed);
+        case 4:
+            return whole<std::int32_t, std::uint32_t>(operation, old, operand, fresh, is_signed);
+        default:
+            return whole<std::int64_t, std::uint64_t>(operation, old, operand, fresh, is_signed);
     }
 }
 
@@ -103,17 +119,21 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
     }
 }
 
-// Plain reads that these lanes' compare-and-swaps of the same address make good are no race with later ones: they only guessed.
-void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address, std::uint32_t size) {
+// Plain reads that these lanes' compare-and-swaps of the same address make good are no race with
+// later ones: they only guessed.
+void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
+             std::uint32_t size) {
     Region* region = memory.find(address);
-    if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size)) return;
+    if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size))
+        return;
     auto takes_part = [&](std::uint32_t who) {
         const std::uint32_t thread = Toucher::thread_of(who);
         return thread / WARP_SIZE == warp.number && (lanes >> (thread % WARP_SIZE) & 1);
     };
-    RaceCell* cell = region->races.cells + ((address - region->start) >> region->grain);
+    RaceCell* cell = region->cells_at(address - region->start, size);
     for (RaceCell* end = cell + (size >> region->grain); cell != end; ++cell)
-        if (cell->read_block == w.block_number && !(cell->read_flags & (Races::MANY_WARPS | Races::MANY_BLOCKS)) &&
+        if (cell->read_block == w.block_number &&
+            !(cell->read_flags & (Races::MANY_WARPS | Races::MANY_BLOCKS)) &&
             takes_part(cell->read_who) && takes_part(cell->first_reader))
             cell->read_block = 0;
 }
@@ -125,8 +145,9 @@ bool in_shared(const Instruction& i, std::uint64_t address) {
 }
 
 // What it costs in the form that ptxas gives it.
-void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
-                  const std::uint64_t* addresses, std::uint32_t size, bool swaps) {
+void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc,
+                  std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
+                  bool swaps) {
     Region* regions[WARP_SIZE] = {};
     Region* const first = memory.find(addresses[__builtin_ctz(lanes)]);
     bool same = true;
@@ -135,21 +156,27 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
         regions[lane] = first->holds(addresses[lane], size) ? first : memory.find(addresses[lane]);
         same &= regions[lane] == first;
     }
-    const Request request{addresses, lanes, static_cast<std::uint32_t>(pc), size, size, ATOMIC, first, same ? nullptr : regions};
+    const Request request{addresses, lanes, static_cast<std::uint32_t>(pc), size, size,
+                          ATOMIC,    first, same ? nullptr : regions};
     const bool of_halves = swaps && size == 2;
     Swaps halves;
     for (std::uint32_t left = of_halves ? lanes : 0; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
-        halves.compared[lane] = static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 2), 2, lane));
-        halves.fresh[lane] = static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 3), 2, lane));
+        halves.compared[lane] =
+            static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 2), 2, lane));
+        halves.fresh[lane] =
+            static_cast<std::uint16_t>(slot_value(warp, warp.operand(i, 3), 2, lane));
     }
     const bool watched = w.traffic.watches(w.block_linear, warp.number);
-    w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, watched, of_halves ? &halves : nullptr);
+    w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, watched,
+                     of_halves ? &halves : nullptr);
 }
 
 // A compare-and-swap of 128 bits, and the exchange.
 void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::uint64_t address) {
-    struct Wide { std::uint64_t low, high; } old, fresh;
+    struct Wide {
+        std::uint64_t low, high;
+    } old, fresh;
     std::memcpy(&old, reinterpret_cast<const void*>(address), 16);
     Wide operand = warp.at<Wide>(i.operand[2])[lane];
     fresh = operand;
@@ -163,14 +190,16 @@ void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::
 
 }    // namespace
 
-bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes, int operation) {
+bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                int operation) {
     std::uint64_t addresses[WARP_SIZE];
     addresses_of(w, warp, i, pc, lanes, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     const bool swaps = operation == ATOMIC_CAS, floats = i.type == F32 || i.type == F64;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        if (UNLIKELY(warp.guessing >> lane & 1) && warp.guessed[lane] == addresses[lane]) settle_guess(w, warp, lane, swaps);
+        if (UNLIKELY(warp.guessing >> lane & 1) && warp.guessed[lane] == addresses[lane])
+            settle_guess(w, warp, lane, swaps);
     }
     for (std::uint32_t left = swaps ? lanes : 0; left != 0;) {
         const std::uint64_t address = addresses[__builtin_ctz(left)];
@@ -180,18 +209,22 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         forgive(w, warp, same, address, size);
         left &= ~same;
     }
-    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false)) return false;
+    if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false))
+        return false;
     if (w.observe & TRAFFIC) count_atomic(w, warp, i, pc, lanes, addresses, size, swaps);
-    if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
+    if (i.flags & (ACQUIRE | RELEASE))
+        w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         const std::uint64_t address = addresses[lane];
         if (w.order.used) {
             if (i.flags & RELEASE) {
                 warp.clock[lane] = ++w.now;
-                (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) = warp.clock[lane];
+                (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
+                    warp.clock[lane];
             }
-            Toucher me{w.block_number, warp.clock[lane], w.turn, Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(lane))};
+            Toucher me{w.block_number, warp.clock[lane], w.turn,
+                       Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(lane))};
             w.order.atomic(address, me, warp.fence[lane], warp.after[lane]);
         }
         if (i.bytes == 16) {
@@ -200,17 +233,20 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         }
         const bool in_global = floats && !in_shared(i, address);
         for (int k = 0; k < i.elements; ++k) {
-            const std::int32_t to = warp.operand(i, 1 + k), from = warp.operand(i, 1 + i.elements + k);
+            const std::int32_t to = warp.operand(i, 1 + k),
+                               from = warp.operand(i, 1 + i.elements + k);
             const std::int32_t swap = swaps ? warp.operand(i, 3) : -1;
             void* place = reinterpret_cast<void*>(address + std::uint64_t(k) * i.bytes);
             std::uint64_t old = 0;
             std::memcpy(&old, place, i.bytes);
             std::uint64_t operand = slot_value(warp, from, i.bytes, lane);
             const std::uint64_t wanted = swaps ? slot_value(warp, swap, i.bytes, lane) : 0;
-            const std::uint64_t fresh = result_of(operation, i.type, i.bytes, old, operand, wanted, in_global);
+            const std::uint64_t fresh =
+                result_of(operation, i.type, i.bytes, old, operand, wanted, in_global);
             std::memcpy(place, &fresh, i.bytes);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
-            // A thread that did not get its way may be waiting for one that has not had its turn: a lock.
+            // A thread that did not get its way may be waiting for one that has not had its turn: a
+            // lock.
             if ((swaps && fresh == old) || operation == ATOMIC_EXCH) warp.yielding = true;
         }
     }

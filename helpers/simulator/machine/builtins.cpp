@@ -7,7 +7,8 @@
 namespace {
 
 constexpr std::size_t printed_limit = 1 << 20, text_limit = 4096;
-constexpr std::size_t heap_limit = std::size_t(8) << 20;    // cudaLimitMallocHeapSize, as it is unless a program changes it
+constexpr std::size_t heap_limit =
+    std::size_t(8) << 20;    // cudaLimitMallocHeapSize, as it is unless a program changes it
 
 // Arguments of the call: offsets in the caller's local memory.
 struct Arguments {
@@ -30,7 +31,8 @@ template <class T> T read_local(Warp& warp, int lane, std::uint32_t offset) {
     std::memcpy(&value, warp.local_of(lane) + warp.frame().local + offset, sizeof value);
     return value;
 }
-template <class T> void write_local(Worker& w, Warp& warp, int lane, std::uint32_t offset, T value) {
+template <class T>
+void write_local(Worker& w, Warp& warp, int lane, std::uint32_t offset, T value) {
     char* place = warp.local_of(lane) + warp.frame().local + offset;
     std::memcpy(place, &value, sizeof value);
     std::memset(w.local_written.data() + (place - w.local.data()), 1, sizeof value);
@@ -39,7 +41,8 @@ template <class T> void write_local(Worker& w, Warp& warp, int lane, std::uint32
 // Bytes that can be read from a generic address on, at most `most`; 0 where nothing is.
 std::size_t readable(const Worker& w, std::uint64_t address, std::size_t most) {
     const auto local = reinterpret_cast<std::uint64_t>(w.local.data());
-    if (!w.local.empty() && address - local < w.local.size()) return std::min<std::size_t>(most, w.local.size() - (address - local));
+    if (!w.local.empty() && address - local < w.local.size())
+        return std::min<std::size_t>(most, w.local.size() - (address - local));
     const Region* region = memory.find(address);
     return region == nullptr ? 0 : std::min<std::size_t>(most, region->end - address);
 }
@@ -56,11 +59,13 @@ std::string text_at(const Worker& w, std::uint64_t address) {
 // The values that a lane has stored one after another, each at a multiple of its size.
 class Values {
 public:
-    Values(const Worker& w, std::uint64_t address) : address_(address), bytes_(readable(w, address, text_limit)) {}
+    Values(const Worker& w, std::uint64_t address)
+        : address_(address), bytes_(readable(w, address, text_limit)) {}
     template <class T> T next() {
         at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
         T value{};
-        if (at_ + sizeof(T) <= bytes_) std::memcpy(&value, reinterpret_cast<const char*>(address_ + at_), sizeof value);
+        if (at_ + sizeof(T) <= bytes_)
+            std::memcpy(&value, reinterpret_cast<const char*>(address_ + at_), sizeof value);
         at_ += sizeof(T);
         return value;
     }
@@ -73,10 +78,13 @@ private:
 template <class... T> void append(std::string& text, const char* format, T... value) {
     char buffer[512];
     int length = std::snprintf(buffer, sizeof buffer, format, value...);
-    if (length > 0) text.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(length), sizeof buffer - 1));
+    if (length > 0)
+        text.append(buffer,
+                    std::min<std::size_t>(static_cast<std::size_t>(length), sizeof buffer - 1));
 }
 
-// One conversion, from `%` to its letter; widths and precisions are bounded, so that no text grows without end.
+// One conversion, from `%` to its letter; widths and precisions are bounded, so that no text grows
+// without end.
 std::string formatted(const Worker& w, std::string specification, Values& values) {
     std::string text, plain;
     bool wide = false;
@@ -97,19 +105,26 @@ std::string formatted(const Worker& w, std::string specification, Values& values
         case 'd':
         case 'i':
             plain.insert(plain.size() - 1, "ll");
-            append(text, plain.c_str(), wide ? static_cast<long long>(values.next<std::int64_t>()) : static_cast<long long>(values.next<std::int32_t>()));
+            append(text, plain.c_str(),
+                   wide ? static_cast<long long>(values.next<std::int64_t>())
+                        : static_cast<long long>(values.next<std::int32_t>()));
             break;
         case 'u':
         case 'o':
         case 'x':
         case 'X':
             plain.insert(plain.size() - 1, "ll");
-            append(text, plain.c_str(), wide ? static_cast<unsigned long long>(values.next<std::uint64_t>())
-                                             : static_cast<unsigned long long>(values.next<std::uint32_t>()));
+            append(text, plain.c_str(),
+                   wide ? static_cast<unsigned long long>(values.next<std::uint64_t>())
+                        : static_cast<unsigned long long>(values.next<std::uint32_t>()));
             break;
         case 'c': append(text, plain.c_str(), values.next<std::int32_t>()); break;
-        case 's': append(text, plain.c_str(), text_at(w, values.next<std::uint64_t>()).c_str()); break;
-        case 'p': append(text, plain.c_str(), reinterpret_cast<void*>(values.next<std::uint64_t>())); break;
+        case 's':
+            append(text, plain.c_str(), text_at(w, values.next<std::uint64_t>()).c_str());
+            break;
+        case 'p':
+            append(text, plain.c_str(), reinterpret_cast<void*>(values.next<std::uint64_t>()));
+            break;
         case 'a':
         case 'A':
         case 'e':
@@ -142,7 +157,8 @@ std::string printed(const Worker& w, const std::string& format, Values values) {
         std::size_t end = format.find_first_of("%diouxXeEfFgGaAcsp", k + 1);
         if (end == std::string::npos) return text + format.substr(k);
         std::string specification = format.substr(k, end - k + 1);
-        text += numbers_are_small(specification) ? formatted(w, specification, values) : specification;
+        text +=
+            numbers_are_small(specification) ? formatted(w, specification, values) : specification;
         k = end;
     }
     return text;
@@ -154,7 +170,9 @@ void print(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
     const std::string text = printed(w, text_at(w, format), Values(w, values));
     if (w.printed.size() + text.size() <= printed_limit) w.printed += text;
     else if (w.printed.size() < printed_limit) (w.printed += "...\n").resize(printed_limit, ' ');
-    if (arguments.returns > 0) write_local<std::int32_t>(w, warp, lane, arguments.return_offset(), static_cast<std::int32_t>(text.size()));
+    if (arguments.returns > 0)
+        write_local<std::int32_t>(w, warp, lane, arguments.return_offset(),
+                                  static_cast<std::int32_t>(text.size()));
 }
 
 // ---- memory ----
@@ -163,11 +181,12 @@ void allocate(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
     const auto bytes = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
     std::size_t used = 0;
     for (const Region* region : w.heap) used += region->bytes();
-    std::uint64_t address = bytes > 0 && bytes <= heap_limit - used ? memory.allocate(bytes) : 0;    // null, as on a GPU
+    std::uint64_t address = bytes > 0 && bytes <= heap_limit - used ? memory.allocate(bytes)
+                                                                    : 0;    // null, as on a GPU
     if (address != 0) {
         Region* region = memory.find(address);
         region->oldest = w.first_block;
-        region->saved = true;    // it is gone when a rehearsal is undone
+        region->fleeting = true;
         w.heap.push_back(region);
     }
     write_local(w, warp, lane, arguments.return_offset(), address);
@@ -180,7 +199,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
         if (w.heap[k]->start == address) {
             w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
             for (Recent& recent : w.recent) recent = {};
-            memory.find(address)->races.wipe();
+            memory.find(address)->forget_races();
             memory.release(address);
             return true;
         }
@@ -191,7 +210,8 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 }    // namespace
 
 // The k-th of ptx/encode.py's BUILTINS.
-bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes, int builtin) {
+bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                 int builtin) {
     enum { PRINTF, ASSERT, MALLOC, FREE };
     if (w.one_of_many) {    // lines in the order of blocks, and one heap
         w.give_up();
@@ -203,7 +223,9 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         switch (builtin) {
             case PRINTF: print(w, warp, lane, arguments); break;
             case ASSERT:
-                w.fault(warp, lane, pc, ASSERTION, text_at(w, read_local<std::uint64_t>(warp, lane, arguments.offset(0))).c_str());
+                w.fault(
+                    warp, lane, pc, ASSERTION,
+                    text_at(w, read_local<std::uint64_t>(warp, lane, arguments.offset(0))).c_str());
                 return false;
             case MALLOC: allocate(w, warp, lane, arguments); break;
             case FREE:

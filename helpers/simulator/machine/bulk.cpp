@@ -1,7 +1,9 @@
-// bulk.cpp -- copies by the copy engine: cp.async.bulk, cp.reduce.async.bulk, and the fence before them
+// bulk.cpp -- copies by the copy engine: cp.async.bulk, cp.reduce.async.bulk, and the fence before
+// them
 //
-// They are no requests of the load-store unit. One to shared memory arrives when somebody waits at its mbarrier. One to global
-// memory moves its bytes at once, since nobody may look before its group has been waited for; its source is watched until then.
+// They are no requests of the load-store unit. One to shared memory arrives when somebody waits at
+// its mbarrier. One to global memory moves its bytes at once, since nobody may look before its
+// group has been waited for; its source is watched until then.
 #include <cstdio>
 #include <cstring>
 
@@ -52,29 +54,36 @@ template <class T, Operator kind> void reduce(void* to, const void* with, uint32
         return a;
     });
 }
-template <bool brain, Operator kind> void reduce_halves(void* to, const void* with, uint32_t bytes) {
-    each_element<std::uint16_t>(to, with, bytes, [](std::uint16_t a, std::uint16_t b) -> std::uint16_t {
-        const float x = brain ? float_of_brain(a) : float_of_half(a), y = brain ? float_of_brain(b) : float_of_half(b);
-        if (kind == LEAST) return y < x ? b : a;
-        if (kind == MOST) return y > x ? b : a;
-        return brain ? brain_of_float(x + y) : half_of_float(x + y);
-    });
+template <bool brain, Operator kind>
+void reduce_halves(void* to, const void* with, uint32_t bytes) {
+    each_element<std::uint16_t>(to, with, bytes,
+                                [](std::uint16_t a, std::uint16_t b) -> std::uint16_t {
+                                    const float x = brain ? float_of_brain(a) : float_of_half(a),
+                                                y = brain ? float_of_brain(b) : float_of_half(b);
+                                    if (kind == LEAST) return y < x ? b : a;
+                                    if (kind == MOST) return y > x ? b : a;
+                                    return brain ? brain_of_float(x + y) : half_of_float(x + y);
+                                });
 }
 struct NamedReduction {
     const char* name;
     Reduction run;
 };
 const NamedReduction reductions[] = {
-    {"add.u32", reduce<uint32_t, ADD>}, {"add.s32", reduce<uint32_t, ADD>}, {"add.u64", reduce<uint64_t, ADD>},
-    {"add.s64", reduce<uint64_t, ADD>}, {"add.f32", reduce<float, ADD>}, {"add.f64", reduce<double, ADD>},
-    {"add.f16", reduce_halves<false, ADD>}, {"add.bf16", reduce_halves<true, ADD>},
-    {"min.u32", reduce<uint32_t, LEAST>}, {"min.s32", reduce<int32_t, LEAST>}, {"min.u64", reduce<uint64_t, LEAST>},
-    {"min.s64", reduce<int64_t, LEAST>}, {"min.f16", reduce_halves<false, LEAST>}, {"min.bf16", reduce_halves<true, LEAST>},
-    {"max.u32", reduce<uint32_t, MOST>}, {"max.s32", reduce<int32_t, MOST>}, {"max.u64", reduce<uint64_t, MOST>},
-    {"max.s64", reduce<int64_t, MOST>}, {"max.f16", reduce_halves<false, MOST>}, {"max.bf16", reduce_halves<true, MOST>},
+    {"add.u32", reduce<uint32_t, ADD>},       {"add.s32", reduce<uint32_t, ADD>},
+    {"add.u64", reduce<uint64_t, ADD>},       {"add.s64", reduce<uint64_t, ADD>},
+    {"add.f32", reduce<float, ADD>},          {"add.f64", reduce<double, ADD>},
+    {"add.f16", reduce_halves<false, ADD>},   {"add.bf16", reduce_halves<true, ADD>},
+    {"min.u32", reduce<uint32_t, LEAST>},     {"min.s32", reduce<int32_t, LEAST>},
+    {"min.u64", reduce<uint64_t, LEAST>},     {"min.s64", reduce<int64_t, LEAST>},
+    {"min.f16", reduce_halves<false, LEAST>}, {"min.bf16", reduce_halves<true, LEAST>},
+    {"max.u32", reduce<uint32_t, MOST>},      {"max.s32", reduce<int32_t, MOST>},
+    {"max.u64", reduce<uint64_t, MOST>},      {"max.s64", reduce<int64_t, MOST>},
+    {"max.f16", reduce_halves<false, MOST>},  {"max.bf16", reduce_halves<true, MOST>},
     {"inc.u32", reduce<uint32_t, INCREMENT>}, {"dec.u32", reduce<uint32_t, DECREMENT>},
-    {"and.b32", reduce<uint32_t, BITS_AND>}, {"or.b32", reduce<uint32_t, BITS_OR>}, {"xor.b32", reduce<uint32_t, BITS_XOR>},
-    {"and.b64", reduce<uint64_t, BITS_AND>}, {"or.b64", reduce<uint64_t, BITS_OR>}, {"xor.b64", reduce<uint64_t, BITS_XOR>},
+    {"and.b32", reduce<uint32_t, BITS_AND>},  {"or.b32", reduce<uint32_t, BITS_OR>},
+    {"xor.b32", reduce<uint32_t, BITS_XOR>},  {"and.b64", reduce<uint64_t, BITS_AND>},
+    {"or.b64", reduce<uint64_t, BITS_OR>},    {"xor.b64", reduce<uint64_t, BITS_XOR>},
 };
 constexpr int reduction_count = static_cast<int>(std::size(reductions));
 
@@ -86,36 +95,52 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* format, uin
     w.fault(warp, lane, pc, FAULT, text);
     return false;
 }
-bool fits(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t target, uint64_t source, uint32_t size) {
-    auto tell = [&](const char* format, uint64_t value) { return refuse(w, warp, lane, pc, format, value); };
-    if (size % 16 != 0) return tell("starts a bulk copy of %llu bytes: it takes multiples of 16", size);
-    if (source % 16 != 0) return tell("starts a bulk copy from an address %llu bytes behind a multiple of 16", source % 16);
-    if (target % 16 != 0) return tell("starts a bulk copy to an address %llu bytes behind a multiple of 16", target % 16);
+bool fits(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t target, uint64_t source,
+          uint32_t size) {
+    auto tell = [&](const char* format, uint64_t value) {
+        return refuse(w, warp, lane, pc, format, value);
+    };
+    if (size % 16 != 0)
+        return tell("starts a bulk copy of %llu bytes: it takes multiples of 16", size);
+    if (source % 16 != 0)
+        return tell("starts a bulk copy from an address %llu bytes behind a multiple of 16",
+                    source % 16);
+    if (target % 16 != 0)
+        return tell("starts a bulk copy to an address %llu bytes behind a multiple of 16",
+                    target % 16);
     return true;
 }
 
-// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the thread that stored, by one behind
-// a barrier, or by the copy's own thread once it knew of the store.
+// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the
+// thread that stored, by one behind a barrier, or by the copy's own thread once it knew of the
+// store.
 bool is_fenced(const Worker& w, const Warp& warp, const RaceCell& cell, const Toucher& me) {
     const AsyncBarriers& async = w.async;
     const uint32_t thread = Toucher::thread_of(cell.write_who), when = cell.write_when;
-    if (std::binary_search(async.engine_clocks.begin(), async.engine_clocks.end(), when)) return true;    // a bulk copy's own write
+    if (std::binary_search(async.engine_clocks.begin(), async.engine_clocks.end(), when))
+        return true;    // a bulk copy's own write
     if (when < async.fenced_turn) return true;
-    auto fence = [&](uint32_t of) { return of < async.proxy_fences.size() ? async.proxy_fences[of] : 0; };
+    auto fence = [&](uint32_t of) {
+        return of < async.proxy_fences.size() ? async.proxy_fences[of] : 0;
+    };
     if (when < fence(thread)) return true;
     const LaneClocks& after = warp.after[me.thread() % WARP_SIZE];
-    const bool by_warp = thread / WARP_SIZE == me.thread() / WARP_SIZE && when < after[thread % WARP_SIZE];
-    return when < fence(me.thread()) && (by_warp || async.order.covers(Races::last_write(cell), me, after));
+    const bool by_warp =
+        thread / WARP_SIZE == me.thread() / WARP_SIZE && when < after[thread % WARP_SIZE];
+    return when < fence(me.thread()) &&
+           (by_warp || async.order.covers(Races::last_write(cell), me, after));
 }
 
 // Ordinary stores to shared memory that the copy engine does not see yet: nobody has fenced them.
-void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size, Access access) {
-    const Region* region = memory.find(address);
+void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size,
+                 Access access) {
+    Region* region = memory.find(address);
     if (!(w.observe & RACES) || region == nullptr || region->races.cells == nullptr) return;
-    const Toucher me{w.block_number, warp.clock[lane], w.turn, Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
+    const Toucher me{w.block_number, warp.clock[lane], w.turn,
+                     Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
     const uint64_t offset = address - region->start;
     for (uint64_t at = offset >> region->grain; at < (offset + size) >> region->grain; ++at) {
-        const RaceCell& cell = region->races.cells[at];
+        const RaceCell& cell = *region->cells_at(at << region->grain, 1);
         if (cell.write_block != w.block_number || is_fenced(w, warp, cell, me)) continue;
         Finding finding;
         finding.kind = ASYNC_PROXY, finding.region = region->id, finding.size = size;
@@ -135,7 +160,8 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
 void touch(Worker& w, uint64_t address, uint32_t size, bool writes) {
     if (!(w.observe & TRAFFIC)) return;
     const Region* region = memory.find(address);
-    if (region != nullptr && Traffic::kind_of(region->space) == GLOBAL) w.traffic.touched.add(*region, address, size, writes);
+    if (region != nullptr && Traffic::kind_of(region->space) == GLOBAL)
+        w.traffic.touched.add(*region, address, size, writes);
 }
 void send_off(Worker& w, BulkCopy&& copy) {
     const uint64_t start = copy.to_shared ? copy.target : copy.source;
@@ -150,14 +176,18 @@ void take_back(Worker& w, const BulkCopy& copy) {
 }
 
 // To shared memory: target, source, bytes, mbarrier.
-template <bool from_shared, int reduction> bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <bool from_shared, int reduction>
+bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         BulkCopy copy;
-        copy.target = address_at(w, warp, i, 0, lane, true), copy.source = address_at(w, warp, i, 1, lane, from_shared);
-        copy.size = warp.nth<uint32_t>(i, 2)[lane], copy.barrier = address_at(w, warp, i, 3, lane, true);
-        copy.thread = warp.thread(lane), copy.pc = pc, copy.to_shared = true, copy.reduction = reduction;
+        copy.target = address_at(w, warp, i, 0, lane, true),
+        copy.source = address_at(w, warp, i, 1, lane, from_shared);
+        copy.size = warp.nth<uint32_t>(i, 2)[lane],
+        copy.barrier = address_at(w, warp, i, 3, lane, true);
+        copy.thread = warp.thread(lane), copy.pc = pc, copy.to_shared = true,
+        copy.reduction = reduction;
         if (!fits(w, warp, lane, pc, copy.target, copy.source, copy.size)) return false;
         if (mbarrier_at(w, warp, lane, pc, copy.barrier) == nullptr) return false;
         if (copy.size == 0) continue;
@@ -165,7 +195,9 @@ template <bool from_shared, int reduction> bool copy_in(Worker& w, Warp& warp, c
         if (from_shared) watch_proxy(w, warp, lane, pc, copy.source, copy.size, LOAD);
         else touch(w, copy.source, copy.size, false);
         watch_proxy(w, warp, lane, pc, copy.target, copy.size, STORE);
-        if (!observe_lane(w, warp, lane, pc, copy.target, copy.size, reduction < 0 ? STORE : ATOMIC)) return false;
+        if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
+                          reduction < 0 ? STORE : ATOMIC))
+            return false;
         const auto* from = reinterpret_cast<const unsigned char*>(copy.source);
         copy.bytes.assign(from, from + copy.size);
         send_off(w, std::move(copy));
@@ -174,18 +206,22 @@ template <bool from_shared, int reduction> bool copy_in(Worker& w, Warp& warp, c
 }
 
 // From shared memory to global memory: target, source, bytes.
-template <int reduction> bool copy_out(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <int reduction>
+bool copy_out(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         BulkCopy copy;
-        copy.target = address_at(w, warp, i, 0, lane, false), copy.source = address_at(w, warp, i, 1, lane, true);
+        copy.target = address_at(w, warp, i, 0, lane, false),
+        copy.source = address_at(w, warp, i, 1, lane, true);
         copy.size = warp.nth<uint32_t>(i, 2)[lane], copy.thread = warp.thread(lane), copy.pc = pc;
         copy.group = warp.copies.bulk_group[lane];
         if (!fits(w, warp, lane, pc, copy.target, copy.source, copy.size)) return false;
         if (copy.size == 0) continue;
         if (!observe_lane(w, warp, lane, pc, copy.source, copy.size, LOAD)) return false;
         watch_proxy(w, warp, lane, pc, copy.source, copy.size, LOAD);
-        if (!observe_lane(w, warp, lane, pc, copy.target, copy.size, reduction < 0 ? STORE : ATOMIC)) return false;
+        if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
+                          reduction < 0 ? STORE : ATOMIC))
+            return false;
         if (reduction >= 0) touch(w, copy.target, copy.size, false);
         touch(w, copy.target, copy.size, true);
         auto* to = reinterpret_cast<void*>(copy.target);
@@ -201,14 +237,16 @@ bool commit_group(Worker&, Warp& warp, const Instruction&, int32_t, uint32_t lan
     for_lanes(lanes, [&](int lane) { warp.copies.bulk_group[lane] += 1; });
     return true;
 }
-// At most `immediate` of the groups that a thread committed last may still read their sources. (What they write is there already.)
+// At most `immediate` of the groups that a thread committed last may still read their sources.
+// (What they write is there already.)
 bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
     auto& bulk = w.async.bulk;
     const auto allowed = static_cast<uint64_t>(i.immediate);
     for (std::size_t k = 0; k < bulk.size();) {
         const BulkCopy& copy = bulk[k];
         const uint32_t lane = copy.thread % WARP_SIZE;
-        const bool mine = !copy.to_shared && copy.thread / WARP_SIZE == warp.number && (lanes >> lane & 1);
+        const bool mine =
+            !copy.to_shared && copy.thread / WARP_SIZE == warp.number && (lanes >> lane & 1);
         if (!mine || copy.group + allowed >= warp.copies.bulk_group[lane]) {
             ++k;
             continue;
@@ -232,12 +270,14 @@ bool fence_proxy(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t 
 }
 bool nothing(Worker&, Warp&, const Instruction&, int32_t, uint32_t) { return true; }
 
-template <int... k> void add_reductions(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
+template <int... k>
+void add_reductions(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
     const MachineOperation out[] = {copy_out<k>...}, in[] = {copy_in<true, k>...};
     const std::string bulk = "cp.reduce.async.bulk.";
     for (int one = 0; one < reduction_count; ++one) {
         all.emplace_back(bulk + "global.shared.bulk_group." + reductions[one].name, out[one]);
-        all.emplace_back(bulk + "cluster.shared.mbarrier::complete_tx::bytes." + reductions[one].name, in[one]);
+        all.emplace_back(
+            bulk + "cluster.shared.mbarrier::complete_tx::bytes." + reductions[one].name, in[one]);
     }
 }
 
@@ -250,7 +290,8 @@ bool write_bulk(Worker& w, const BulkCopy& copy) {
     else reductions[copy.reduction].run(to, copy.bytes.data(), copy.size);
     Warp& warp = w.warps[copy.thread / WARP_SIZE];
     const int lane = static_cast<int>(copy.thread % WARP_SIZE);
-    return observe_lane(w, warp, lane, copy.pc, copy.target, copy.size, copy.reduction < 0 ? STORE : ATOMIC);
+    return observe_lane(w, warp, lane, copy.pc, copy.target, copy.size,
+                        copy.reduction < 0 ? STORE : ATOMIC);
 }
 
 void watch_end_of_block(Worker& w) {
@@ -260,18 +301,24 @@ void watch_end_of_block(Worker& w) {
         finding.kind = ASYNC_READ, finding.size = copy.size;
         const uint64_t address = copy.to_shared ? copy.target : copy.source;
         if (const Region* region = memory.find(address))
-            finding.region = region->id, finding.offset = static_cast<int64_t>(address - region->start);
+            finding.region = region->id,
+            finding.offset = static_cast<int64_t>(address - region->start);
         const int lane = static_cast<int>(copy.thread % WARP_SIZE);
         finding.here = finding.other = w.place(warp, lane, copy.pc, copy.to_shared ? STORE : LOAD);
-        std::strncpy(finding.text, "the block ends while the copy is on its way", sizeof finding.text - 1);
+        std::strncpy(finding.text, "the block ends while the copy is on its way",
+                     sizeof finding.text - 1);
         w.findings.add(finding);
     }
 }
 
 void add_bulk_operations(NamedMachineOperations& all) {
     for (const char* space : {"cluster", "shared"}) {
-        all.emplace_back(std::string("cp.async.bulk.") + space + ".global.mbarrier::complete_tx::bytes", copy_in<false, -1>);
-        all.emplace_back(std::string("cp.async.bulk.") + space + ".shared.mbarrier::complete_tx::bytes", copy_in<true, -1>);
+        all.emplace_back(
+            std::string("cp.async.bulk.") + space + ".global.mbarrier::complete_tx::bytes",
+            copy_in<false, -1>);
+        all.emplace_back(
+            std::string("cp.async.bulk.") + space + ".shared.mbarrier::complete_tx::bytes",
+            copy_in<true, -1>);
     }
     all.emplace_back("cp.async.bulk.global.shared.bulk_group", copy_out<-1>);
     all.emplace_back("cp.async.bulk.commit_group", commit_group);

@@ -5,10 +5,32 @@
 #include <vector>
 
 enum Kind : std::uint32_t {
-    OUT_OF_BOUNDS = 0, MISALIGNED = 1, RACE = 2, UNINITIALISED = 3, BARRIER_DIVERGENCE = 4, BARRIER_EXITED = 5,
-    RUNAWAY = 6, READ_ONLY = 7, ROW_OVERRUN = 8, INACTIVE_LANE = 9, MASK_WITHOUT_SELF = 10, MASK_MISMATCH = 11, MASK_EXITED = 12,
-    WARP_DEADLOCK = 13, ASSERTION = 14, BARRIER_CALLERS = 15, FAULT = 16, LOCAL_OF_ANOTHER = 17, STACK_OVERFLOW = 18,
-    WILD_CALL = 19, ASYNC_READ = 20, TRAP = 21, NULL_POINTER = 22, NO_DYNAMIC_SHARED = 23, LOCAL_OVERRUN = 24, ASYNC_PROXY = 25
+    OUT_OF_BOUNDS = 0,
+    MISALIGNED = 1,
+    RACE = 2,
+    UNINITIALISED = 3,
+    BARRIER_DIVERGENCE = 4,
+    BARRIER_EXITED = 5,
+    RUNAWAY = 6,
+    READ_ONLY = 7,
+    ROW_OVERRUN = 8,
+    INACTIVE_LANE = 9,
+    MASK_WITHOUT_SELF = 10,
+    MASK_MISMATCH = 11,
+    MASK_EXITED = 12,
+    WARP_DEADLOCK = 13,
+    ASSERTION = 14,
+    BARRIER_CALLERS = 15,
+    FAULT = 16,
+    LOCAL_OF_ANOTHER = 17,
+    STACK_OVERFLOW = 18,
+    WILD_CALL = 19,
+    ASYNC_READ = 20,
+    TRAP = 21,
+    NULL_POINTER = 22,
+    NO_DYNAMIC_SHARED = 23,
+    LOCAL_OVERRUN = 24,
+    ASYNC_PROXY = 25
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 
@@ -18,16 +40,16 @@ struct Place {    // one thread at one instruction
     std::uint32_t thread = 0, access = LOAD;
     std::uint32_t block[3] = {0, 0, 0};
     std::uint32_t line = 0;    // not used: lines come from pc
-    std::uint64_t caller = 0;  // 1 + the call that leads here, 0 in the kernel itself
+    std::uint64_t caller = 0;    // 1 + the call that leads here, 0 in the kernel itself
 };
 struct Finding {
     std::uint32_t kind = 0, region = 0;    // region 0: no array is near
-    std::int64_t offset = 0;               // bytes from the array's start; an index (ROW_OVERRUN); a lane (warp operations);
-                                           // an address where no array is near
-    std::uint64_t size = 0;                // bytes accessed; a mask (warp operations)
-    std::uint64_t count = 1;               // how often it happened
+    std::int64_t offset = 0;    // bytes from the array's start; an index (ROW_OVERRUN); a lane
+                                // (warp operations); an address where no array is near
+    std::uint64_t size = 0;    // bytes accessed; a mask (warp operations)
+    std::uint64_t count = 1;    // how often it happened
     Place here, other;
-    char text[128] = {0};                  // the expression (ASSERTION), what happened (FAULT, WILD_CALL)
+    char text[128] = {0};    // the expression (ASSERTION), what happened (FAULT, WILD_CALL)
 };
 
 // One finding per kind and instruction: the first one in program order, with a count.

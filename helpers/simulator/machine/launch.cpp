@@ -19,7 +19,8 @@ void name_other_operations(std::vector<std::string>& names);
 
 Place Worker::place(const Warp& warp, int lane, std::int32_t pc, std::uint32_t access) const {
     Place place;
-    place.pc = static_cast<std::uint64_t>(pc), place.thread = warp.thread(lane), place.access = access;
+    place.pc = static_cast<std::uint64_t>(pc), place.thread = warp.thread(lane),
+    place.access = access;
     place.block[0] = block_index.x, place.block[1] = block_index.y, place.block[2] = block_index.z;
     for (const Path& path : warp.paths)
         if ((path.lanes >> lane & 1) && path.frame != nullptr && path.frame->caller != nullptr)
@@ -35,7 +36,8 @@ void Worker::give_up() {
     doubtful = true;
     aborted = true;
 }
-void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text, std::int64_t offset, std::uint64_t size) {
+void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text,
+                   std::int64_t offset, std::uint64_t size) {
     Finding finding;
     finding.kind = kind, finding.offset = offset, finding.size = size;
     finding.here = place(warp, lane, pc, LOAD);
@@ -43,25 +45,39 @@ void Worker::fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char*
     end_launch(finding);
 }
 
-Saved::Saved(Region& of) : region(&of), dirty(of.dirty) {
-    auto* first = reinterpret_cast<unsigned char*>(of.start);
-    bytes.assign(first, first + of.bytes());
-    if (!of.complete) initialised.assign(of.initialised.cells, of.initialised.cells + of.bytes());
+Saved::Saved(Region& region)
+    : region_(&region), dirty_(region.dirty), kept_(region.bytes() / page_bytes + 1) {}
+void Saved::keep_page(std::uint64_t page) {
+    kept_[page] = true;
+    add(page * page_bytes,
+        std::min<std::uint64_t>(page_bytes, region_->bytes() - page * page_bytes));
+}
+void Saved::add(std::uint64_t offset, std::uint64_t size) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(region_->start) + offset;
+    const std::uint8_t* written = region_->initialised.cells + offset;
+    parts_.push_back({offset, {bytes, bytes + size}, {}});
+    if (!region_->complete) parts_.back().initialised.assign(written, written + size);
 }
 void Saved::restore() const {
-    std::memcpy(reinterpret_cast<void*>(region->start), bytes.data(), bytes.size());
-    if (!initialised.empty()) std::memcpy(region->initialised.cells, initialised.data(), initialised.size());
-    region->dirty = dirty, region->saved = false;
+    for (const Part& part : parts_) {
+        std::memcpy(reinterpret_cast<void*>(region_->start + part.offset), part.bytes.data(),
+                    part.bytes.size());
+        if (!part.initialised.empty())
+            std::memcpy(region_->initialised.cells + part.offset, part.initialised.data(),
+                        part.initialised.size());
+    }
+    region_->dirty = dirty_, region_->saved = nullptr;
 }
 
 namespace {
 
-Worker worker;                                      // the first, and the only one of most launches
+Worker worker;    // the first, and the only one of most launches
 std::deque<Worker> helpers;
 std::uint32_t next_block_number = 1;
-std::uint32_t workers_used = 1;                     // by the last launch
+std::uint32_t workers_used = 1;    // by the last launch
 
-// The table of operations by name, so that numbers do not depend on the order in which files are linked.
+// The table of operations by name, so that numbers do not depend on the order in which files are
+// linked.
 const std::vector<NamedOperation>& table() {
     static const std::vector<NamedOperation> sorted = [] {
         std::vector<NamedOperation> all = operations();
@@ -69,7 +85,8 @@ const std::vector<NamedOperation>& table() {
         name_warp_operations(names);
         name_other_operations(names);
         for (const std::string& name : names) all.push_back({name, nullptr});
-        std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+        std::sort(all.begin(), all.end(),
+                  [](const auto& a, const auto& b) { return a.name < b.name; });
         return all;
     }();
     return sorted;
@@ -95,7 +112,8 @@ void decode_all(Worker& w) {
         if (w.decoded[k].control != BRANCH_TO || target > static_cast<std::int32_t>(k)) continue;
         if (k - static_cast<std::uint32_t>(target) > longest_poll) continue;
         for (auto j = static_cast<std::uint32_t>(target); j < k; ++j)
-            if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE)) w.decoded[j].detail = 1, w.has_polls = true;
+            if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE))
+                w.decoded[j].detail = 1, w.has_polls = true;
     }
 }
 
@@ -106,8 +124,11 @@ void map_shared(Worker& w) {
     w.shared_window = w.shared_memory.get();
     const auto start = reinterpret_cast<std::uintptr_t>(w.shared_window);
     for (std::uint32_t k = 0; k < launch.shared_count; ++k)
-        w.shared.push_back(memory.add(start + launch.shared_arrays[k].offset, launch.shared_arrays[k].bytes, SHARED));
-    if (launch.dynamic_shared > 0) w.shared.push_back(memory.add(start + launch.dynamic_offset, launch.dynamic_shared, DYNAMIC_SHARED));
+        w.shared.push_back(memory.add(start + launch.shared_arrays[k].offset,
+                                      launch.shared_arrays[k].bytes, SHARED));
+    if (launch.dynamic_shared > 0)
+        w.shared.push_back(
+            memory.add(start + launch.dynamic_offset, launch.dynamic_shared, DYNAMIC_SHARED));
 }
 void unmap_shared(Worker& w) {
     for (Region* region : w.shared) memory.remove(region);
@@ -115,7 +136,8 @@ void unmap_shared(Worker& w) {
     if (w.local_region != nullptr) memory.remove(w.local_region), w.local_region = nullptr;
 }
 
-// Block numbers are never used twice, so that what earlier launches left in the race cells says nothing.
+// Block numbers are never used twice, so that what earlier launches left in the race cells says
+// nothing.
 std::uint32_t take_block_numbers(std::uint64_t blocks) {
     if (blocks > UINT32_MAX - next_block_number) {
         memory.forget_races();
@@ -151,9 +173,12 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
     begin_worker(w, launch, take_block_numbers(blocks));
     memory.begin_launch(w.first_block);
     w.one_of_many = false;
-    const std::uint64_t count = launch.block_count != 0 ? launch.block_count : (blocks + launch.sample_every - 1) / launch.sample_every;
+    const std::uint64_t count = launch.block_count != 0
+                                    ? launch.block_count
+                                    : (blocks + launch.sample_every - 1) / launch.sample_every;
     for (std::uint64_t k = 0; k < count && !w.aborted; ++k) {
-        const std::uint64_t b = launch.block_count != 0 ? launch.blocks[k] : k * launch.sample_every;
+        const std::uint64_t b =
+            launch.block_count != 0 ? launch.blocks[k] : k * launch.sample_every;
         if (stop_requested.load(std::memory_order_relaxed)) {
             w.fault(w.warps.front(), 0, 0, RUNAWAY);
             break;
@@ -165,7 +190,8 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
     w.saved.clear();
 }
 
-// Runs blocks on several workers. True when nothing was found; else the arrays hold again what they held before.
+// Runs blocks on several workers. True when nothing was found; else the arrays hold again what they
+// held before.
 bool run_together(const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     std::uint32_t first_block = take_block_numbers(2 * blocks + 2);
@@ -173,10 +199,10 @@ bool run_together(const LaunchRequest& launch) {
     while (helpers.size() + 1 < launch.workers) helpers.emplace_back();
     std::vector<Worker*> team{&worker};
     for (std::uint32_t k = 0; k + 1 < launch.workers; ++k) team.push_back(&helpers[k]);
-    std::vector<Saved> saved;
+    std::deque<Saved> saved;
     for (const auto& region : memory.regions()) {
         if (region->shadowed && region->races.cells == nullptr) region->refine(region->grain);
-        if (region->shadowed && region->writable) saved.emplace_back(*region);
+        if (region->shadowed && region->writable) saved.emplace_back(*region).keep_all();
     }
     memory.begin_launch(first_block);
     doubtful = false;
@@ -206,7 +232,8 @@ bool run_together(const LaunchRequest& launch) {
     }
     if (!doubtful) return true;
     for (Worker* w : team)
-        if (stop_requested && w->aborted && !w->findings.list().empty()) {    // a second run would not end either
+        if (stop_requested && w->aborted &&
+            !w->findings.list().empty()) {    // a second run would not end either
             if (w != &worker) worker.findings = w->findings, worker.fatal = w->fatal;
             worker.aborted = true;
             return true;
@@ -237,12 +264,15 @@ std::thread thread;
 extern "C" {
 
 void halo_sizes(std::uint32_t* sizes) {
-    const std::size_t all[] = {sizeof(Instruction), sizeof(Function), sizeof(Static), sizeof(Program),
-                               sizeof(LaunchRequest), sizeof(Finding), sizeof(Site), sizeof(WatchedLane)};
+    const std::size_t all[] = {sizeof(Instruction), sizeof(Function),      sizeof(Static),
+                               sizeof(Program),     sizeof(LaunchRequest), sizeof(Finding),
+                               sizeof(Site),        sizeof(WatchedLane)};
     for (std::size_t k = 0; k < std::size(all); ++k) sizes[k] = static_cast<std::uint32_t>(all[k]);
 }
 std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table().size()); }
-const char* halo_operation_name(std::uint32_t k) { return k < table().size() ? table()[k].name.c_str() : nullptr; }
+const char* halo_operation_name(std::uint32_t k) {
+    return k < table().size() ? table()[k].name.c_str() : nullptr;
+}
 
 // ---- memory ----
 
@@ -252,7 +282,8 @@ int halo_is_freed(std::uintptr_t address) { return memory.is_freed(address); }
 std::size_t halo_used() { return memory.used(); }
 
 // Start, size and id of the array that holds an address; 0 when none does.
-int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* bytes, std::uint32_t* id) {
+int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* bytes,
+                std::uint32_t* id) {
     const Region* region = memory.find(address);
     if (region == nullptr) return 0;
     *start = region->start, *bytes = region->bytes(), *id = region->id;
@@ -264,13 +295,17 @@ std::uintptr_t halo_region_start(std::uint32_t id) {
         if (region->id == id) return region->start;
     return 0;
 }
-// Zeroed memory for a variable of a module; constant: only the host may write it. 0 where there is none.
+// Zeroed memory for a variable of a module; constant: only the host may write it. 0 where there is
+// none.
 std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int constant) {
-    const std::size_t alignment = std::max<std::size_t>(align, 256), rounded = (bytes + alignment - 1) / alignment * alignment + 256;
+    const std::size_t alignment = std::max<std::size_t>(align, 256),
+                      rounded = (bytes + alignment - 1) / alignment * alignment + 256;
     void* place = std::aligned_alloc(alignment, (rounded + alignment - 1) / alignment * alignment);
     if (place == nullptr) return 0;
     std::memset(place, 0, rounded);
-    Region* region = memory.add(reinterpret_cast<std::uintptr_t>(place), std::max<std::size_t>(bytes, 1), constant ? CONSTANT : DEVICE_GLOBAL);
+    Region* region =
+        memory.add(reinterpret_cast<std::uintptr_t>(place), std::max<std::size_t>(bytes, 1),
+                   constant ? CONSTANT : DEVICE_GLOBAL);
     region->owned = true;
     return region->start;
 }
@@ -290,29 +325,35 @@ std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
     std::size_t written = 0;
     if (region != nullptr && region->complete) return bytes;
     if (region != nullptr)
-        for (std::size_t i = 0; i < bytes; ++i) written += region->initialised.cells[address - region->start + i];
+        for (std::size_t i = 0; i < bytes; ++i)
+            written += region->initialised.cells[address - region->start + i];
     return written;
 }
-// Offset from `address` of the first of `bytes` that nothing has written; `bytes` when there is none.
+// Offset from `address` of the first of `bytes` that nothing has written; `bytes` when there is
+// none.
 std::size_t halo_first_unwritten(std::uintptr_t address, std::size_t bytes) {
     const Region* region = memory.find(address);
     if (region == nullptr || region->complete) return bytes;
     const std::uint8_t* shadow = region->initialised.cells + (address - region->start);
     const void* first = std::memchr(shadow, 0, bytes);
-    return first == nullptr ? bytes : static_cast<std::size_t>(static_cast<const std::uint8_t*>(first) - shadow);
+    return first == nullptr
+               ? bytes
+               : static_cast<std::size_t>(static_cast<const std::uint8_t*>(first) - shadow);
 }
 // 1 + the instruction of the last launch that wrote to the array at `address`; 0 when it did not.
 std::uint32_t halo_store_pc(std::uintptr_t address) {
     const Region* region = memory.find(address);
     return region != nullptr && region->stored_to ? region->store_pc : 0;
 }
-// An argument or a variable of the next launch. element: bytes of what it points to, 0 for unknown; writable: through this pointer.
+// An argument or a variable of the next launch. element: bytes of what it points to, 0 for unknown;
+// writable: through this pointer.
 void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
     Region* region = memory.find(address);
     if (region == nullptr || region->space == CONSTANT) return;
     region->shadowed = true;
     region->writable |= writable != 0;
-    if (region->races.cells == nullptr && element != 0) region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
+    if (region->races.cells == nullptr && element != 0)
+        region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
 }
 // As after an allocation: nothing there counts as written.
 void halo_forget(std::uintptr_t address) {
@@ -340,28 +381,41 @@ int halo_start(const LaunchRequest* launch) {
 // Waits for at most `milliseconds`; 1 when the launch is over. Short waits let Python see Ctrl-C.
 int halo_wait(int milliseconds) {
     std::unique_lock<std::mutex> lock(mutex);
-    if (!finished.wait_for(lock, std::chrono::milliseconds(milliseconds), [] { return done; })) return 0;
+    if (!finished.wait_for(lock, std::chrono::milliseconds(milliseconds), [] { return done; }))
+        return 0;
     lock.unlock();
     if (thread.joinable()) thread.join();
     return 1;
 }
 void halo_stop() { stop_requested = true; }
 // Shared arrays are known up to here, so that findings can name them.
-std::uint32_t halo_shared_region(std::uint32_t i) { return i < worker.shared.size() ? worker.shared[i]->id : 0; }
-std::uint32_t halo_local_region() { return worker.local_region != nullptr ? worker.local_region->id : 0; }
+std::uint32_t halo_shared_region(std::uint32_t i) {
+    return i < worker.shared.size() ? worker.shared[i]->id : 0;
+}
+std::uint32_t halo_local_region() {
+    return worker.local_region != nullptr ? worker.local_region->id : 0;
+}
 void halo_finish() { unmap_shared(worker); }
 
 std::uint32_t halo_workers_used() { return workers_used; }
 int halo_aborted() { return worker.aborted; }
 const Finding* halo_fatal() { return &worker.fatal; }
 // What the kernel printed.
-const char* halo_printed(std::size_t* bytes) { return *bytes = worker.printed.size(), worker.printed.data(); }
-const Finding* halo_findings(std::size_t* count) { return *count = worker.findings.list().size(), worker.findings.list().data(); }
+const char* halo_printed(std::size_t* bytes) {
+    return *bytes = worker.printed.size(), worker.printed.data();
+}
+const Finding* halo_findings(std::size_t* count) {
+    return *count = worker.findings.list().size(), worker.findings.list().data();
+}
 std::size_t halo_site_count() { return worker.traffic.sites().size(); }
 void halo_site(std::size_t i, Site* site) { *site = worker.traffic.sites()[i]; }
 // Different sectors of global memory that the launch read, and wrote.
 std::uint64_t halo_sectors_read() { return worker.traffic.touched.read(); }
 std::uint64_t halo_sectors_written() { return worker.traffic.touched.written(); }
-const std::uint64_t* halo_executed(std::size_t* count) { return *count = worker.executed.size(), worker.executed.data(); }
-const WatchedLane* halo_watched(std::size_t* count) { return *count = worker.traffic.watched().size(), worker.traffic.watched().data(); }
+const std::uint64_t* halo_executed(std::size_t* count) {
+    return *count = worker.executed.size(), worker.executed.data();
+}
+const WatchedLane* halo_watched(std::size_t* count) {
+    return *count = worker.traffic.watched().size(), worker.traffic.watched().data();
+}
 }

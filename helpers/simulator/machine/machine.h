@@ -1,8 +1,9 @@
 // machine.h -- a warp, the block it belongs to, and the worker that runs blocks
 //
-// The lanes of a warp that run together are a *path*. A branch whose lanes part makes two paths of one; both end where the ways
-// meet again (the branch's immediate post-dominator), and when the last lane has come there, one path goes on. That place is a
-// *join*. Paths of one warp run in turns, so lanes that wait for each other in a loop make progress, as since Volta.
+// The lanes of a warp that run together are a *path*. A branch whose lanes part makes two paths of
+// one; both end where the ways meet again (the branch's immediate post-dominator), and when the
+// last lane has come there, one path goes on. That place is a *join*. Paths of one warp run in
+// turns, so lanes that wait for each other in a loop make progress, as since Volta.
 #pragma once
 #include <array>
 #include <atomic>
@@ -25,11 +26,22 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-// Bounds are always checked. INSTRUCTIONS: how often warps execute each instruction (Worker::executed).
-enum Observe : std::uint32_t { BARRIERS = 1, RACES = 2, INITIALISATION = 4, TRAFFIC = 8, INSTRUCTIONS = 16 };
+// Bounds are always checked. INSTRUCTIONS: how often warps execute each instruction
+// (Worker::executed).
+enum Observe : std::uint32_t {
+    BARRIERS = 1,
+    RACES = 2,
+    INITIALISATION = 4,
+    TRAFFIC = 8,
+    INSTRUCTIONS = 16
+};
 
-struct Dim { std::uint32_t x, y, z; };
-struct SharedArray { std::uint64_t offset, bytes; };
+struct Dim {
+    std::uint32_t x, y, z;
+};
+struct SharedArray {
+    std::uint64_t offset, bytes;
+};
 
 // One launch, as library.py declares it.
 struct LaunchRequest {
@@ -37,24 +49,43 @@ struct LaunchRequest {
     const void* parameters;
     std::uint32_t parameter_bytes, local_bytes;    // local_bytes: a lane's stack
     Dim grid, block;
-    std::uint32_t shared_bytes;                    // of the window: static arrays with their red zones, then dynamic memory
+    std::uint32_t
+        shared_bytes;    // of the window: static arrays with their red zones, then dynamic memory
     std::uint32_t dynamic_offset, dynamic_shared, shared_count;
     const SharedArray* shared_arrays;
     std::uint32_t observe, sample_every, workers, watched_warp;
     std::uint64_t watched_block;
-    std::uint32_t rehearsal, block_count;          // rehearsal: what the launch writes is undone at its end
-    const std::uint64_t* blocks;                   // those to run, where block_count is not 0
-    std::uint64_t step_limit;                      // turns of `fuel_of_a_turn` backward branches; 0: none
+    std::uint32_t rehearsal,
+        block_count;    // rehearsal: what the launch writes is undone at its end
+    const std::uint64_t* blocks;    // those to run, where block_count is not 0
+    std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
 };
 
 // What an array held before a launch that is undone, or before several workers changed it.
 struct Saved {
-    Region* region;
-    std::vector<unsigned char> bytes, initialised;
-    bool dirty;
-
-    explicit Saved(Region& of);
+    explicit Saved(Region& region);
+    void keep_all() { add(0, region_->bytes()); }
+    // The pages that an access is about to change.
+    void keep(std::uint64_t offset, std::uint64_t size) {
+        for (std::uint64_t page = offset / page_bytes; page <= (offset + size - 1) / page_bytes;
+             ++page)
+            if (!kept_[page]) keep_page(page);
+    }
     void restore() const;
+
+private:
+    static constexpr std::uint64_t page_bytes = 4096;
+    struct Part {
+        std::uint64_t offset;
+        std::vector<unsigned char> bytes,
+            initialised;    // initialised: empty where all of the array was
+    };
+    Region* region_;
+    bool dirty_;
+    std::vector<bool> kept_;    // by page
+    std::vector<Part> parts_;
+    void keep_page(std::uint64_t page);
+    void add(std::uint64_t offset, std::uint64_t size);
 };
 
 // The slots of a function that runs, and where its local memory lies in each lane's stack.
@@ -71,20 +102,22 @@ struct Join {
     enum Kind : std::uint8_t { BRANCH_JOIN, RETURN_JOIN } kind = BRANCH_JOIN;
     std::int32_t pc = -1, outer = -1;    // where the lanes meet; the join around this one
     std::uint32_t expected = 0, arrived = 0;
-    Frame* frame = nullptr;              // that goes on there
+    Frame* frame = nullptr;    // that goes on there
     bool used = false;
 };
 
 struct Path {
     enum State : std::uint8_t { READY, AT_BARRIER, AT_MEETING } state = READY;
-    bool met = false;                  // the lanes that this one waited for at pc are there
+    bool met = false;    // the lanes that this one waited for at pc are there
     std::uint32_t lanes = 0;
     std::int32_t pc = 0, join = -1;
     Frame* frame = nullptr;
-    std::uint32_t arriving = 0;        // lanes that execute the instruction at which it waits
-    std::uint32_t mask = 0;            // of a meeting
+    std::uint32_t arriving = 0;    // lanes that execute the instruction at which it waits
+    std::uint32_t mask = 0;    // of a meeting
     std::uint32_t participants = 0;    // met: all lanes that take part
-    std::uint32_t barrier = 0, barrier_count = 0;    // AT_BARRIER: its number, threads that it waits for (0: all)
+    std::uint32_t barrier = 0,
+                  barrier_count =
+                      0;    // AT_BARRIER: its number, threads that it waits for (0: all)
 };
 
 struct Worker;
@@ -92,17 +125,35 @@ struct Warp;
 struct WarpOperation;
 
 // Memory operations and the like. False: the launch is over (Worker::aborted).
-using MachineOperation = bool (*)(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes);
+using MachineOperation = bool (*)(Worker&, Warp&, const Instruction&, std::int32_t pc,
+                                  std::uint32_t lanes);
 
 // What the scheduler does itself; everything else is an Operation.
 enum Control : std::uint8_t {
-    COMPUTE = 0, MACHINE, ATOMIC_UPDATE, BRANCH_TO, BRANCH_BY_INDEX, CALL, RETURN, EXIT, BARRIER_SYNC, BARRIER_ARRIVE,
-    BARRIER_REDUCE, MEET, FENCE, TRAP_HERE, CLOCK, LOCAL_ADDRESS, ACTIVE_MASK, NOTHING,
+    COMPUTE = 0,
+    MACHINE,
+    ATOMIC_UPDATE,
+    BRANCH_TO,
+    BRANCH_BY_INDEX,
+    CALL,
+    RETURN,
+    EXIT,
+    BARRIER_SYNC,
+    BARRIER_ARRIVE,
+    BARRIER_REDUCE,
+    MEET,
+    FENCE,
+    TRAP_HERE,
+    CLOCK,
+    LOCAL_ADDRESS,
+    ACTIVE_MASK,
+    NOTHING,
 };
 struct Decoded {
-    Operation run = nullptr;           // COMPUTE
+    Operation run = nullptr;    // COMPUTE
     Control control = COMPUTE;
-    std::uint8_t detail = 0;           // of an atomic or a reduction at a barrier: which; of a load: it polls
+    std::uint8_t detail =
+        0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
 };
@@ -110,24 +161,26 @@ struct Decoded {
 struct Warp : Lanes {
     Worker* worker = nullptr;
     std::uint32_t number = 0;
-    std::uint32_t live = 0, exist = 0;      // lanes that have not exited; that the block has
+    std::uint32_t live = 0, exist = 0;    // lanes that have not exited; that the block has
     std::vector<Path> paths;
     std::vector<Join> joins;
     std::vector<std::unique_ptr<Frame>> frames;    // of calls, used again
-    Frame bottom;                           // the kernel's own
-    std::size_t current = 0;                // the path that runs
-    std::unique_ptr<char[]> storage;        // of the kernel's slots and the statics
-    char* local = nullptr;                  // of lane 0; each lane has Worker::launch.local_bytes
-    std::array<std::uint32_t, WARP_SIZE> clock{};    // of the lanes: ticks where a thread is ordered with others
+    Frame bottom;    // the kernel's own
+    std::size_t current = 0;    // the path that runs
+    std::unique_ptr<char[]> storage;    // of the kernel's slots and the statics
+    char* local = nullptr;    // of lane 0; each lane has Worker::launch.local_bytes
+    std::array<std::uint32_t, WARP_SIZE>
+        clock{};    // of the lanes: ticks where a thread is ordered with others
     std::array<Fence, WARP_SIZE> fence{};
     std::array<LaneClocks, WARP_SIZE> after{};
-    bool ordered = false;                   // `after` holds something
+    bool ordered = false;    // `after` holds something
     std::array<std::uint64_t, WARP_SIZE> stage{};    // what lanes hand over in a warp operation
     std::array<std::uint64_t, WARP_SIZE> stage_more{};
-    bool yielding = false;                  // a lane waits for somebody, as far as one can tell
-    std::uint32_t yields = 0;               // turns that ended so, of this block
-    std::int32_t exit_pc = 0;               // where a lane of this warp has exited
-    std::uint32_t guessing = 0;             // lanes whose `guess` is a race unless a compare-and-swap of the same address follows
+    bool yielding = false;    // a lane waits for somebody, as far as one can tell
+    std::uint32_t yields = 0;    // turns that ended so, of this block
+    std::int32_t exit_pc = 0;    // where a lane of this warp has exited
+    std::uint32_t guessing =
+        0;    // lanes whose `guess` is a race unless a compare-and-swap of the same address follows
     std::array<std::uint64_t, WARP_SIZE> guessed{};
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
@@ -136,7 +189,9 @@ struct Warp : Lanes {
     Frame& frame() { return *paths[current].frame; }
     void enter(Frame& frame) { bases[0] = frame.slots; }
     char* local_of(int lane) const;
-    std::uint32_t thread(int lane) const { return number * WARP_SIZE + static_cast<std::uint32_t>(lane); }
+    std::uint32_t thread(int lane) const {
+        return number * WARP_SIZE + static_cast<std::uint32_t>(lane);
+    }
 };
 
 // By instruction: the array that it touched last time.
@@ -148,25 +203,27 @@ struct Recent {
 struct Worker {
     LaunchRequest launch{};
     std::uint32_t observe = 0;
-    std::vector<Decoded> decoded;      // by instruction
-    std::vector<Recent> recent;        // by instruction
-    std::vector<std::uint64_t> executed;    // by instruction: warps that have executed it; empty without INSTRUCTIONS
+    std::vector<Decoded> decoded;    // by instruction
+    std::vector<Recent> recent;    // by instruction
+    std::vector<std::uint64_t>
+        executed;    // by instruction: warps that have executed it; empty without INSTRUCTIONS
     std::deque<Warp> warps;
-    std::vector<char> local;           // of all lanes
+    std::vector<char> local;    // of all lanes
     std::vector<std::uint8_t> local_written;    // one per byte of `local`
     char* shared_window = nullptr;
     std::unique_ptr<char, decltype(&std::free)> shared_memory{nullptr, &std::free};
-    std::vector<Region*> shared;       // static arrays, then dynamic memory
+    std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
-    std::vector<Region*> heap;         // what the kernel itself has allocated
-    std::vector<Saved> saved;          // of a rehearsal: the arrays that it has written to
-    std::uint64_t steps = 0;           // backward branches and calls of the turns that have ended
+    std::vector<Region*> heap;    // what the kernel itself has allocated
+    std::deque<Saved> saved;    // of a rehearsal: the arrays that it has written to
+    std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch
-    std::uint32_t now = 0, turn = 0;   // clocks of the launch: they only go forward
-    bool one_of_many = false;          // other workers run blocks of the same launch
-    const std::uint64_t* storing = nullptr;    // where the lanes of a plain store write that observers are being told of
+    std::uint32_t now = 0, turn = 0;    // clocks of the launch: they only go forward
+    bool one_of_many = false;    // other workers run blocks of the same launch
+    const std::uint64_t* storing =
+        nullptr;    // where the lanes of a plain store write that observers are being told of
     std::uint32_t storing_lanes = 0;
     bool aborted = false;
     bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
@@ -176,47 +233,63 @@ struct Worker {
     Finding fatal;
     Traffic traffic;
     Order order;
-    std::unordered_map<const RaceCell*, Earlier> plain_before;    // plain writes that atomics have covered
-    std::unordered_map<std::uint32_t, std::uint32_t> arrived;     // bar.arrive: threads by barrier
+    std::unordered_map<const RaceCell*, Earlier>
+        plain_before;    // plain writes that atomics have covered
+    std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
     std::string printed;
 
-    const Instruction& instruction(std::int32_t pc) const { return launch.program.instructions[pc]; }
+    const Instruction& instruction(std::int32_t pc) const {
+        return launch.program.instructions[pc];
+    }
     Place place(const Warp& warp, int lane, std::int32_t pc, std::uint32_t access) const;
     // The launch ends here, before harm is done.
     void end_launch(const Finding& finding);
-    // What several workers have seen is told by one that runs the launch again, so that findings are the same each time.
+    // What several workers have seen is told by one that runs the launch again, so that findings
+    // are the same each time.
     void give_up();
-    void fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text = "", std::int64_t offset = 0,
-               std::uint64_t size = 0);
+    void fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text = "",
+               std::int64_t offset = 0, std::uint64_t size = 0);
 };
 
-inline char* Warp::local_of(int lane) const { return local + std::size_t(lane) * worker->launch.local_bytes; }
+inline char* Warp::local_of(int lane) const {
+    return local + std::size_t(lane) * worker->launch.local_bytes;
+}
 
 extern Memory memory;
-extern std::atomic<bool> doubtful;          // one of several workers has seen what one alone must look into
+extern std::atomic<bool>
+    doubtful;    // one of several workers has seen what one alone must look into
 extern std::atomic<bool> stop_requested;
 
-// Observers and the move itself, for one access of up to 16 bytes a lane at generic addresses; access.cpp.
-bool observe_access(Worker&, Warp&, std::int32_t pc, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
-                    Access access, bool must_align = true, std::uint32_t counted = UINT32_MAX, std::int32_t shift = 0,
-                    bool count = true);
-// Generic addresses of an operand: adds displacement and the state space's base. False: outside its space.
-bool addresses_of(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes, std::uint64_t* result);
+// Observers and the move itself, for one access of up to 16 bytes a lane at generic addresses;
+// access.cpp.
+bool observe_access(Worker&, Warp&, std::int32_t pc, std::uint32_t lanes,
+                    const std::uint64_t* addresses, std::uint32_t size, Access access,
+                    bool must_align = true, std::uint32_t counted = UINT32_MAX,
+                    std::int32_t shift = 0, bool count = true);
+// Generic addresses of an operand: adds displacement and the state space's base. False: outside its
+// space.
+bool addresses_of(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
+                  std::uint64_t* result);
 
 bool run_load(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes);
 bool run_store(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes);
-bool run_atomic(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes, int operation);
+bool run_atomic(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
+                int operation);
 void settle_guess(Worker&, Warp&, int lane, bool good);
 
-// Warp operations: stage what the lanes hand over, and, when all of `participants` are there, finish; warp_operations.cpp.
+// Warp operations: stage what the lanes hand over, and, when all of `participants` are there,
+// finish; warp_operations.cpp.
 struct WarpOperation {
     void (*stage)(Warp&, const Instruction&, std::uint32_t lanes);
-    bool (*finish)(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes, std::uint32_t participants);
-    int mask_operand;          // -1: none, all lanes of the warp
-    bool orders;               // bar.warp.sync
+    bool (*finish)(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
+                   std::uint32_t participants);
+    int mask_operand;    // -1: none, all lanes of the warp
+    bool orders;    // bar.warp.sync
 };
 const WarpOperation* warp_operation(const std::string& name);
 
-bool run_builtin(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes, int builtin);
-MachineOperation other_operation(const std::string& name);    // asynchronous copies, matrices, addresses; null: not one of these
+bool run_builtin(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
+                 int builtin);
+MachineOperation other_operation(
+    const std::string& name);    // asynchronous copies, matrices, addresses; null: not one of these

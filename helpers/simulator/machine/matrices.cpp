@@ -1,8 +1,10 @@
-// matrices.cpp -- matrices between memory and the registers of a warp: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store
+// matrices.cpp -- matrices between memory and the registers of a warp: ldmatrix, stmatrix,
+// movmatrix, wmma.load, wmma.store
 //
-// Requests are what compute capability 9.0 makes. ldmatrix and stmatrix: one, of 16 bytes a lane, a matrix being eight of them.
-// wmma: one for each register, of neighbouring elements; where the matrix lies the other way round, elements of 16 bits still go
-// in pairs (the lanes exchange them), others one by one.
+// Requests are what compute capability 9.0 makes. ldmatrix and stmatrix: one, of 16 bytes a lane, a
+// matrix being eight of them. wmma: one for each register, of neighbouring elements; where the
+// matrix lies the other way round, elements of 16 bits still go in pairs (the lanes exchange them),
+// others one by one.
 #include <cstring>
 
 #include "async_parts.h"
@@ -22,7 +24,8 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text) {
 }
 bool all_lanes_take_part(Worker& w, Warp& warp, uint32_t lanes, int32_t pc) {
     if (lanes == ALL_LANES) return true;
-    const char* text = "executes an instruction of the whole warp (matrices) without all of its 32 lanes";
+    const char* text =
+        "executes an instruction of the whole warp (matrices) without all of its 32 lanes";
     return refuse(w, warp, __builtin_ctz(lanes), pc, text);
 }
 template <class T> T read(uint64_t address) {
@@ -30,33 +33,44 @@ template <class T> T read(uint64_t address) {
     std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
     return value;
 }
-template <class T> void write(uint64_t address, T value) { std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value); }
+template <class T> void write(uint64_t address, T value) {
+    std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+}
 
-// ---- 8 x 8 matrices of 16 bits: lane 4 g + q holds elements 2 q and 2 q + 1 of row g, or, transposed, of column g ----
+// ---- 8 x 8 matrices of 16 bits: lane 4 g + q holds elements 2 q and 2 q + 1 of row g, or,
+// transposed, of column g ----
 
-template <int count> constexpr uint32_t lanes_of_rows = count == 4 ? ALL_LANES : (1u << 8 * (count % 4)) - 1;
+template <int count>
+constexpr uint32_t lanes_of_rows = count == 4 ? ALL_LANES : (1u << 8 * (count % 4)) - 1;
 
-template <int count, bool transposed> bool load(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <int count, bool transposed>
+bool load(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     if (!all_lanes_take_part(w, warp, lanes, pc)) return false;
     uint64_t rows[WARP_SIZE];    // the address of each row is one lane's
-    for_lanes(ALL_LANES, [&](int lane) { rows[lane] = address_at(w, warp, i, count, lane, i.space == SHARED_SPACE); });
+    for_lanes(ALL_LANES, [&](int lane) {
+        rows[lane] = address_at(w, warp, i, count, lane, i.space == SHARED_SPACE);
+    });
     if (!observe_access(w, warp, pc, lanes_of_rows<count>, rows, 16, LOAD)) return false;
     for (int matrix = 0; matrix < count; ++matrix) {
         uint32_t* result = warp.nth<uint32_t>(i, matrix);
         const uint64_t* row = rows + 8 * matrix;
         for (uint32_t lane = 0; lane < WARP_SIZE; ++lane) {
             const uint32_t g = lane / 4, q = lane % 4;
-            result[lane] = transposed ? read<uint16_t>(row[2 * q] + 2 * g) | uint32_t(read<uint16_t>(row[2 * q + 1] + 2 * g)) << 16
+            result[lane] = transposed ? read<uint16_t>(row[2 * q] + 2 * g) |
+                                            uint32_t(read<uint16_t>(row[2 * q + 1] + 2 * g)) << 16
                                       : read<uint32_t>(row[g] + 4 * q);
         }
     }
     return true;
 }
 
-template <int count, bool transposed> bool store(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <int count, bool transposed>
+bool store(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     if (!all_lanes_take_part(w, warp, lanes, pc)) return false;
     uint64_t rows[WARP_SIZE];
-    for_lanes(ALL_LANES, [&](int lane) { rows[lane] = address_at(w, warp, i, 0, lane, i.space == SHARED_SPACE); });
+    for_lanes(ALL_LANES, [&](int lane) {
+        rows[lane] = address_at(w, warp, i, 0, lane, i.space == SHARED_SPACE);
+    });
     if (!observe_access(w, warp, pc, lanes_of_rows<count>, rows, 16, STORE)) return false;
     for (int matrix = 0; matrix < count; ++matrix) {
         const uint32_t* source = warp.nth<uint32_t>(i, 1 + matrix);
@@ -81,7 +95,8 @@ bool transpose(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t
     uint32_t* result = warp.nth<uint32_t>(i, 0);
     for (uint32_t lane = 0; lane < WARP_SIZE; ++lane) {
         const uint32_t g = lane / 4, q = lane % 4, shift = g % 2 * 16;
-        const uint32_t low = given[4 * (2 * q) + g / 2] >> shift, high = given[4 * (2 * q + 1) + g / 2] >> shift;
+        const uint32_t low = given[4 * (2 * q) + g / 2] >> shift,
+                       high = given[4 * (2 * q + 1) + g / 2] >> shift;
         result[lane] = (low & 0xFFFF) | high << 16;
     }
     return true;
@@ -93,36 +108,45 @@ struct Form {
     const char* name;    // a, b, c or d; shape; type
     spread::Use use;
     int m, n, k, bits;
-    int registers;       // 0: as many as the elements need
+    int registers;    // 0: as many as the elements need
 
-    constexpr spread::Spread layout() const { return spread::Spread(use, m, n, k, bits >= 32 ? 1 : 32 / bits); }
-    constexpr int together() const { return layout().pack; }                            // elements that lie side by side
+    constexpr spread::Spread layout() const {
+        return spread::Spread(use, m, n, k, bits >= 32 ? 1 : 32 / bits);
+    }
+    constexpr int together() const { return layout().pack; }    // elements that lie side by side
     constexpr int per_register() const { return bits >= 32 ? 1 : 32 / bits; }
-    constexpr int distinct() const { return layout().elements() / per_register(); }    // registers with elements of their own
+    constexpr int distinct() const {
+        return layout().elements() / per_register();
+    }    // registers with elements of their own
     constexpr int count() const { return registers != 0 ? registers : distinct(); }
 };
 constexpr spread::Use A = spread::Use::A, B = spread::Use::B, SUM = spread::Use::SUM;
 
 constexpr Form forms[] = {
-    {"m16n16k16.f16", A, 16, 16, 16, 16, 8}, {"m16n16k16.f16", B, 16, 16, 16, 16, 8}, {"m16n16k16.f16", SUM, 16, 16, 16, 16, 0},
-    {"m8n32k16.f16", A, 8, 32, 16, 16, 8}, {"m8n32k16.f16", B, 8, 32, 16, 16, 8}, {"m8n32k16.f16", SUM, 8, 32, 16, 16, 0},
-    {"m32n8k16.f16", A, 32, 8, 16, 16, 8}, {"m32n8k16.f16", B, 32, 8, 16, 16, 8}, {"m32n8k16.f16", SUM, 32, 8, 16, 16, 0},
-    {"m16n16k16.bf16", A, 16, 16, 16, 16, 0}, {"m16n16k16.bf16", B, 16, 16, 16, 16, 0},
-    {"m8n32k16.bf16", A, 8, 32, 16, 16, 0}, {"m8n32k16.bf16", B, 8, 32, 16, 16, 0},
-    {"m32n8k16.bf16", A, 32, 8, 16, 16, 0}, {"m32n8k16.bf16", B, 32, 8, 16, 16, 0},
-    {"m16n16k16.s8", A, 16, 16, 16, 8, 0}, {"m16n16k16.s8", B, 16, 16, 16, 8, 0},
-    {"m8n32k16.s8", A, 8, 32, 16, 8, 0}, {"m8n32k16.s8", B, 8, 32, 16, 8, 0},
-    {"m32n8k16.s8", A, 32, 8, 16, 8, 0}, {"m32n8k16.s8", B, 32, 8, 16, 8, 0},
-    {"m16n16k16.u8", A, 16, 16, 16, 8, 0}, {"m16n16k16.u8", B, 16, 16, 16, 8, 0},
-    {"m8n32k16.u8", A, 8, 32, 16, 8, 0}, {"m8n32k16.u8", B, 8, 32, 16, 8, 0},
-    {"m32n8k16.u8", A, 32, 8, 16, 8, 0}, {"m32n8k16.u8", B, 32, 8, 16, 8, 0},
-    {"m16n16k8.tf32", A, 16, 16, 8, 32, 0}, {"m16n16k8.tf32", B, 16, 16, 8, 32, 0}, {"m16n16k8.f32", SUM, 16, 16, 8, 32, 0},
-    {"m16n16k16.f32", SUM, 16, 16, 16, 32, 0}, {"m8n32k16.f32", SUM, 8, 32, 16, 32, 0}, {"m32n8k16.f32", SUM, 32, 8, 16, 32, 0},
-    {"m16n16k16.s32", SUM, 16, 16, 16, 32, 0}, {"m8n32k16.s32", SUM, 8, 32, 16, 32, 0}, {"m32n8k16.s32", SUM, 32, 8, 16, 32, 0},
-    {"m8n8k4.f64", A, 8, 8, 4, 64, 0}, {"m8n8k4.f64", B, 8, 8, 4, 64, 0}, {"m8n8k4.f64", SUM, 8, 8, 4, 64, 0},
-    {"m8n8k32.s4", A, 8, 8, 32, 4, 0}, {"m8n8k32.s4", B, 8, 8, 32, 4, 0}, {"m8n8k32.u4", A, 8, 8, 32, 4, 0},
-    {"m8n8k32.u4", B, 8, 8, 32, 4, 0}, {"m8n8k32.s32", SUM, 8, 8, 32, 32, 0},
-    {"m8n8k128.b1", A, 8, 8, 128, 1, 0}, {"m8n8k128.b1", B, 8, 8, 128, 1, 0}, {"m8n8k128.s32", SUM, 8, 8, 128, 32, 0},
+    {"m16n16k16.f16", A, 16, 16, 16, 16, 8},   {"m16n16k16.f16", B, 16, 16, 16, 16, 8},
+    {"m16n16k16.f16", SUM, 16, 16, 16, 16, 0}, {"m8n32k16.f16", A, 8, 32, 16, 16, 8},
+    {"m8n32k16.f16", B, 8, 32, 16, 16, 8},     {"m8n32k16.f16", SUM, 8, 32, 16, 16, 0},
+    {"m32n8k16.f16", A, 32, 8, 16, 16, 8},     {"m32n8k16.f16", B, 32, 8, 16, 16, 8},
+    {"m32n8k16.f16", SUM, 32, 8, 16, 16, 0},   {"m16n16k16.bf16", A, 16, 16, 16, 16, 0},
+    {"m16n16k16.bf16", B, 16, 16, 16, 16, 0},  {"m8n32k16.bf16", A, 8, 32, 16, 16, 0},
+    {"m8n32k16.bf16", B, 8, 32, 16, 16, 0},    {"m32n8k16.bf16", A, 32, 8, 16, 16, 0},
+    {"m32n8k16.bf16", B, 32, 8, 16, 16, 0},    {"m16n16k16.s8", A, 16, 16, 16, 8, 0},
+    {"m16n16k16.s8", B, 16, 16, 16, 8, 0},     {"m8n32k16.s8", A, 8, 32, 16, 8, 0},
+    {"m8n32k16.s8", B, 8, 32, 16, 8, 0},       {"m32n8k16.s8", A, 32, 8, 16, 8, 0},
+    {"m32n8k16.s8", B, 32, 8, 16, 8, 0},       {"m16n16k16.u8", A, 16, 16, 16, 8, 0},
+    {"m16n16k16.u8", B, 16, 16, 16, 8, 0},     {"m8n32k16.u8", A, 8, 32, 16, 8, 0},
+    {"m8n32k16.u8", B, 8, 32, 16, 8, 0},       {"m32n8k16.u8", A, 32, 8, 16, 8, 0},
+    {"m32n8k16.u8", B, 32, 8, 16, 8, 0},       {"m16n16k8.tf32", A, 16, 16, 8, 32, 0},
+    {"m16n16k8.tf32", B, 16, 16, 8, 32, 0},    {"m16n16k8.f32", SUM, 16, 16, 8, 32, 0},
+    {"m16n16k16.f32", SUM, 16, 16, 16, 32, 0}, {"m8n32k16.f32", SUM, 8, 32, 16, 32, 0},
+    {"m32n8k16.f32", SUM, 32, 8, 16, 32, 0},   {"m16n16k16.s32", SUM, 16, 16, 16, 32, 0},
+    {"m8n32k16.s32", SUM, 8, 32, 16, 32, 0},   {"m32n8k16.s32", SUM, 32, 8, 16, 32, 0},
+    {"m8n8k4.f64", A, 8, 8, 4, 64, 0},         {"m8n8k4.f64", B, 8, 8, 4, 64, 0},
+    {"m8n8k4.f64", SUM, 8, 8, 4, 64, 0},       {"m8n8k32.s4", A, 8, 8, 32, 4, 0},
+    {"m8n8k32.s4", B, 8, 8, 32, 4, 0},         {"m8n8k32.u4", A, 8, 8, 32, 4, 0},
+    {"m8n8k32.u4", B, 8, 8, 32, 4, 0},         {"m8n8k32.s32", SUM, 8, 8, 32, 32, 0},
+    {"m8n8k128.b1", A, 8, 8, 128, 1, 0},       {"m8n8k128.b1", B, 8, 8, 128, 1, 0},
+    {"m8n8k128.s32", SUM, 8, 8, 128, 32, 0},
 };
 constexpr int form_count = static_cast<int>(std::size(forms));
 constexpr int most_registers = 8;
@@ -138,7 +162,8 @@ struct Cells {
         for (int r = 0; r < form.distinct(); ++r)
             for (int lane = 0; lane < WARP_SIZE; ++lane) {
                 const auto cell = layout.at(lane, r * form.per_register());
-                row[r][lane] = static_cast<uint8_t>(cell.row), column[r][lane] = static_cast<uint8_t>(cell.column);
+                row[r][lane] = static_cast<uint8_t>(cell.row),
+                column[r][lane] = static_cast<uint8_t>(cell.column);
                 const auto corner = layout.at(0, r * form.per_register());
                 other_row[r][lane] = static_cast<uint8_t>(corner.row + cell.column - corner.column);
                 other_column[r][lane] = static_cast<uint8_t>(corner.column + cell.row - corner.row);
@@ -151,32 +176,40 @@ struct Matrix {
     uint64_t start, stride;    // stride: in elements
     bool by_rows;
     uint64_t at(int row, int column, int bits) const {
-        const uint64_t element = by_rows ? uint64_t(row) * stride + uint64_t(column) : uint64_t(column) * stride + uint64_t(row);
+        const uint64_t element = by_rows ? uint64_t(row) * stride + uint64_t(column)
+                                         : uint64_t(column) * stride + uint64_t(row);
         return start + element * uint64_t(bits) / 8;
     }
 };
 
-bool find_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form, int address, Matrix& matrix) {
+bool find_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form,
+                 int address, Matrix& matrix) {
     const uint64_t* starts = warp.nth<uint64_t>(i, address);
     const int at_stride = address == 0 ? 1 + form.count() : 1 + address;
     const uint32_t* strides = i.count > at_stride ? warp.nth<uint32_t>(i, at_stride) : nullptr;
     for (int lane = 1; lane < WARP_SIZE; ++lane)
         if (starts[lane] != starts[0] || (strides != nullptr && strides[lane] != strides[0]))
-            return refuse(w, warp, lane, pc, "gives another address or stride of a wmma matrix than lane 0");
+            return refuse(w, warp, lane, pc,
+                          "gives another address or stride of a wmma matrix than lane 0");
     const int rows = form.use == B ? form.k : form.m, columns = form.use == A ? form.k : form.n;
     matrix.start = address_at(w, warp, i, address, 0, i.space == SHARED_SPACE);
-    matrix.stride = strides != nullptr ? strides[0] : static_cast<uint64_t>(matrix.by_rows ? columns : rows);
+    matrix.stride =
+        strides != nullptr ? strides[0] : static_cast<uint64_t>(matrix.by_rows ? columns : rows);
     if (matrix.start % 32 != 0)
-        return refuse(w, warp, 0, pc, "gives wmma a matrix at an address that is not a multiple of 32 bytes");
+        return refuse(w, warp, 0, pc,
+                      "gives wmma a matrix at an address that is not a multiple of 32 bytes");
     if (matrix.stride * uint64_t(form.bits) % 128 != 0)
-        return refuse(w, warp, 0, pc, "gives wmma a matrix whose rows are not multiples of 16 bytes apart");
+        return refuse(w, warp, 0, pc,
+                      "gives wmma a matrix whose rows are not multiples of 16 bytes apart");
     return true;
 }
 
 // The requests of a load or a store. along: memory runs along the elements that a register holds.
-bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const Cells& cells, const Matrix& matrix, bool along,
-                    Access access) {
-    const int per_request = !along && form.bits != 16 ? 1 : form.bits >= 32 ? form.together() : form.per_register();
+bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const Cells& cells,
+                    const Matrix& matrix, bool along, Access access) {
+    const int per_request = !along && form.bits != 16 ? 1
+                            : form.bits >= 32         ? form.together()
+                                                      : form.per_register();
     const uint32_t size = static_cast<uint32_t>(per_request * form.bits + 7) / 8;
     const int elements = form.distinct() * form.per_register();
     const bool exchanged = !along && form.bits == 16;
@@ -186,8 +219,10 @@ bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const C
         const auto& rows = exchanged ? cells.other_row[r] : cells.row[r];
         const auto& columns = exchanged ? cells.other_column[r] : cells.column[r];
         // Not along: the elements of a register lie one stride apart.
-        const uint64_t shift = uint64_t(beyond) * (along ? 1 : matrix.stride) * uint64_t(form.bits) / 8;
-        for (int lane = 0; lane < WARP_SIZE; ++lane) addresses[lane] = matrix.at(rows[lane], columns[lane], form.bits) + shift;
+        const uint64_t shift =
+            uint64_t(beyond) * (along ? 1 : matrix.stride) * uint64_t(form.bits) / 8;
+        for (int lane = 0; lane < WARP_SIZE; ++lane)
+            addresses[lane] = matrix.at(rows[lane], columns[lane], form.bits) + shift;
         if (!observe_access(w, warp, pc, ALL_LANES, addresses, size, access)) return false;
     }
     return true;
@@ -198,17 +233,20 @@ bool runs_along(const Form& form, bool by_rows) {
     return by_rows != minor_is_row;
 }
 
-// The lanes' parts of one register. step: bytes between its elements, where they do not lie side by side.
+// The lanes' parts of one register. step: bytes between its elements, where they do not lie side by
+// side.
 void load_register(uint32_t* to, const uint64_t* from, int bits, bool along, uint64_t step) {
     if (along || bits == 32)
         for (int lane = 0; lane < WARP_SIZE; ++lane) to[lane] = read<uint32_t>(from[lane]);
     else if (bits == 16)
         for (int lane = 0; lane < WARP_SIZE; ++lane)
-            to[lane] = read<uint16_t>(from[lane]) | uint32_t(read<uint16_t>(from[lane] + step)) << 16;
+            to[lane] = read<uint16_t>(from[lane]) | uint32_t(read<uint16_t>(from[lane] + step))
+                                                        << 16;
     else    // 8 bits: fewer are loaded along only
         for (int lane = 0; lane < WARP_SIZE; ++lane) {
             to[lane] = 0;
-            for (uint32_t e = 0; e < 4; ++e) to[lane] |= uint32_t(read<uint8_t>(from[lane] + e * step)) << 8 * e;
+            for (uint32_t e = 0; e < 4; ++e)
+                to[lane] |= uint32_t(read<uint8_t>(from[lane] + e * step)) << 8 * e;
         }
 }
 void store_register(const uint32_t* from, const uint64_t* to, int bits, bool along, uint64_t step) {
@@ -221,17 +259,20 @@ void store_register(const uint32_t* from, const uint64_t* to, int bits, bool alo
         }
 }
 
-bool move_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form, const Cells& cells, bool by_rows,
-                 bool loads) {
+bool move_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const Form& form,
+                 const Cells& cells, bool by_rows, bool loads) {
     Matrix matrix{0, 0, by_rows};
     if (!find_matrix(w, warp, i, pc, form, loads ? form.count() : 0, matrix)) return false;
     const bool along = runs_along(form, by_rows);
-    if (!observe_matrix(w, warp, pc, form, cells, matrix, along, loads ? LOAD : STORE)) return false;
+    if (!observe_matrix(w, warp, pc, form, cells, matrix, along, loads ? LOAD : STORE))
+        return false;
     const uint64_t step = matrix.stride * uint64_t(form.bits) / 8;
     for (int r = 0; r < form.count(); ++r) {
-        const auto &rows = cells.row[r % form.distinct()], &columns = cells.column[r % form.distinct()];
+        const auto &rows = cells.row[r % form.distinct()],
+                   &columns = cells.column[r % form.distinct()];
         uint64_t at[WARP_SIZE];
-        for (int lane = 0; lane < WARP_SIZE; ++lane) at[lane] = matrix.at(rows[lane], columns[lane], form.bits);
+        for (int lane = 0; lane < WARP_SIZE; ++lane)
+            at[lane] = matrix.at(rows[lane], columns[lane], form.bits);
         const int operand = loads ? r : 1 + r;
         if (form.bits == 64) {
             uint64_t* values = warp.nth<uint64_t>(i, operand);
@@ -251,9 +292,11 @@ const std::vector<Cells>& cells_of_forms() {
     static const std::vector<Cells> all(std::begin(forms), std::end(forms));
     return all;
 }
-template <int number, bool by_rows, bool loads> bool wmma(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <int number, bool by_rows, bool loads>
+bool wmma(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     static const Cells& cells = cells_of_forms()[number];
-    return all_lanes_take_part(w, warp, lanes, pc) && move_matrix(w, warp, i, pc, forms[number], cells, by_rows, loads);
+    return all_lanes_take_part(w, warp, lanes, pc) &&
+           move_matrix(w, warp, i, pc, forms[number], cells, by_rows, loads);
 }
 
 template <int... k> void add_wmma(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
@@ -287,8 +330,10 @@ void add_matrix_operations(NamedMachineOperations& all) {
     for (const auto& one : sizes)
         for (const char* tail : {".b16", ".shared.b16"}) {
             const std::string rest = std::string("matrix.m8n8.") + one.count;
-            all.emplace_back("ld" + rest + tail, one.load), all.emplace_back("ld" + rest + ".trans" + tail, one.load_transposed);
-            all.emplace_back("st" + rest + tail, one.store), all.emplace_back("st" + rest + ".trans" + tail, one.store_transposed);
+            all.emplace_back("ld" + rest + tail, one.load),
+                all.emplace_back("ld" + rest + ".trans" + tail, one.load_transposed);
+            all.emplace_back("st" + rest + tail, one.store),
+                all.emplace_back("st" + rest + ".trans" + tail, one.store_transposed);
         }
     all.emplace_back("movmatrix.m8n8.trans.b16", transpose);
     add_wmma(all, std::make_integer_sequence<int, form_count>());

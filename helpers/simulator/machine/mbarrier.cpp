@@ -1,7 +1,9 @@
-// mbarrier.cpp -- mbarrier objects: arrivals, bytes, phases, and what threads know of each other by them
+// mbarrier.cpp -- mbarrier objects: arrivals, bytes, phases, and what threads know of each other by
+// them
 //
-// What an object holds lies in AsyncBarriers; its 8 bytes of shared memory hold a mark, by which other stores to them are seen. A
-// state, as mbarrier.arrive returns it, is the arrivals that were pending (20 bits), which object (20 bits), and its phase.
+// What an object holds lies in AsyncBarriers; its 8 bytes of shared memory hold a mark, by which
+// other stores to them are seen. A state, as mbarrier.arrive returns it, is the arrivals that were
+// pending (20 bits), which object (20 bits), and its phase.
 #include <cstdio>
 #include <cstring>
 
@@ -15,13 +17,17 @@ using std::uint32_t;
 using std::uint64_t;
 
 constexpr uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;    // as PTX has it
-constexpr uint32_t patience = 1u << 20;    // waits in a row without any progress, until they are called endless
+constexpr uint32_t patience =
+    1u << 20;    // waits in a row without any progress, until they are called endless
 constexpr uint32_t phase_bits = 23;
 
 uint64_t mark_of(uint64_t address) { return 0x6D62617272696572ull ^ address << 20; }
-uint32_t name_of(const Worker& w, uint64_t address) { return (static_cast<uint32_t>(address - window_of(w)) / 8 + 1) & 0xFFFFF; }
+uint32_t name_of(const Worker& w, uint64_t address) {
+    return (static_cast<uint32_t>(address - window_of(w)) / 8 + 1) & 0xFFFFF;
+}
 uint64_t state_of(const Worker& w, uint64_t address, const Mbarrier& barrier) {
-    return (uint64_t(barrier.phase) & ((1u << phase_bits) - 1)) << 40 | uint64_t(name_of(w, address)) << 20 | barrier.pending;
+    return (uint64_t(barrier.phase) & ((1u << phase_bits) - 1)) << 40 |
+           uint64_t(name_of(w, address)) << 20 | barrier.pending;
 }
 
 bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text) {
@@ -48,13 +54,17 @@ bool init(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         const uint64_t address = barrier_address(w, warp, i, 0, lane);
         const uint32_t count = warp.nth<uint32_t>(i, 1)[lane];
         const Region* region = memory.find(address);
-        if (address % 8 != 0) return refuse(w, warp, lane, pc, "makes an mbarrier at an address that is not a multiple of 8");
-        if (region != nullptr && !region->is_shared()) return refuse(w, warp, lane, pc, "makes an mbarrier outside shared memory");
+        if (address % 8 != 0)
+            return refuse(w, warp, lane, pc,
+                          "makes an mbarrier at an address that is not a multiple of 8");
+        if (region != nullptr && !region->is_shared())
+            return refuse(w, warp, lane, pc, "makes an mbarrier outside shared memory");
         if (!observe_lane(w, warp, lane, pc, address, 8, STORE)) return false;
         if (count == 0 || count > most_arrivals)
             return refuse(w, warp, lane, pc, "makes an mbarrier of 0 arrivals, or of 2^20 or more");
         if (w.async.barriers.count(address))
-            return refuse(w, warp, lane, pc, "makes an mbarrier where one is already: mbarrier.inval comes first");
+            return refuse(w, warp, lane, pc,
+                          "makes an mbarrier where one is already: mbarrier.inval comes first");
         Mbarrier& barrier = w.async.barriers[address];
         barrier.count = barrier.pending = count;
         const uint64_t mark = mark_of(address);
@@ -71,10 +81,12 @@ bool invalidate(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_
         if (mbarrier_at(w, warp, lane, pc, address) == nullptr) return false;
         for (const BulkCopy& copy : w.async.bulk)
             if (copy.to_shared && copy.barrier == address)
-                return refuse(w, warp, lane, pc, "ends an mbarrier that a bulk copy on its way still needs");
+                return refuse(w, warp, lane, pc,
+                              "ends an mbarrier that a bulk copy on its way still needs");
         for (const DeferredArrival& one : w.async.deferred)
             if (one.barrier == address)
-                return refuse(w, warp, lane, pc, "ends an mbarrier at which a cp.async on its way still arrives");
+                return refuse(w, warp, lane, pc,
+                              "ends an mbarrier at which a cp.async on its way still arrives");
         w.async.barriers.erase(address);
         w.async.former.push_back(address);
     }
@@ -84,12 +96,16 @@ bool invalidate(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_
 // ---- arrivals ----
 
 // Takes `count` from what the phase waits for. `drops`: from the phases to come as well.
-bool arrive_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, Mbarrier& barrier, uint32_t count, bool drops) {
-    if (count > barrier.pending && !deliver(w, address, barrier)) return false;    // the phase may be about to end
+bool arrive_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, Mbarrier& barrier,
+               uint32_t count, bool drops) {
+    if (count > barrier.pending && !deliver(w, address, barrier))
+        return false;    // the phase may be about to end
     if (count > barrier.pending) {
         char text[128];
-        std::snprintf(text, sizeof text, "arrives %u times at an mbarrier whose phase waits for %u more of its %u arrivals", count,
-                      barrier.pending, barrier.count);
+        std::snprintf(
+            text, sizeof text,
+            "arrives %u times at an mbarrier whose phase waits for %u more of its %u arrivals",
+            count, barrier.pending, barrier.count);
         return refuse(w, warp, lane, pc, text);
     }
     barrier.pending -= count;
@@ -101,9 +117,11 @@ bool arrive_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, Mb
 enum Form { PLAIN, NO_COMPLETE, EXPECT_TX };
 
 // state, address [, count or bytes]
-template <Form form, bool drops> bool arrive(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <Form form, bool drops>
+bool arrive(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     auto* states = i.operand[0] >= 0 ? warp.at<uint64_t>(i.operand[0]) : nullptr;
-    const uint32_t* numbers = i.count > 2 && i.operand[2] >= 0 ? warp.at<uint32_t>(i.operand[2]) : nullptr;
+    const uint32_t* numbers =
+        i.count > 2 && i.operand[2] >= 0 ? warp.at<uint32_t>(i.operand[2]) : nullptr;
     w.async.fruitless = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
@@ -113,10 +131,14 @@ template <Form form, bool drops> bool arrive(Worker& w, Warp& warp, const Instru
         if (barrier == nullptr) return false;
         const uint64_t state = state_of(w, address, *barrier);
         if (count == 0 || count > most_arrivals)
-            return refuse(w, warp, lane, pc, "arrives 0 times, or 2^20 times or more, at an mbarrier");
+            return refuse(w, warp, lane, pc,
+                          "arrives 0 times, or 2^20 times or more, at an mbarrier");
         if (form == NO_COMPLETE && count >= barrier->pending)
-            return refuse(w, warp, lane, pc, "ends the phase of an mbarrier by an arrival that says it does not (.noComplete)");
-        if (form == EXPECT_TX && !count_bytes(w, warp, lane, pc, *barrier, numbers[lane])) return false;
+            return refuse(
+                w, warp, lane, pc,
+                "ends the phase of an mbarrier by an arrival that says it does not (.noComplete)");
+        if (form == EXPECT_TX && !count_bytes(w, warp, lane, pc, *barrier, numbers[lane]))
+            return false;
         if ((w.observe & RACES) && !(i.flags & RELAXED)) {
             warp.clock[lane] = ++w.now;
             w.async.order.release(barrier->released, warp.thread(lane), w.now, warp.after[lane]);
@@ -128,21 +150,24 @@ template <Form form, bool drops> bool arrive(Worker& w, Warp& warp, const Instru
 }
 
 // address, bytes
-template <int sign> bool transaction(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <int sign>
+bool transaction(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         Mbarrier* barrier = mbarrier_at(w, warp, lane, pc, barrier_address(w, warp, i, 0, lane));
         const int64_t bytes = warp.nth<uint32_t>(i, 1)[lane];
-        if (barrier == nullptr || !count_bytes(w, warp, lane, pc, *barrier, sign * bytes)) return false;
+        if (barrier == nullptr || !count_bytes(w, warp, lane, pc, *barrier, sign * bytes))
+            return false;
         if (sign < 0) end_phase(*barrier);
     }
     return true;
 }
 
-// The mbarrier gets an arrival when the copies that this thread has sent off by cp.async are there. Without .noinc the phase waits
-// for it beside those that were agreed.
-template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+// The mbarrier gets an arrival when the copies that this thread has sent off by cp.async are there.
+// Without .noinc the phase waits for it beside those that were agreed.
+template <bool counted>
+bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
@@ -153,7 +178,8 @@ template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instructi
             return refuse(w, warp, lane, pc, "makes an mbarrier wait for 2^20 arrivals or more");
         if (!counted) barrier->pending += 1;
         DeferredArrival one;
-        one.barrier = address, one.thread = warp.thread(lane), one.number = w.async.copies, one.pc = pc;
+        one.barrier = address, one.thread = warp.thread(lane), one.number = w.async.copies,
+        one.pc = pc;
         w.async.deferred.push_back(one);
     }
     return true;
@@ -163,13 +189,15 @@ template <bool counted> bool arrive_later(Worker& w, Warp& warp, const Instructi
 
 void tell_of_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
     char text[128];
-    std::snprintf(text, sizeof text, "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
+    std::snprintf(text, sizeof text,
+                  "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
                   barrier.pending, barrier.count, static_cast<long long>(barrier.bytes));
     w.fault(warp, lane, pc, FAULT, text);
 }
 
 // result, address, state or parity [, the longest time to wait]
-template <bool by_parity> bool wait(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
+template <bool by_parity>
+bool wait(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     uint32_t ended = 0;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
@@ -178,14 +206,17 @@ template <bool by_parity> bool wait(Worker& w, Warp& warp, const Instruction& i,
         if (barrier == nullptr) return false;
         auto is_over = [&] {
             if (by_parity) return (barrier->phase & 1) != (warp.nth<uint32_t>(i, 2)[lane] & 1);
-            return (uint64_t(barrier->phase) & ((1u << phase_bits) - 1)) != warp.nth<uint64_t>(i, 2)[lane] >> 40;
+            return (uint64_t(barrier->phase) & ((1u << phase_bits) - 1)) !=
+                   warp.nth<uint64_t>(i, 2)[lane] >> 40;
         };
         if (!by_parity && (warp.nth<uint64_t>(i, 2)[lane] >> 20 & 0xFFFFF) != name_of(w, address))
-            return refuse(w, warp, lane, pc, "waits at an mbarrier with the state of another one, or of none");
+            return refuse(w, warp, lane, pc,
+                          "waits at an mbarrier with the state of another one, or of none");
         if (!is_over() && !deliver(w, address, *barrier)) return false;
         if (is_over()) {
             ended |= 1u << lane;
-            if ((w.observe & RACES) && !(i.flags & RELAXED)) w.async.order.acquire(barrier->visible, warp.thread(lane), w.now);
+            if ((w.observe & RACES) && !(i.flags & RELAXED))
+                w.async.order.acquire(barrier->visible, warp.thread(lane), w.now);
         } else if (++w.async.fruitless > patience) {
             tell_of_endless_wait(w, warp, lane, pc, *barrier);
             return false;
@@ -214,7 +245,8 @@ Mbarrier* mbarrier_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t addr
     if (found == w.async.barriers.end()) {
         const auto& former = w.async.former;
         const bool ended = std::find(former.begin(), former.end(), address) != former.end();
-        const char* text = ended ? "uses an mbarrier after mbarrier.inval" : "uses an mbarrier that no mbarrier.init has made";
+        const char* text = ended ? "uses an mbarrier after mbarrier.inval"
+                                 : "uses an mbarrier that no mbarrier.init has made";
         refuse(w, warp, lane, pc, text);
         return nullptr;
     }
@@ -236,8 +268,11 @@ bool count_bytes(Worker& w, Warp& warp, int lane, int32_t pc, Mbarrier& barrier,
 
 bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
     auto& bulk = w.async.bulk;
-    const uint32_t written = ++w.now, seen = ++w.now;    // the clock of the writes, and the one from which on they are done
-    auto copied = [&](uint32_t thread) {    // to the observers they are writes of the thread that has sent them off
+    const uint32_t
+        written = ++w.now,
+        seen = ++w.now;    // the clock of the writes, and the one from which on they are done
+    auto copied = [&](uint32_t thread) {    // to the observers they are writes of the thread that
+                                            // has sent them off
         Warp& warp = w.warps[thread / WARP_SIZE];
         warp.clock[thread % WARP_SIZE] = seen;
         ArrivalOrder::raise(barrier.released, thread, seen);
@@ -256,25 +291,31 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
         copied(copy.thread);
         if (!count_bytes(w, warp, lane, copy.pc, barrier, -int64_t(copy.size))) return false;
         w.async.fruitless = 0;
-        if (w.async.engine_clocks.empty() || w.async.engine_clocks.back() != written) w.async.engine_clocks.push_back(written);
+        if (w.async.engine_clocks.empty() || w.async.engine_clocks.back() != written)
+            w.async.engine_clocks.push_back(written);
     }
     auto& deferred = w.async.deferred;
     std::vector<DeferredArrival> due;
     for (const DeferredArrival& one : deferred)
         if (one.barrier == address) due.push_back(one);
     if (!due.empty())
-        deferred.erase(std::remove_if(deferred.begin(), deferred.end(), [&](const auto& one) { return one.barrier == address; }),
+        deferred.erase(std::remove_if(deferred.begin(), deferred.end(),
+                                      [&](const auto& one) { return one.barrier == address; }),
                        deferred.end());
     end_phase(barrier);
     for (const DeferredArrival& one : due) {
         Warp& warp = w.warps[one.thread / WARP_SIZE];
         const int lane = static_cast<int>(one.thread % WARP_SIZE);
         warp.clock[lane] = written;
-        const bool good = let_arrive(w, warp, [&](const AsyncCopy& copy) { return copy.lane == lane && copy.number < one.number; });
+        const bool good = let_arrive(w, warp, [&](const AsyncCopy& copy) {
+            return copy.lane == lane && copy.number < one.number;
+        });
         if (!good) return false;
         copied(one.thread);
         w.async.fruitless = 0;
-        if (barrier.pending == 0) return refuse(w, warp, lane, one.pc, "arrives by cp.async at an mbarrier that waits for no arrival");
+        if (barrier.pending == 0)
+            return refuse(w, warp, lane, one.pc,
+                          "arrives by cp.async at an mbarrier that waits for no arrival");
         barrier.pending -= 1;
         end_phase(barrier);
     }
@@ -283,16 +324,28 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
 
 void add_mbarrier_operations(NamedMachineOperations& all) {
     static const std::pair<const char*, MachineOperation> verbs[] = {
-        {"init", init}, {"inval", invalidate}, {"arrive", arrive<PLAIN, false>}, {"arrive.noComplete", arrive<NO_COMPLETE, false>},
-        {"arrive.expect_tx", arrive<EXPECT_TX, false>}, {"arrive_drop", arrive<PLAIN, true>},
-        {"arrive_drop.noComplete", arrive<NO_COMPLETE, true>}, {"arrive_drop.expect_tx", arrive<EXPECT_TX, true>},
-        {"expect_tx", transaction<1>}, {"complete_tx", transaction<-1>}, {"test_wait", wait<false>},
-        {"test_wait.parity", wait<true>}, {"try_wait", wait<false>}, {"try_wait.parity", wait<true>},
+        {"init", init},
+        {"inval", invalidate},
+        {"arrive", arrive<PLAIN, false>},
+        {"arrive.noComplete", arrive<NO_COMPLETE, false>},
+        {"arrive.expect_tx", arrive<EXPECT_TX, false>},
+        {"arrive_drop", arrive<PLAIN, true>},
+        {"arrive_drop.noComplete", arrive<NO_COMPLETE, true>},
+        {"arrive_drop.expect_tx", arrive<EXPECT_TX, true>},
+        {"expect_tx", transaction<1>},
+        {"complete_tx", transaction<-1>},
+        {"test_wait", wait<false>},
+        {"test_wait.parity", wait<true>},
+        {"try_wait", wait<false>},
+        {"try_wait.parity", wait<true>},
     };
     for (const char* space : {"", ".shared", ".cluster"}) {
-        for (const auto& [verb, run] : verbs) all.emplace_back(std::string("mbarrier.") + verb + space + ".b64", run);
-        all.emplace_back(std::string("cp.async.mbarrier.arrive") + space + ".b64", arrive_later<false>);
-        all.emplace_back(std::string("cp.async.mbarrier.arrive.noinc") + space + ".b64", arrive_later<true>);
+        for (const auto& [verb, run] : verbs)
+            all.emplace_back(std::string("mbarrier.") + verb + space + ".b64", run);
+        all.emplace_back(std::string("cp.async.mbarrier.arrive") + space + ".b64",
+                         arrive_later<false>);
+        all.emplace_back(std::string("cp.async.mbarrier.arrive.noinc") + space + ".b64",
+                         arrive_later<true>);
     }
     all.emplace_back("mbarrier.pending_count.b64", pending_count);
     all.emplace_back("fence.mbarrier_init", nothing);

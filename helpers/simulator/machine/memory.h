@@ -1,4 +1,5 @@
-// memory.h -- the arrays that a kernel may touch, and the shadow that the observers keep beside each of them
+// memory.h -- the arrays that a kernel may touch, and the shadow that the observers keep beside
+// each of them
 #pragma once
 #include <sys/mman.h>
 
@@ -11,21 +12,46 @@
 #include <mutex>
 #include <vector>
 
-enum Space : std::uint32_t { GLOBAL = 0, SHARED = 1, DYNAMIC_SHARED = 2, CONSTANT = 3, DEVICE_GLOBAL = 4, LOCAL = 5 };
+enum Space : std::uint32_t {
+    GLOBAL = 0,
+    SHARED = 1,
+    DYNAMIC_SHARED = 2,
+    CONSTANT = 3,
+    DEVICE_GLOBAL = 4,
+    LOCAL = 5
+};
 
-// Who touched this cell last. `block` numbers are unique over all launches, so that nothing needs resetting; `when` is the toucher's
-// clock (Worker::now in engine.cpp); `who` is the instruction and the thread.
+// Who touched this cell last. `block` numbers are unique over all launches, so that nothing needs
+// resetting; `when` is the toucher's clock (Worker::now); `who` is the instruction
+// and the thread.
 struct RaceCell {
     std::uint32_t write_block, read_block;
     std::uint32_t write_when, read_when;
-    std::uint32_t write_who, read_who, first_reader;    // of several readers the first and the last: one of them is somebody else
+    std::uint32_t write_who, read_who,
+        first_reader;    // of several readers the first and the last: one of them is somebody else
     std::uint8_t write_flags, read_flags;
 };
 static_assert(sizeof(RaceCell) == 32, "two cells fill a cache line");
 
-// Pages of memory come at the first touch, which is slow: shadows of race cells are used again. What earlier arrays left in them is
-// history, by its block numbers.
-class Spare {
+// What half-warps have left in 16 neighbouring cells that they touched as one: neighbouring lanes
+// touch neighbouring places, so one cell and a rule for the threads stand for all.
+struct Stretch {
+    static constexpr int log_cells = 4, cells = 1 << log_cells;
+    RaceCell all;    // of cell k: the threads are k >> shift further than those named here
+    std::uint32_t apart;    // Region::oldest when the cells began to speak for themselves; 0: never
+    std::uint8_t shift;    // each lane touches 1 << shift cells
+    std::uint8_t locked;    // by one of several workers
+
+    void lock() {
+        while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE) != 0) {}
+    }
+    void unlock() { __atomic_store_n(&locked, 0, __ATOMIC_RELEASE); }
+};
+
+// Pages of memory come at the first touch, which is slow: shadows of race cells are used again,
+// each for cells of its own kind. What earlier arrays left in them is history, by its block
+// numbers.
+template <class T> class Spare {
 public:
     static constexpr std::size_t limit = std::size_t(512) << 20;
     static void* take(std::size_t bytes) {
@@ -60,7 +86,8 @@ private:
     static inline std::mutex door_;
 };
 
-// Zero pages on demand: an array that is never touched costs no memory. `recycled`: what lies in the cells at first does not matter.
+// Zero pages on demand: an array that is never touched costs no memory. `recycled`: what lies in
+// the cells at first does not matter.
 template <class T, bool recycled = false> struct Shadow {
     T* cells = nullptr;
     std::size_t bytes = 0;
@@ -73,16 +100,19 @@ template <class T, bool recycled = false> struct Shadow {
                     bytes = size;
                     break;
                 }
-            if ((cells = static_cast<T*>(Spare::take(bytes))) != nullptr) return;
+            if ((cells = static_cast<T*>(Spare<T>::take(bytes))) != nullptr) return;
         }
-        void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         cells = memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
 #ifdef MADV_HUGEPAGE
-        if (cells != nullptr && bytes >= huge_page) madvise(memory, bytes, MADV_HUGEPAGE);    // a page fault for each 4 KB would dominate
+        if (cells != nullptr && bytes >= huge_page)
+            madvise(memory, bytes, MADV_HUGEPAGE);    // a page fault for each 4 KB would dominate
 #endif
     }
     void close() {
-        if (cells != nullptr) recycled ? Spare::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
+        if (cells != nullptr)
+            recycled ? Spare<T>::give(cells, bytes) : static_cast<void>(munmap(cells, bytes));
         cells = nullptr;
     }
     void wipe() {
@@ -98,22 +128,28 @@ private:
     static constexpr std::size_t huge_page = std::size_t(2) << 20;
 };
 
+struct Saved;
+
 struct Region {
     std::uintptr_t start = 0, end = 0;
     Space space = GLOBAL;
     std::uint32_t id = 0;
-    bool owned = false;       // allocated here, freed here
+    bool owned = false;    // allocated here, freed here
     bool complete = false;    // every byte has been written: there is nothing left to watch for
-    bool dirty = false;       // something was written since the array was last forgotten
-    bool stored_to = false;   // by this launch
-    bool saved = false;       // by the rehearsal that runs
-    bool shadowed = false;    // of this launch's arguments or globals: may be touched by several workers at a time
+    bool dirty = false;    // something was written since the array was last forgotten
+    bool stored_to = false;    // by this launch
+    bool fleeting = false;    // the kernel's own: it goes with the launch
+    bool shadowed = false;    // of this launch's arguments or globals: may be touched by several
+                              // workers at a time
     bool writable = false;    // of these, one that is saved before they start
-    std::uint8_t grain = 2;   // a race cell stands for 1 << grain bytes
-    std::uint32_t oldest = 1;              // race cells with a lower block number are history
-    std::uint32_t store_pc = 0;            // an instruction of this launch that wrote here while it was not complete
-    Shadow<RaceCell, true> races;          // opened at the first access
-    Shadow<std::uint8_t> initialised;      // one per byte: has anything been written there?
+    Saved* saved = nullptr;    // by the rehearsal that runs
+    std::uint8_t grain = 2;    // a race cell stands for 1 << grain bytes
+    std::uint32_t oldest = 1;    // race cells with a lower block number are history
+    std::uint32_t store_pc =
+        0;    // an instruction of this launch that wrote here while it was not complete
+    Shadow<RaceCell, true> races;    // opened at the first access
+    Shadow<Stretch, true> stretches;    // of 16 race cells each
+    Shadow<std::uint8_t> initialised;    // one per byte: has anything been written there?
 
     Region(std::uintptr_t first, std::size_t bytes, Space where, std::uint32_t number)
         : start(first), end(first + bytes), space(where), id(number) {
@@ -128,26 +164,72 @@ struct Region {
         return reinterpret_cast<void*>(start);
     }
     std::size_t bytes() const { return end - start; }
-    bool holds(std::uintptr_t address, std::size_t size) const { return address >= start && address < end && size <= end - address; }
+    bool holds(std::uintptr_t address, std::size_t size) const {
+        return address >= start && address < end && size <= end - address;
+    }
     bool is_shared() const { return space == SHARED || space == DYNAMIC_SHARED; }
     void mark_initialised(std::uintptr_t address, std::size_t size) {
         if (size == bytes()) complete = true;
         if (!complete) std::memset(initialised.cells + (address - start), 1, size);
     }
+    // The race cells of `size` bytes from `offset` on, 16 cells at most. Where a stretch stands for
+    // them, they get what it knows.
+    RaceCell* cells_at(std::uint64_t offset, std::uint32_t size) {
+        const std::uint64_t first = offset >> grain, last = (offset + size - 1) >> grain;
+        if (stretches.cells[first >> Stretch::log_cells].apart != oldest) spread(first);
+        if (stretches.cells[last >> Stretch::log_cells].apart != oldest) spread(last);
+        return races.cells + first;
+    }
+    // Lets the cells around this one speak for themselves.
+    __attribute__((noinline)) void spread(std::uint64_t cell) {
+        Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
+        if (stretch.apart == oldest) return;
+        const RaceCell all = stretch.all;
+        RaceCell* to = races.cells + (cell >> Stretch::log_cells << Stretch::log_cells);
+        const bool is_history = all.write_block < oldest && all.read_block < oldest;
+        for (std::uint32_t k = 0; k < Stretch::cells && !is_history; ++k) {
+            const std::uint32_t lane = k >> stretch.shift;
+            to[k] = all;
+            to[k].write_who += lane, to[k].read_who += lane, to[k].first_reader += lane;
+        }
+        __atomic_store_n(&stretch.apart, oldest, __ATOMIC_RELEASE);
+    }
+    // The same where other workers may touch the cells at the same time.
+    void spread_together(std::uint64_t cell) {
+        Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
+        if (__atomic_load_n(&stretch.apart, __ATOMIC_ACQUIRE) == oldest) return;
+        stretch.lock();
+        spread(cell);
+        stretch.unlock();
+    }
     // Cells of 1 << `finer` bytes from now on; what the coarser ones know is kept.
     void refine(std::uint8_t finer) {
+        const std::size_t count = bytes() >> finer;
         Shadow<RaceCell, true> cells;
-        cells.open((bytes() >> finer) + 2);
-        if (races.cells != nullptr && cells.cells != nullptr)
-            for (std::size_t i = 0; i <= bytes() >> finer; ++i) cells.cells[i] = races.cells[i >> (grain - finer)];
-        races.wipe();    // another array may get these cells, and what they know is of this launch
+        cells.open(count + 2 + Stretch::cells);
+        if (races.cells != nullptr && cells.cells != nullptr) {
+            const std::size_t before = bytes() >> grain;
+            for (std::size_t i = 0; i <= before; i += Stretch::cells) spread(i);
+            for (std::size_t i = 0; i <= count; ++i)
+                cells.cells[i] = races.cells[i >> (grain - finer)];
+        }
+        const bool live = races.cells != nullptr;
+        forget_races();    // another array may get these cells, and what they know is of this
+                           // launch
         races.swap(cells);
+        stretches.open((count >> Stretch::log_cells) + 2);
         grain = finer;
+        if (!live) return;
+        stretches.wipe();
+        for (std::size_t i = 0; i <= count; i += Stretch::cells)
+            stretches.cells[i >> Stretch::log_cells].apart = oldest;
     }
+    void forget_races() { races.wipe(), stretches.wipe(); }
 };
 
-// Freed arrays whose addresses nobody gets for a while, neither another array nor the host: a pointer that outlived its array is
-// recognised by them. Their pages go back to the system at once, their addresses when the latest arrays need the room.
+// Freed arrays whose addresses nobody gets for a while, neither another array nor the host: a
+// pointer that outlived its array is recognised by them. Their pages go back to the system at once,
+// their addresses when the latest arrays need the room.
 class Quarantine {
 public:
     static constexpr std::size_t limit = std::size_t(256) << 20, entries = 1000;
@@ -183,9 +265,10 @@ private:
 
 class Memory {
 public:
-    static constexpr unsigned char poison = 0xFF;    // NaN in every floating-point format, -1 in every integer
+    static constexpr unsigned char poison =
+        0xFF;    // NaN in every floating-point format, -1 in every integer
     static constexpr std::size_t alignment = 256;    // what the CUDA driver promises
-    static constexpr std::size_t red_zone = 256;     // keeps two arrays from touching
+    static constexpr std::size_t red_zone = 256;    // keeps two arrays from touching
 
     std::uintptr_t allocate(std::size_t bytes) {
         std::size_t rounded = (bytes + alignment - 1) / alignment * alignment + red_zone;
@@ -215,7 +298,8 @@ public:
         return raw;
     }
     void remove(const Region* region) {
-        regions_.erase(std::find_if(regions_.begin(), regions_.end(), [=](const auto& r) { return r.get() == region; }));
+        regions_.erase(std::find_if(regions_.begin(), regions_.end(),
+                                    [=](const auto& r) { return r.get() == region; }));
     }
     Region* find(std::uintptr_t address) const {
         auto it = const_cast<Memory*>(this)->upper(address);
@@ -229,20 +313,23 @@ public:
         std::uintptr_t best_distance = UINTPTR_MAX;
         for (const auto& region : regions_) {
             if (region->space == LOCAL || (region->space == GLOBAL && !region->shadowed)) continue;
-            std::uintptr_t distance = address < region->start ? region->start - address : address - region->end;
+            std::uintptr_t distance =
+                address < region->start ? region->start - address : address - region->end;
             if (distance < best_distance) best_distance = distance, best = region.get();
         }
         return best;
     }
     // A launch starts: what earlier launches did is history.
     void begin_launch(std::uint32_t first_block) {
-        for (const auto& region : regions_) region->oldest = first_block, region->stored_to = false, region->store_pc = 0;
+        for (const auto& region : regions_)
+            region->oldest = first_block, region->stored_to = false, region->store_pc = 0;
     }
     const std::vector<std::unique_ptr<Region>>& regions() const { return regions_; }
     // Block numbers are about to start again from 1.
     void forget_races() {
-        for (const auto& region : regions_) region->races.close(), region->grain = 2;
-        Spare::drop();
+        for (const auto& region : regions_)
+            region->races.close(), region->stretches.close(), region->grain = 2;
+        Spare<RaceCell>::drop(), Spare<Stretch>::drop();
     }
     std::size_t used() const { return used_; }
 

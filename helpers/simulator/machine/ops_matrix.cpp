@@ -20,7 +20,7 @@ constexpr int NO_EXPONENT = -4096;    // of zero: less than every other, in sums
 // A factor's format, in as many bits of a register: significand * 2^(exponent - digits).
 struct Factor {
     int bits, exponent_bits, digits;
-    bool has_infinity;       // e4m3 has none: only all ones are special, a NaN
+    bool has_infinity;    // e4m3 has none: only all ones are special, a NaN
     const Narrow* narrow;    // of formats of 16 and 8 bits
 };
 constexpr Factor F16_FACTOR = {16, 5, 10, true, &HALF_BITS},
@@ -201,8 +201,8 @@ HALO_NOINLINE void multiply_bytes(const Factors& given, bool in_halves, const fl
             for (int row = 0; row < m; ++row)
                 a[row * k + at] = half(given.a[row * 2 * k + depth], given.format_of_a);
             for (int column = 0; column < n; ++column)
-                b[(column / 8 * k + at) * 8 + column % 8] = half(
-                    given.b[(column / 8 * 2 * k + depth) * 8 + column % 8], given.format_of_b);
+                b[(column / 8 * k + at) * 8 + column % 8] =
+                    half(given.b[(column / 8 * 2 * k + depth) * 8 + column % 8], given.format_of_b);
         }
         add_products({a, b, F16_FACTOR, F16_FACTOR, m, n, k}, before, sums);
         for (int at = 0; at < m * n; ++at)
@@ -248,7 +248,8 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
     if (given.half_d) {
         uint16_t halves[MOST / 2];
         for (int at = 0; at < m * n; ++at)
-            halves[at] = bytes ? half_of_float(static_cast<float>(sums[at])) : half_of_sum(sums[at]);
+            halves[at] =
+                bytes ? half_of_float(static_cast<float>(sums[at])) : half_of_sum(sums[at]);
         const uint16_t* index = layout.sum.data();
         for (int at = 0; at < 2 * d_registers; ++at, index += WARP_SIZE) {
             uint16_t* words = w.nth<uint16_t>(i, at / 2) + at % 2;
@@ -316,10 +317,8 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
         for (int at = 0; at < 8; ++at) {
             const Place p = place_of_sum(half_d, lane, at);
             const double value = sums[lane % 16 / 4][p.row][p.column];
-            if (half_d)
-                w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_sum(value);
-            else
-                w.nth<float>(i, at)[lane] = canonical(cut_to_float(value));
+            if (half_d) w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_sum(value);
+            else w.nth<float>(i, at)[lane] = canonical(cut_to_float(value));
         }
 }
 template <bool column_a, bool row_b, bool half_c, bool half_d>

@@ -1,7 +1,8 @@
 // order.h -- the order that fences and atomics make between threads that nothing else orders
 //
-// A thread that passes a __threadfence() and then updates a variable by an atomic releases what it did before the fence to every
-// thread that updates the same variable later: the "last block adds up the parts" pattern, and locks.
+// A thread that passes a __threadfence() and then updates a variable by an atomic releases what it
+// did before the fence to every thread that updates the same variable later: the "last block adds
+// up the parts" pattern, and locks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,12 +14,14 @@
 // Lane k of my warp came before me with all it did up to its clock `after[k]`.
 using LaneClocks = std::array<std::uint32_t, 32>;
 
-// What a thread has fenced: everything up to `clock` (0: nothing yet in this block), for its block alone or for the device.
+// What a thread has fenced: everything up to `clock` (0: nothing yet in this block), for its block
+// alone or for the device.
 struct Fence {
     std::uint32_t clock = 0, block_clock = 0;
 };
 
-// What fences and atomics have ordered. Kept only from the first __threadfence() of a launch on, so that a histogram pays nothing.
+// What fences and atomics have ordered. Kept only from the first __threadfence() of a launch on, so
+// that a histogram pays nothing.
 class Order {
 public:
     bool used = false;    // a fence has been seen in this launch
@@ -27,21 +30,28 @@ public:
     void begin_block() { acquired_.clear(); }
 
     // A thread that has passed `fence` updates the variable at `address`.
-    void atomic(std::uintptr_t address, const Toucher& me, const Fence& fence, const LaneClocks& after) {
+    void atomic(std::uintptr_t address, const Toucher& me, const Fence& fence,
+                const LaneClocks& after) {
         Channel& channel = channels_[address];
         acquire(address, channel, me);
         channel.updates += 1;
-        if (fence.clock != 0) channel.releases[me.block].push_back({channel.updates, me.thread(), fence.clock, me.turn, false, after});
+        if (fence.clock != 0)
+            channel.releases[me.block].push_back(
+                {channel.updates, me.thread(), fence.clock, me.turn, false, after});
         if (fence.block_clock > fence.clock)
-            channel.releases[me.block].push_back({channel.updates, me.thread(), fence.block_clock, me.turn, true, after});
+            channel.releases[me.block].push_back(
+                {channel.updates, me.thread(), fence.block_clock, me.turn, true, after});
     }
     // Whether an earlier access to `address` comes before `me` by what atomics have handed over.
-    bool covers(const Earlier& earlier, std::uintptr_t address, const Toucher& me, const LaneClocks& after) const {
+    bool covers(const Earlier& earlier, std::uintptr_t address, const Toucher& me,
+                const LaneClocks& after) const {
         for (const Acquire& mine : acquired_) {
-            bool visible = mine.thread == me.thread() || mine.when < me.turn ||
-                           (mine.thread >> 5 == me.thread() >> 5 && mine.when < after[mine.thread & 31]);
+            bool visible =
+                mine.thread == me.thread() || mine.when < me.turn ||
+                (mine.thread >> 5 == me.thread() >> 5 && mine.when < after[mine.thread & 31]);
             if (!visible) continue;
-            if (mine.address == address && earlier.access == ATOMIC) return true;    // the variable itself, by its own order
+            if (mine.address == address && earlier.access == ATOMIC)
+                return true;    // the variable itself, by its own order
             auto found = mine.channel->releases.find(earlier.block);
             if (found == mine.channel->releases.end()) continue;
             std::uint32_t thread = Toucher::thread_of(earlier.who);
@@ -50,7 +60,8 @@ public:
                 if (release.within_block && earlier.block != me.block) continue;
                 if (thread == release.thread ? earlier.when < release.fenced
                                              : earlier.when < release.turn ||
-                                                   (thread >> 5 == release.thread >> 5 && earlier.when < release.after[thread & 31]))
+                                                   (thread >> 5 == release.thread >> 5 &&
+                                                    earlier.when < release.after[thread & 31]))
                     return true;
             }
         }

@@ -1,25 +1,38 @@
-// traffic.h -- observer: warp requests, sectors, wavefronts, bank conflicts, replays, barriers and divergent branches
+// traffic.h -- observer: warp requests, sectors, wavefronts, bank conflicts, replays, barriers and
+// divergent branches
 //
-// What the counters stand on. "Measured": equal to what Nsight Compute read on an H200 for the launches of the counters' table.
-//   global     A request moves every 32-byte sector that one of its lanes touches, once. Measured, for 1 to 16 bytes a lane.
-//   shared     32 banks of 4 bytes. One wavefront serves one word of each bank, to any number of lanes, so a request of at most
-//              4 bytes a lane needs as many wavefronts as the busiest bank has different words. Measured.
-//              8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each part by the same rule; a part without
-//              an active lane costs nothing. The two halves (the two quarters of a half) of a load go as one part when lanes
-//              agree in pairs: each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or wants
-//              the same address. A conflict is a wavefront beyond the first of its part. Measured.
-//              Now and then the hardware adds a wavefront for work that arrives at the same time: not modelled.
-//   constant   Lanes that read one word are served at once, each further word is a replay. Measured where lanes look up
-//              different words; constants that ptxas makes operands of its instructions cost no request at all on a GPU.
-//   copies     cp.async is a load from global memory; what it writes is not counted. Past L1 (.cg) it moves a sector for each 32
-//              bytes of its target that one line of 128 bytes of its source fills. Bulk copies are not counted. Measured.
-//   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and every turn moves its
-//              sectors once; over a thousand random bins the hardware takes 1.5 % more (not understood). In shared memory lanes
-//              whose words lie in one bank take turns, also those of one word, but for additions of one, which are joined; a
-//              compare-and-swap takes two wavefronts a turn. What ptxas makes a loop of counts round by round: of a load and a
-//              try, of two wavefronts, that one lane of each bank wins (8 bytes: of each half warp, two wavefronts for each that
-//              has lanes left), or, of 16 bits, of a compare-and-swap that one lane of each word wins. One address for all lanes
-//              is often updated by one of them. All measured, one warp alone: where several warps meet a word, more tries fail.
+// What the counters stand on. "Measured": equal to what Nsight Compute read on an H200 for the
+// launches of the counters' table.
+//   global     A request moves every 32-byte sector that one of its lanes touches, once. Measured,
+//   for 1 to 16 bytes a lane. shared     32 banks of 4 bytes. One wavefront serves one word of each
+//   bank, to any number of lanes, so a request of at most
+//              4 bytes a lane needs as many wavefronts as the busiest bank has different words.
+//              Measured. 8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each
+//              part by the same rule; a part without an active lane costs nothing. The two halves
+//              (the two quarters of a half) of a load go as one part when lanes agree in pairs:
+//              each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is
+//              inactive or wants the same address. A conflict is a wavefront beyond the first of
+//              its part. Measured. Now and then the hardware adds a wavefront for work that arrives
+//              at the same time: not modelled.
+//   constant   Lanes that read one word are served at once, each further word is a replay. Measured
+//   where lanes look up
+//              different words; constants that ptxas makes operands of its instructions cost no
+//              request at all on a GPU.
+//   copies     cp.async is a load from global memory; what it writes is not counted. Past L1 (.cg)
+//   it moves a sector for each 32
+//              bytes of its target that one line of 128 bytes of its source fills. Bulk copies are
+//              not counted. Measured.
+//   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and
+//   every turn moves its
+//              sectors once; over a thousand random bins the hardware takes 1.5 % more (not
+//              understood). In shared memory lanes whose words lie in one bank take turns, also
+//              those of one word, but for additions of one, which are joined; a compare-and-swap
+//              takes two wavefronts a turn. What ptxas makes a loop of counts round by round: of a
+//              load and a try, of two wavefronts, that one lane of each bank wins (8 bytes: of each
+//              half warp, two wavefronts for each that has lanes left), or, of 16 bits, of a
+//              compare-and-swap that one lane of each word wins. One address for all lanes is often
+//              updated by one of them. All measured, one warp alone: where several warps meet a
+//              word, more tries fail.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -38,19 +51,25 @@
 // What a site may hold beside findings.h's Access.
 constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
 
-// Sums over the requests that one instruction made to one array; for a barrier the warps that came to it, for a branch the times
-// that lanes of one warp parted there. The same layout is declared in profile.py.
+// Sums over the requests that one instruction made to one array; for a barrier the warps that came
+// to it, for a branch the times that lanes of one warp parted there. The same layout is declared in
+// profile.py.
 struct Site {
     std::uint64_t pc = 0, next_pc = 0;
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0;
-    std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0, conflicts = 0;    // bytes: what lanes asked for
-    std::uint64_t replays = 0;       // constant memory: different words of a request, beyond the first
-    std::uint64_t serialised = 0;    // atomics: turns of the lanes that update one address, beyond the first
-    std::uint64_t repeated = 0;      // stores of the value that another thread has put there, in no order with this one
+    std::uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0, wavefronts = 0,
+                  conflicts = 0;    // bytes: what lanes asked for
+    std::uint64_t replays = 0;    // constant memory: different words of a request, beyond the first
+    std::uint64_t serialised =
+        0;    // atomics: turns of the lanes that update one address, beyond the first
+    std::uint64_t repeated =
+        0;    // stores of the value that another thread has put there, in no order with this one
 
     void add(const Site& other) {
-        requests += other.requests, lanes += other.lanes, bytes += other.bytes, sectors += other.sectors;
-        wavefronts += other.wavefronts, conflicts += other.conflicts, replays += other.replays, serialised += other.serialised;
+        requests += other.requests, lanes += other.lanes, bytes += other.bytes,
+            sectors += other.sectors;
+        wavefronts += other.wavefronts, conflicts += other.conflicts, replays += other.replays,
+            serialised += other.serialised;
         repeated += other.repeated;
     }
 };
@@ -64,11 +83,11 @@ struct WatchedLane {    // one lane of one request of the watched warp
 struct Request {
     const std::uint64_t* addresses;    // of all 32 lanes; those that take part count
     std::uint32_t lanes, pc;
-    std::uint32_t size;                // bytes a lane moves
-    std::uint32_t asked;               // bytes a lane asked for: less where ptxas widens an access
+    std::uint32_t size;    // bytes a lane moves
+    std::uint32_t asked;    // bytes a lane asked for: less where ptxas widens an access
     std::uint8_t access;
-    Region* region;                    // of the first lane
-    Region* const* regions;            // by lane where they stand in several arrays, else null
+    Region* region;    // of the first lane
+    Region* const* regions;    // by lane where they stand in several arrays, else null
 
     Region* of(int lane) const { return regions != nullptr ? regions[lane] : region; }
 };
@@ -104,18 +123,25 @@ class Traffic {
 public:
     Touched touched;
 
-    static constexpr std::size_t watched_limit = 4096;    // requests of the watched warp that are kept one by one
+    static constexpr std::size_t watched_limit =
+        4096;    // requests of the watched warp that are kept one by one
 
     void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
         touched.clear();
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
-    bool watches(std::uint64_t block, std::uint32_t warp) const { return block == watched_block_ && warp == watched_warp_; }
+    bool watches(std::uint64_t block, std::uint32_t warp) const {
+        return block == watched_block_ && warp == watched_warp_;
+    }
 
-    void barrier(std::uint32_t pc, std::uint32_t lanes) { control(site_of(pc, BARRIER, nullptr, 0), lanes); }
+    void barrier(std::uint32_t pc, std::uint32_t lanes) {
+        control(site_of(pc, BARRIER, nullptr, 0), lanes);
+    }
     // `waiting`: the lanes that run later than the others.
-    void parted(std::uint32_t pc, std::uint32_t waiting) { control(site_of(pc, BRANCH, nullptr, 0), waiting); }
+    void parted(std::uint32_t pc, std::uint32_t waiting) {
+        control(site_of(pc, BRANCH, nullptr, 0), waiting);
+    }
 
     // One request, or, where lanes stand in several kinds of memory, one to each.
     void request(const Request& all, bool watched) {
@@ -132,9 +158,10 @@ public:
             if (part.lanes != 0) one_kind(part, watched);
         }
     }
-    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic: the instruction is told no space;
-    // halves: of a compare-and-swap of 16 bits, else null.
-    void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched, const Swaps* halves = nullptr) {
+    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic:
+    // the instruction is told no space; halves: of a compare-and-swap of 16 bits, else null.
+    void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched,
+                const Swaps* halves = nullptr) {
         for (int kind : {GLOBAL, SHARED}) {
             Request part = all;
             part.lanes = 0, part.region = nullptr;
@@ -145,36 +172,44 @@ public:
                 if (part.region == nullptr) part.region = all.of(lane);
             }
             if (part.lanes == 0) continue;
-            if ((form & ONE_LANE) || ((form & WHOLE_WARP) && part.lanes == ALL_LANES)) part.lanes &= -part.lanes;
-            const bool counted = !(generic && kind == SHARED);    // generic atomics are no shared ones to the counter of requests
+            if ((form & ONE_LANE) || ((form & WHOLE_WARP) && part.lanes == ALL_LANES))
+                part.lanes &= -part.lanes;
+            const bool counted = !(
+                generic &&
+                kind == SHARED);    // generic atomics are no shared ones to the counter of requests
             if (form & WORD) swap_words(part, counted, watched, halves);
             else if (form & SPIN && kind == SHARED) spin(part, generic, watched);
             else one_atomic(part, form & JOINED, swaps, counted, watched);
         }
     }
-    // A copy to shared memory past the cache of the multiprocessor (cp.async.cg): a sector for each 32 bytes of the target that one
-    // line of 128 bytes fills. Measured.
+    // A copy to shared memory past the cache of the multiprocessor (cp.async.cg): a sector for each
+    // 32 bytes of the target that one line of 128 bytes fills. Measured.
     void copied(const Request& r, const std::uint64_t* targets, bool watched) {
         Site& site = entered(r);
         tally_.clear();
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
             const int lane = __builtin_ctz(left);
-            site.sectors += tally_.add((targets[lane] >> 5) * 0x100000001B3ull ^ r.addresses[lane] >> 7) == 1;
+            site.sectors +=
+                tally_.add((targets[lane] >> 5) * 0x100000001B3ull ^ r.addresses[lane] >> 7) == 1;
             touched.add(*r.of(lane), r.addresses[lane], r.size, false);
         }
         if (watched) remember(r);
     }
     // Bytes that another access has moved along.
-    void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size, std::uint32_t lanes) {
+    void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size,
+                std::uint32_t lanes) {
         site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
     }
-    void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) { site_of(pc, STORE, region, size).repeated += 1; }
+    void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) {
+        site_of(pc, STORE, region, size).repeated += 1;
+    }
     const std::deque<Site>& sites() const { return sites_; }
     const std::vector<WatchedLane>& watched() const { return watched_; }
     // Adds what another worker counted.
     void add(const Traffic& other) {
         for (const Site& site : other.sites_) {
-            Site*& own = index_[key_of(static_cast<std::uint32_t>(site.pc), site.access, site.region)];
+            Site*& own =
+                index_[key_of(static_cast<std::uint32_t>(site.pc), site.access, site.region)];
             if (own == nullptr) sites_.push_back(site), own = &sites_.back();
             else own->add(site);
         }
@@ -182,11 +217,16 @@ public:
         touched.add(other.touched);
     }
     static int kind_of(std::uint32_t space) {
-        return space == DYNAMIC_SHARED ? int(SHARED) : space == DEVICE_GLOBAL ? int(GLOBAL) : static_cast<int>(space);
+        return space == DYNAMIC_SHARED  ? int(SHARED)
+               : space == DEVICE_GLOBAL ? int(GLOBAL)
+                                        : static_cast<int>(space);
     }
 
 private:
-    struct Recent { std::uint64_t key = UINT64_MAX; Site* site = nullptr; };
+    struct Recent {
+        std::uint64_t key = UINT64_MAX;
+        Site* site = nullptr;
+    };
 
     std::deque<Site> sites_;
     std::unordered_map<std::uint64_t, Site*> index_;
@@ -196,7 +236,9 @@ private:
     std::uint32_t watched_warp_ = 0;
     Tally tally_, sectors_of_turn_;
 
-    static void control(Site& site, std::uint32_t lanes) { site.requests += 1, site.lanes += __builtin_popcount(lanes); }
+    static void control(Site& site, std::uint32_t lanes) {
+        site.requests += 1, site.lanes += __builtin_popcount(lanes);
+    }
 
     static std::uint64_t key_of(std::uint32_t pc, std::uint32_t access, std::uint32_t region) {
         return (std::uint64_t(pc) << 3 | access) << 29 ^ region;
@@ -223,8 +265,12 @@ private:
     void one_kind(const Request& r, bool watched) {
         Site& site = entered(r);
         switch (kind_of(r.region->space)) {
-            case GLOBAL: r.access == ATOMIC ? add_atomic_sectors(r, site) : add_sectors(r, site); break;
-            case SHARED: r.access == ATOMIC ? add_turns_of_banks(r, 1, site) : add_wavefronts(r, site); break;
+            case GLOBAL:
+                r.access == ATOMIC ? add_atomic_sectors(r, site) : add_sectors(r, site);
+                break;
+            case SHARED:
+                r.access == ATOMIC ? add_turns_of_banks(r, 1, site) : add_wavefronts(r, site);
+                break;
             default: add_replays(r, site);
         }
         if (r.access == ATOMIC) add_turns(r, site);
@@ -254,8 +300,8 @@ private:
         add_turns(r, site);
         if (watched) remember(r);
     }
-    // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half warp, if the address is still
-    // what it loaded).
+    // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half
+    // warp, if the address is still what it loaded).
     void spin(const Request& all, bool generic, bool watched) {
         const bool wide = all.size == 8;
         bool first = true;
@@ -271,7 +317,8 @@ private:
                 std::uint32_t banks = 0, won = 0;
                 for (std::uint32_t rest = left & part; rest != 0; rest &= rest - 1) {
                     const int lane = __builtin_ctz(rest);
-                    const std::uint32_t bank = 1u << (wide ? all.addresses[lane] >> 3 & 15 : all.addresses[lane] >> 2 & 31);
+                    const std::uint32_t bank = 1u << (wide ? all.addresses[lane] >> 3 & 15
+                                                           : all.addresses[lane] >> 2 & 31);
                     if (banks & bank) continue;
                     banks |= bank;
                     bool changed = false;
@@ -290,12 +337,13 @@ private:
         }
         add_turns(all, site_of(all.pc, ATOMIC, all.region, all.asked));
     }
-    // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one lane of each word succeeds.
-    // Where the source's own operation is a compare-and-swap, a lane has its answer when it has met the other half of its word as
-    // it expected it.
+    // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one
+    // lane of each word succeeds. Where the source's own operation is a compare-and-swap, a lane
+    // has its answer when it has met the other half of its word as it expected it.
     void swap_words(const Request& all, bool counted, bool watched, const Swaps* halves) {
         std::uint64_t words[WARP_SIZE];
-        for (int lane = 0; lane < WARP_SIZE; ++lane) words[lane] = all.addresses[lane] & ~std::uint64_t(3);
+        for (int lane = 0; lane < WARP_SIZE; ++lane)
+            words[lane] = all.addresses[lane] & ~std::uint64_t(3);
         Request round = all;
         round.addresses = words, round.size = 4, round.access = LOAD;
         one_kind(round, false);
@@ -315,8 +363,9 @@ private:
             round.lanes &= ~winners;
         }
     }
-    std::array<std::uint32_t, WARP_SIZE> expected_{};                  // by lane: its word as it has seen it last
-    std::array<std::pair<std::uint64_t, std::uint32_t>, WARP_SIZE> memory_{};    // the words of a request: address, value
+    std::array<std::uint32_t, WARP_SIZE> expected_{};    // by lane: its word as it has seen it last
+    std::array<std::pair<std::uint64_t, std::uint32_t>, WARP_SIZE>
+        memory_{};    // the words of a request: address, value
     int memory_words_ = 0;
 
     void load_words(const Request& all, const std::uint64_t* words) {
@@ -324,9 +373,11 @@ private:
         for (std::uint32_t left = all.lanes; left != 0; left &= left - 1) {
             const int lane = __builtin_ctz(left);
             std::uint32_t value = 0;
-            const bool whole = all.of(lane)->holds(words[lane], 4);    // the last half of an array may stand alone
+            const bool whole =
+                all.of(lane)->holds(words[lane], 4);    // the last half of an array may stand alone
             std::memcpy(reinterpret_cast<char*>(&value) + (whole ? 0 : all.addresses[lane] & 2),
-                        reinterpret_cast<const void*>(whole ? words[lane] : all.addresses[lane]), whole ? 4 : 2);
+                        reinterpret_cast<const void*>(whole ? words[lane] : all.addresses[lane]),
+                        whole ? 4 : 2);
             expected_[lane] = value;
             int at = 0;
             while (at < memory_words_ && memory_[at].first != words[lane]) ++at;
@@ -334,15 +385,19 @@ private:
         }
     }
     // One compare-and-swap of the words, lane by lane. Returns the lanes that have their answer.
-    std::uint32_t swap_once(const std::uint64_t* addresses, const std::uint64_t* words, std::uint32_t lanes, const Swaps& halves) {
+    std::uint32_t swap_once(const std::uint64_t* addresses, const std::uint64_t* words,
+                            std::uint32_t lanes, const Swaps& halves) {
         std::uint32_t done = 0;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
             const int lane = __builtin_ctz(left), shift = (addresses[lane] & 2) != 0 ? 16 : 0;
             int at = 0;
             while (memory_[at].first != words[lane]) ++at;
             const std::uint32_t other = 0xFFFF0000u >> shift, there = memory_[at].second;
-            const std::uint32_t compared = (expected_[lane] & other) | std::uint32_t(halves.compared[lane]) << shift;
-            if (there == compared) memory_[at].second = (compared & other) | std::uint32_t(halves.fresh[lane]) << shift;
+            const std::uint32_t compared =
+                (expected_[lane] & other) | std::uint32_t(halves.compared[lane]) << shift;
+            if (there == compared)
+                memory_[at].second = (compared & other) | std::uint32_t(halves.fresh[lane])
+                                                              << shift;
             if ((there & other) == (compared & other)) done |= 1u << lane;
             expected_[lane] = there;
         }
@@ -354,7 +409,8 @@ private:
         for (int half = 0; half < (wide ? 2 : 1); ++half) {
             std::array<std::uint8_t, 32> in_bank{};
             std::uint8_t most = 0;
-            for (std::uint32_t left = r.lanes & (wide ? 0xFFFFu << 16 * half : ALL_LANES); left != 0; left &= left - 1) {
+            for (std::uint32_t left = r.lanes & (wide ? 0xFFFFu << 16 * half : ALL_LANES);
+                 left != 0; left &= left - 1) {
                 const std::uint64_t address = r.addresses[__builtin_ctz(left)];
                 most = std::max(most, ++in_bank[wide ? address >> 3 & 15 : address >> 2 & 31]);
             }
@@ -368,8 +424,10 @@ private:
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
             int lane = __builtin_ctz(left);
             std::uint64_t turn = tally_.add(r.addresses[lane]);
-            if (sectors_of_turn_.add(r.addresses[lane] >> 5 << 6 | turn) == 1) owner(r, lane, site).sectors += 1;
-            touched.add(*r.of(lane), r.addresses[lane], r.size, false), touched.add(*r.of(lane), r.addresses[lane], r.size, true);
+            if (sectors_of_turn_.add(r.addresses[lane] >> 5 << 6 | turn) == 1)
+                owner(r, lane, site).sectors += 1;
+            touched.add(*r.of(lane), r.addresses[lane], r.size, false);
+            touched.add(*r.of(lane), r.addresses[lane], r.size, true);
         }
     }
     // Different 32-byte sectors among the lanes.
@@ -383,7 +441,8 @@ private:
         std::uint64_t last = UINT64_MAX;
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
             int lane = __builtin_ctz(left);
-            std::uint64_t sector = r.addresses[lane] >> 5, end = (r.addresses[lane] + r.size - 1) >> 5;
+            std::uint64_t sector = r.addresses[lane] >> 5,
+                          end = (r.addresses[lane] + r.size - 1) >> 5;
             for (; sector <= end; ++sector) {
                 if (sector == last) continue;    // most lanes follow their neighbour
                 last = sector;
@@ -395,7 +454,8 @@ private:
     }
     static bool ascending_without_gap(const Request& r) {
         std::uint64_t differ = 0;
-        for (int lane = 1; lane < WARP_SIZE; ++lane) differ |= r.addresses[lane] ^ (r.addresses[0] + std::uint64_t(lane) * r.size);
+        for (int lane = 1; lane < WARP_SIZE; ++lane)
+            differ |= r.addresses[lane] ^ (r.addresses[0] + std::uint64_t(lane) * r.size);
         return differ == 0;
     }
     void add_wavefronts(const Request& r, Site& site) {
@@ -421,7 +481,8 @@ private:
         unsigned deepest = depth(r, lanes);
         site.wavefronts += deepest, site.conflicts += deepest - 1u;
     }
-    // How many different words the busiest bank holds, for words of at most 4 bytes: without the tally where no bank has two.
+    // How many different words the busiest bank holds, for words of at most 4 bytes: without the
+    // tally where no bank has two.
     unsigned depth_of_words(const Request& r, std::uint32_t lanes) {
         std::array<std::uint64_t, 32> in_bank;
         in_bank.fill(UINT64_MAX);
@@ -472,8 +533,10 @@ private:
             int lane = __builtin_ctz(left);
             const Region* region = r.of(lane);
             WatchedLane row;
-            row.request = requests_seen_ - 1, row.pc = r.pc, row.access = r.access, row.region = region->id;
-            row.space = region->space, row.size = r.size, row.lane = static_cast<std::uint32_t>(lane);
+            row.request = requests_seen_ - 1, row.pc = r.pc, row.access = r.access,
+            row.region = region->id;
+            row.space = region->space, row.size = r.size,
+            row.lane = static_cast<std::uint32_t>(lane);
             row.offset = static_cast<std::int64_t>(r.addresses[lane] - region->start);
             watched_.push_back(row);
         }

@@ -1,4 +1,5 @@
-// warp_operations.cpp -- shuffles, votes, matches and reductions: what the lanes of a mask tell each other
+// warp_operations.cpp -- shuffles, votes, matches and reductions: what the lanes of a mask tell
+// each other
 #include <algorithm>
 
 #include "machine.h"
@@ -32,7 +33,9 @@ void stage_shuffle(Warp& warp, const Instruction& i, uint32_t lanes) {
 
 enum Shuffle { UP, DOWN, BUTTERFLY, INDEX };
 
-template <Shuffle kind> bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes, uint32_t participants) {
+template <Shuffle kind>
+bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes,
+             uint32_t participants) {
     const auto* b = warp.at<uint32_t>(i.operand[3]);
     const auto* c = warp.at<uint32_t>(i.operand[4]);
     uint32_t values[WARP_SIZE], inside = 0;
@@ -40,7 +43,10 @@ template <Shuffle kind> bool shuffle(Worker& w, Warp& warp, const Instruction& i
         const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31);
         const int segments = static_cast<int>(c[lane] >> 8 & 31);
         const int most = (lane & segments) | (clamp & ~segments), least = lane & segments;
-        int from = kind == UP ? lane - by : kind == DOWN ? lane + by : kind == BUTTERFLY ? lane ^ by : least | (by & ~segments);
+        int from = kind == UP          ? lane - by
+                   : kind == DOWN      ? lane + by
+                   : kind == BUTTERFLY ? lane ^ by
+                                       : least | (by & ~segments);
         const bool good = kind == UP ? from >= most : from <= most;
         if (!good) from = lane;
         inside |= static_cast<uint32_t>(good) << lane;
@@ -65,17 +71,23 @@ void stage_vote(Warp& warp, const Instruction& i, uint32_t lanes) {
 }
 uint32_t votes(const Warp& warp, uint32_t participants) {
     uint32_t bits = 0;
-    for_lanes(participants, [&](int lane) { bits |= static_cast<uint32_t>(warp.stage[lane] & 1) << lane; });
+    for_lanes(participants,
+              [&](int lane) { bits |= static_cast<uint32_t>(warp.stage[lane] & 1) << lane; });
     return bits;
 }
 enum Vote { ALL, ANY, UNI };
-template <Vote kind> bool vote(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+template <Vote kind>
+bool vote(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+          uint32_t participants) {
     const uint32_t bits = votes(warp, participants);
-    const bool result = kind == ALL ? bits == participants : kind == ANY ? bits != 0 : bits == participants || bits == 0;
+    const bool result = kind == ALL   ? bits == participants
+                        : kind == ANY ? bits != 0
+                                      : bits == participants || bits == 0;
     give_bits(warp, i.operand[0], lanes, result ? ALL_LANES : 0);
     return true;
 }
-bool ballot(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+bool ballot(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+            uint32_t participants) {
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, votes(warp, participants));
     give(warp, i.operand[0], lanes, values);
@@ -87,19 +99,24 @@ bool ballot(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, 
 template <int operand> void stage_match(Warp& warp, const Instruction& i, uint32_t lanes) {
     const bool wide = i.type == B64 || i.type == U64 || i.type == S64;
     for_lanes(lanes, [&](int lane) {
-        warp.stage[lane] = wide ? warp.at<uint64_t>(i.operand[operand])[lane] : warp.at<uint32_t>(i.operand[operand])[lane];
+        warp.stage[lane] = wide ? warp.at<uint64_t>(i.operand[operand])[lane]
+                                : warp.at<uint32_t>(i.operand[operand])[lane];
     });
 }
-bool match_any(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+bool match_any(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+               uint32_t participants) {
     uint32_t values[WARP_SIZE];
     for_lanes(lanes, [&](int lane) {
         values[lane] = 0;
-        for_lanes(participants, [&](int other) { values[lane] |= static_cast<uint32_t>(warp.stage[other] == warp.stage[lane]) << other; });
+        for_lanes(participants, [&](int other) {
+            values[lane] |= static_cast<uint32_t>(warp.stage[other] == warp.stage[lane]) << other;
+        });
     });
     give(warp, i.operand[0], lanes, values);
     return true;
 }
-bool match_all(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+bool match_all(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+               uint32_t participants) {
     const uint64_t first = warp.stage[__builtin_ctz(participants)];
     bool equal = true;
     for_lanes(participants, [&](int lane) { equal &= warp.stage[lane] == first; });
@@ -118,12 +135,15 @@ void stage_reduction(Warp& warp, const Instruction& i, uint32_t lanes) {
     const auto* a = warp.at<uint32_t>(i.operand[1]);
     for_lanes(lanes, [&](int lane) { warp.stage[lane] = a[lane]; });
 }
-template <Reduction kind> bool reduce(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+template <Reduction kind>
+bool reduce(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+            uint32_t participants) {
     auto result = static_cast<uint32_t>(warp.stage[__builtin_ctz(participants)]);
     const bool is_signed = i.type == S32;
     for_lanes(participants & (participants - 1), [&](int lane) {
         const auto value = static_cast<uint32_t>(warp.stage[lane]);
-        const bool less = is_signed ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result;
+        const bool less =
+            is_signed ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result;
         switch (kind) {
             case SUM: result += value; break;
             case LEAST: result = less ? value : result; break;
@@ -142,7 +162,8 @@ template <Reduction kind> bool reduce(Worker&, Warp& warp, const Instruction& i,
 // ---- one lane of the mask: d, p ----
 
 void stage_nothing(Warp&, const Instruction&, uint32_t) {}
-bool elect(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes, uint32_t participants) {
+bool elect(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
+           uint32_t participants) {
     const auto leader = static_cast<uint32_t>(__builtin_ctz(participants));
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, leader);

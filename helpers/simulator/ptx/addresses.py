@@ -22,7 +22,9 @@ _STEPS = 64  # of a chain of additions
 
 
 class Root(NamedTuple):
-    """kind: "register" (number; version: the row that defined it last in the block, -1 for none), "symbol" (name), "constant"."""
+    """kind: "register" (number; version: the row that defined it last in the block, -1 for none),
+    "symbol" (name), "constant".
+    """
 
     kind: str
     name: int | str = 0
@@ -138,7 +140,9 @@ class Addresses:
         return self.zeros[register]
 
     def _solve(self, register: int) -> None:
-        """The greatest alignments that agree with all definitions: of this register and of everything that it is made of."""
+        """The greatest alignments that agree with all definitions: of this register and of
+        everything that it is made of.
+        """
         slice_: dict[int, list[int]] = {}
         waiting = [register]
         while waiting:
@@ -203,8 +207,10 @@ class Addresses:
 
 
 _RULES: dict[str, Callable[[list[int]], int]] = {
-    "mov": min, "cvt": min, "cvta.to.shared": min, "add": min, "sub": min, "or": min, "xor": min, "min": min, "max": min,
-    "and": max, "mul": lambda a: a[0] * a[1], "mad": lambda a: min(a[0] * a[1], a[2]), "selp": lambda a: min(a[:2]),
+    "mov": min, "cvt": min, "cvta.to.shared": min, "add": min, "sub": min, "or": min, "xor": min,
+    "min": min, "max": min,
+    "and": max, "mul": lambda a: a[0] * a[1], "mad": lambda a: min(a[0] * a[1], a[2]),
+    "selp": lambda a: min(a[:2]),
     "shl": min,
 }  # fmt: skip
 
@@ -218,8 +224,8 @@ def names_of(context: Context) -> list[str]:
 
 
 def dominators(flow: Flow) -> list[int]:
-    """For each block the numbers of those that every way to it leads through, itself included, as bits. Blocks that no way
-    leads to have all bits."""
+    """For each block the numbers of those that every way to it leads through, itself included, as
+    bits. Blocks that no way leads to have all bits."""
     count = len(flow.starts)
     predecessors: list[list[int]] = [[] for _ in range(count)]
     for block, ways in enumerate(flow.successors):

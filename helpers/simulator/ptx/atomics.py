@@ -1,8 +1,8 @@
 """What ptxas makes of atomics: one instruction, a loop, or one lane's update for a whole warp.
 
-    shared memory, f32 f64 f16x2 bf16x2 (add), 64 bits (all but exch, cas)   a load and a try a round
-    16 bits, in any memory                          a load of the word, and a compare-and-swap a round
-    additions of one to words of shared memory      lanes that meet a word are joined
+    shared memory, f32 f64 f16x2 bf16x2 (add), 64 bits (all but exch, cas)   a load and a try a
+    round 16 bits, in any memory                          a load of the word, and a compare-and-swap
+    a round additions of one to words of shared memory      lanes that meet a word are joined
     one address for the whole warp                  the lanes' values are reduced, one lane updates
 
 Read off machine code that ptxas 13.0 made for compute capability 9.0. Where the machine code of a
@@ -94,7 +94,9 @@ def _expanded(rows: Columns, addresses: Addresses, row: int, name: str, unused: 
     if not unused or space != SHARED_SPACE or width != 4:
         return 0
     value = addresses.constant(addresses.operands(row)[2])
-    by_one = (name.startswith("atom.add") and value == 1) or (name.startswith("atom.inc") and value == -1)
+    by_one = (name.startswith("atom.add") and value == 1) or (
+        name.startswith("atom.inc") and value == -1
+    )
     return JOINED if by_one else 0
 
 

@@ -230,7 +230,9 @@ def _is_plain(text: str, names: Collection[str]) -> bool:
 
 
 def _mentions(text: str, names: Collection[str]) -> int:
-    """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a type."""
+    """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a
+    type.
+    """
     if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
         return 0
     return sum(

@@ -88,14 +88,9 @@ def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
     # copy's own block, before it, with no reader of the copy between: then each new value is copied
     # before anyone reads.
     jumps = np.array([branch.row for branch in code.branches])
-    leaders = np.array(
-        [
-            0,
-            *(jumps + 1),
-            *(code.first_rows[one.statement] for branch in code.branches for one in branch.labels),
-        ]
-    )
-    leaders = np.unique(leaders)
+    targets = (code.first_rows[one.statement] for branch in code.branches for one in branch.labels)
+    # np.unique would import numpy.ma, which takes longer than all of this.
+    leaders = np.array(sorted({0, *(jumps + 1).tolist(), *map(int, targets)}))
     once = not any(
         code.first_rows[one.statement] == 0 for branch in code.branches for one in branch.labels
     )

@@ -413,7 +413,7 @@ def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
     chosen = np.isin(found["operation"], atomics)
     if not chosen.any():
         return
-    read = np.unique(rows.operand[~rows.is_result & (rows.operand >= 0)])
+    read = rows.operand[~rows.is_result & (rows.operand >= 0)]
     wanted = np.zeros(len(found), bool)
     wanted[rows.row_of[rows.is_result & np.isin(rows.operand, read)]] = True
     found["flags"][chosen & ~wanted] |= RESULT_UNUSED

@@ -392,5 +392,6 @@ _METHODS: dict[str, Callable[[Lowering, Statement, Opcode], None]] = {
     "elect": Lowering.with_gaps, "cp": Lowering.asynchronous, "bra": Lowering.branch,
     "brx": Lowering.branch_by_index,
     "call": Lowering.call, "ret": Lowering.end, "exit": Lowering.end, "trap": Lowering.end,
-    "createpolicy": Lowering.policy, "row": Lowering.check_row, **{root: Lowering.bare for root in _NO_OPERANDS},
+    "createpolicy": Lowering.policy, "row": Lowering.check_row,
+    **{root: Lowering.bare for root in _NO_OPERANDS},
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """The memory accesses of machine code, by the line of the PTX text that each comes from.
 
 nvdisasm writes before instructions the line of PTX that ptxas had in hand when it made them. Of one
-line there may be several: copies (ptxas unrolls loops), parts of one access, the loop that an atomic
-became. A line that has none was joined to another one or removed.
+line there may be several: copies (ptxas unrolls loops), parts of one access, the loop that an
+atomic became. A line that has none was joined to another one or removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ACCESSES = frozenset((*_LOADS, *_STORES, *_OTHERS, *_ACROSS_LANES))
 
 class Access(NamedTuple):
     """One instruction that accesses memory, or lets lanes know of each other: its opcode with all
-    suffixes, and the bytes of a lane (of loads, stores and atomics)."""
+    suffixes, and the bytes of a lane (of plain loads and stores)."""
 
     opcode: str
     bytes: int
@@ -44,7 +44,7 @@ class Access(NamedTuple):
 
 
 Lines = dict[int, tuple[Access, ...]]
-RULES = "3"  # raised when `accesses` reads more or otherwise
+RULES = "4"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions and refusals.
+"""The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions
+and refusals.
 
-install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the modules of this package; findings()
-gives what launches, copies and the host's accesses have been warned of.
+install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the
+modules of this package; findings() gives what launches, copies and the host's accesses have been
+warned of.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from ._findings import findings
 
 __all__ = ["PyCUDAImportedError", "SimulatorWarning", "findings", "install", "installed"]
 
-# autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's import.
+# autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's
+# import.
 _AT_ONCE = (
-    "driver", "compiler", "gpuarray", "tools", "characterize", "cumath", "curandom", "elementwise", "reduction", "scan"
+    "driver", "compiler", "gpuarray", "tools", "characterize", "cumath", "curandom", "elementwise",
+    "reduction", "scan"
 )  # fmt: skip
 _ON_IMPORT = ("autoprimaryctx", "autoinit")
 
@@ -30,7 +34,9 @@ class PyCUDAImportedError(RuntimeError):
 
 
 class _Finder:
-    """Finds the modules that must run at import, and says of the others that only the real PyCUDA has them."""
+    """Finds the modules that must run at import, and says of the others that only the real PyCUDA
+    has them.
+    """
 
     @staticmethod
     def find_spec(fullname: str, path=None, target=None):
@@ -39,7 +45,8 @@ class _Finder:
             return None
         if name not in _ON_IMPORT:
             raise ModuleNotFoundError(
-                f"no module named {fullname!r} in the simulator, which stands in for PyCUDA on this machine: it has "
+                f"no module named {fullname!r} in the simulator, which stands in for PyCUDA on "
+                "this machine: it has "
                 f"pycuda.{', pycuda.'.join((*_AT_ONCE, *_ON_IMPORT))}",
                 name=fullname,
             )
@@ -68,11 +75,14 @@ def install() -> None:
         return
     if "pycuda" in sys.modules:
         raise PyCUDAImportedError(
-            "the real PyCUDA is already imported in this process, so the simulator cannot take its name. Restart the "
+            "the real PyCUDA is already imported in this process, so the simulator cannot take its "
+            "name. Restart the "
             "kernel and call device.select() before the first `import pycuda`"
         )
     package = types.ModuleType("pycuda", "PyCUDA, as far as the simulator stands in for it.")
-    package.__dict__.update(_halo_simulator=True, VERSION=(2026, 1), VERSION_STATUS="", VERSION_TEXT="2026.1")
+    package.__dict__.update(
+        _halo_simulator=True, VERSION=(2026, 1), VERSION_STATUS="", VERSION_TEXT="2026.1"
+    )
     package.__path__ = []
     package.__spec__ = importlib.machinery.ModuleSpec("pycuda", None, is_package=True)
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in _AT_ONCE}

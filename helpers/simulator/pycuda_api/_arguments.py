@@ -1,8 +1,9 @@
-"""Kernel arguments: what a caller hands over, checked against the kernel's parameters and packed as CUDA packs them.
+"""Kernel arguments: what a caller hands over, checked against the kernel's parameters and packed as
+CUDA packs them.
 
-PyCUDA packs whatever it is given, and the driver compares at most the total size: a float64 where a float is needed, or
-an int32 in the place of a float, reaches the kernel as garbage. The simulator knows the parameters and names the one
-that is wrong.
+PyCUDA packs whatever it is given, and the driver compares at most the total size: a float64 where a
+float is needed, or an int32 in the place of a float, reaches the kernel as garbage. The simulator
+knows the parameters and names the one that is wrong.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ LAUNCH = "cuLaunchKernel"
 
 _SCALARS = {
     "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "u1",
-    "char": "i1", "signed char": "i1", "unsigned char": "u1", "uchar": "u1", "int8_t": "i1", "uint8_t": "u1",
+    "char": "i1", "signed char": "i1", "unsigned char": "u1", "uchar": "u1", "int8_t": "i1",
+    "uint8_t": "u1",
     "short": "i2", "unsigned short": "u2", "ushort": "u2", "int16_t": "i2", "uint16_t": "u2",
-    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4", "uint": "u4",
+    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4",
+    "uint": "u4",
     "int32_t": "i4", "uint32_t": "u4", "long": "i8", "unsigned long": "u8", "long long": "i8",
-    "long long int": "i8", "unsigned long long": "u8", "unsigned long long int": "u8", "long int": "i8",
+    "long "
+    "long int": "i8", "unsigned long long": "u8", "unsigned long long int": "u8", "long int": "i8",
     "unsigned long int": "u8", "size_t": "u8", "ptrdiff_t": "i8", "int64_t": "i8", "uint64_t": "u8",
 }  # fmt: skip
 # A pointer to bytes may point to anything.
@@ -49,7 +53,9 @@ _STRUCT_CODES = "?bBhHiIlLqQNnfdePFD"
 
 
 class ArgumentHandler:
-    """Base of In, Out and InOut: a host array that gets device memory for the time of one launch."""
+    """Base of In, Out and InOut: a host array that gets device memory for the time of one
+    launch.
+    """
 
     def __init__(self, ary: np.ndarray):
         self.array = ary
@@ -59,7 +65,10 @@ class ArgumentHandler:
         if self.dev_alloc is None:
             if not hasattr(self.array, "nbytes"):
                 name = type(self).__name__
-                raise TypeError(f"{name}() takes a NumPy array, was given a {type(self.array).__name__}: pass np.asarray(...)")
+                raise TypeError(
+                    f"{name}() takes a NumPy array, was given a {type(self.array).__name__}: pass "
+                    "np.asarray(...)"
+                )
             self.dev_alloc = mem_alloc_like(self.array)
         return self.dev_alloc
 
@@ -97,8 +106,9 @@ class InOut(In, Out):
 class Argument:
     """One argument, ready to be packed.
 
-    given: what the caller passed, in words; data: its bytes; dtype: of the scalar, or of the elements that a pointer
-    points to, None where that is not known; is_pointer: whether the bytes are a device address.
+    given: what the caller passed, in words; data: its bytes; dtype: of the scalar, or of the
+    elements that a pointer points to, None where that is not known; is_pointer: whether the bytes
+    are a device address.
     """
 
     given: str
@@ -107,8 +117,12 @@ class Argument:
     is_pointer: bool
 
 
-def from_call(args: Sequence[object], parameters: Sequence) -> tuple[list[Argument], list[ArgumentHandler]]:
-    """The arguments of `function(*args, ...)`; TypeError for a Python number, and for what is no scalar or array."""
+def from_call(
+    args: Sequence[object], parameters: Sequence
+) -> tuple[list[Argument], list[ArgumentHandler]]:
+    """The arguments of `function(*args, ...)`; TypeError for a Python number, and for what is no
+    scalar or array.
+    """
     arguments = [_from_value(k, value, parameters) for k, value in enumerate(args)]
     return arguments, [value for value in args if isinstance(value, ArgumentHandler)]
 
@@ -121,38 +135,55 @@ def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
         return _pointer("a device allocation", address_of(value, LAUNCH, role), None)
     if isinstance(value, ArgumentHandler):
         dtype = getattr(value.array, "dtype", None)
-        return _pointer(f"{type(value).__name__}({dtype} array)", int(value.get_device_alloc()), dtype)
+        return _pointer(
+            f"{type(value).__name__}({dtype} array)", int(value.get_device_alloc()), dtype
+        )
     if isinstance(value, np.ndarray) and isinstance(value.base, ManagedAllocation):
         return _pointer(f"a managed array of {value.dtype}", int(value.base), value.dtype)
     if isinstance(value, np.ndarray):
         data = host_bytes(value, LAUNCH, _place(k, parameters), writable=False).tobytes()
-        return Argument(f"a NumPy array ({value.nbytes} bytes, by value)", data, None, is_pointer=False)
+        return Argument(
+            f"a NumPy array ({value.nbytes} bytes, by value)", data, None, is_pointer=False
+        )
     if isinstance(value, np.void):
-        return Argument(f"a NumPy record ({value.itemsize} bytes)", value.tobytes(), None, is_pointer=False)
+        return Argument(
+            f"a NumPy record ({value.itemsize} bytes)", value.tobytes(), None, is_pointer=False
+        )
     return _from_array_like(k, value, parameters)
 
 
 def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
     if hasattr(value, "gpudata"):
         if value.gpudata is None:
-            raise TypeError(f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 elements)")
+            raise TypeError(
+                f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 "
+                "elements)"
+            )
         if not value.flags.c_contiguous:
             order = "is in Fortran order" if value.flags.f_contiguous else "is a view with gaps"
             _findings.remark(
-                f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape {value.shape}, "
-                f"strides {value.strides} bytes). The kernel gets its address alone, and sees the memory as it lies"
+                f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape "
+                f"{value.shape}, "
+                f"strides {value.strides} bytes). The kernel gets its address alone, and sees the "
+                "memory as it lies"
             )
         address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
         return _pointer(f"a GPUArray of {value.dtype}", address, value.dtype)
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface:
         return _pointer("a device array", interface["data"][0], np.dtype(interface["typestr"]))
-    raise TypeError(f"parameter #{k} (0-based) cannot be passed to a kernel{_type_hint(k, value, parameters)}")
+    raise TypeError(
+        f"parameter #{k} (0-based) cannot be passed to a kernel{_type_hint(k, value, parameters)}"
+    )
 
 
 def _type_hint(k: int, value: object, parameters: Sequence) -> str:
     kind = type(value).__name__
-    given = f"was given {value!r} ({kind})" if isinstance(value, int | float | complex) else f"was given a {kind}"
+    given = (
+        f"was given {value!r} ({kind})"
+        if isinstance(value, int | float | complex)
+        else f"was given a {kind}"
+    )
     if k >= len(parameters):
         return f": {given}"
     parameter = parameters[k]
@@ -161,9 +192,13 @@ def _type_hint(k: int, value: object, parameters: Sequence) -> str:
 
 def _wanted(parameter) -> str:
     if parameter.is_pointer:
-        return "a device array: mem_alloc, gpuarray.to_gpu, or cuda.In/Out/InOut around a NumPy array"
+        return (
+            "a device array: mem_alloc, gpuarray.to_gpu, or cuda.In/Out/InOut around a NumPy array"
+        )
     dtype = _scalar_dtype(parameter.type_text)
-    return f"np.{dtype.name}(...)" if dtype is not None else f"a NumPy value of {parameter.size} bytes"
+    return (
+        f"np.{dtype.name}(...)" if dtype is not None else f"a NumPy value of {parameter.size} bytes"
+    )
 
 
 def _place(k: int, parameters: Sequence) -> str:
@@ -179,7 +214,9 @@ def _pointer(given: str, address: int, dtype: np.dtype | None) -> Argument:
 
 
 def format_of(arg_types: Sequence[object]) -> list[str]:
-    """The struct codes for what prepare() takes: NumPy types, dtypes, code letters; anything else is a pointer."""
+    """The struct codes for what prepare() takes: NumPy types, dtypes, code letters; anything else
+    is a pointer.
+    """
     codes: list[str] = []
     for arg_type in arg_types:
         if isinstance(arg_type, str):
@@ -194,9 +231,13 @@ def format_of(arg_types: Sequence[object]) -> list[str]:
 
 
 def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument]:
-    """The arguments of a prepared call; struct.error where one does not fit its code or their number is wrong."""
+    """The arguments of a prepared call; struct.error where one does not fit its code or their
+    number is wrong.
+    """
     if len(codes) != len(args):
-        raise struct.error(f"the function was prepared for {len(codes)} arguments and was given {len(args)}")
+        raise struct.error(
+            f"the function was prepared for {len(codes)} arguments and was given {len(args)}"
+        )
     return [_from_code(code, value) for code, value in zip(codes, args, strict=True)]
 
 
@@ -205,7 +246,9 @@ def _from_code(code: str, value: Any) -> Argument:
         data = value if isinstance(value, bytes) else bytes(memoryview(value))
         return Argument(f"{len(data)} bytes", struct.pack(code, data), None, is_pointer=False)
     if code not in _STRUCT_CODES:
-        raise struct.error(f"prepare() was given the type code {code!r}; use NumPy types, or 'P' for a pointer")
+        raise struct.error(
+            f"prepare() was given the type code {code!r}; use NumPy types, or 'P' for a pointer"
+        )
     if code == "P":
         return _pointer("a pointer ('P')", _prepared_address(value), None)
     if code in "FD?":
@@ -219,7 +262,9 @@ def _from_code(code: str, value: Any) -> Argument:
 def _integer(code: str, value: object) -> int:
     if not hasattr(value, "__index__"):
         given = f"{value!r} ({type(value).__name__})"
-        raise struct.error(f"the function was prepared for a whole number ({code!r}), was given {given}")
+        raise struct.error(
+            f"the function was prepared for a whole number ({code!r}), was given {given}"
+        )
     return int(value)
 
 
@@ -230,11 +275,15 @@ def _prepared_address(value: object) -> int:
         return int(value)
     hint = ": pass its .gpudata" if hasattr(value, "gpudata") else ""
     given = type(value).__name__
-    raise struct.error(f"a prepared pointer argument must be a device allocation, was given {given}{hint}")
+    raise struct.error(
+        f"a prepared pointer argument must be a device allocation, was given {given}{hint}"
+    )
 
 
 def require_fit(kernel, arguments: Sequence[Argument]) -> None:
-    """LogicError names an argument that does not fit its parameter; what is doubtful is remarked."""
+    """LogicError names an argument that does not fit its parameter; what is doubtful is
+    remarked.
+    """
     parameters = kernel.parameters
     if len(arguments) != len(parameters):
         signature = ", ".join(map(_declared, parameters))
@@ -264,34 +313,73 @@ def _misfit(parameter, argument: Argument) -> str:
     if argument.is_pointer:
         return f"is a value, was given {argument.given}: pass {_wanted(parameter)}"
     if len(argument.data) != parameter.size:
-        return f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} bytes: pass {_wanted(parameter)}"
+        return (
+            f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} "
+            f"bytes: pass {_wanted(parameter)}"
+        )
     wanted = _scalar_dtype(parameter.type_text)
-    if wanted is not None and argument.dtype is not None and _number_kind(wanted) != _number_kind(argument.dtype):
-        return f"was given {argument.given}, bytes of another kind of number: pass {_wanted(parameter)}"
+    if (
+        wanted is not None
+        and argument.dtype is not None
+        and _number_kind(wanted) != _number_kind(argument.dtype)
+    ):
+        return (
+            f"was given {argument.given}, bytes of another kind of number: pass "
+            f"{_wanted(parameter)}"
+        )
     return ""
 
 
 def _pointer_misfit(parameter, argument: Argument) -> str:
     if not argument.is_pointer:
-        # An address kept as an integer (np.uintp, np.intp) is how PyCUDA programs pass a pointer into an array.
-        is_address = argument.dtype is not None and argument.dtype.kind in "iu" and argument.dtype.itemsize == 8
-        return "" if is_address else f"is a pointer, was given {argument.given}: pass {_wanted(parameter)}"
+        # An address kept as an integer (np.uintp, np.intp) is how PyCUDA programs pass a pointer
+        # into an array.
+        is_address = (
+            argument.dtype is not None
+            and argument.dtype.kind in "iu"
+            and argument.dtype.itemsize == 8
+        )
+        return (
+            ""
+            if is_address
+            else f"is a pointer, was given {argument.given}: pass {_wanted(parameter)}"
+        )
     wanted = _element(parameter)
-    if wanted is None or argument.dtype is None or argument.dtype.names or wanted.itemsize == argument.dtype.itemsize:
+    if (
+        wanted is None
+        or argument.dtype is None
+        or argument.dtype.names
+        or wanted.itemsize == argument.dtype.itemsize
+    ):
         return ""
-    return f"points to {wanted.name}, was given {argument.given}: convert it with .astype(np.{wanted.name})"
+    return (
+        f"points to {wanted.name}, was given {argument.given}: convert it with "
+        f".astype(np.{wanted.name})"
+    )
 
 
 def _reinterpreted(parameter, argument: Argument) -> str:
-    """What to say of a pointer to numbers of the right size and another kind: right for a kernel that looks at bits."""
+    """What to say of a pointer to numbers of the right size and another kind: right for a kernel
+    that looks at bits.
+    """
     wanted = _element(parameter) if parameter.is_pointer and argument.is_pointer else None
-    if wanted is None or argument.dtype is None or argument.dtype.names or _number_kind(wanted) == _number_kind(argument.dtype):
+    if (
+        wanted is None
+        or argument.dtype is None
+        or argument.dtype.names
+        or _number_kind(wanted) == _number_kind(argument.dtype)
+    ):
         return ""
-    return f"points to {wanted.name}, was given {argument.given}: the kernel takes the same bits for other numbers"
+    return (
+        f"points to {wanted.name}, was given {argument.given}: the kernel takes the same bits for "
+        "other numbers"
+    )
 
 
 def _element(parameter) -> np.dtype | None:
-    """The dtype that a pointer parameter points to; None for bytes, structs and pointers to pointers."""
+    """The dtype that a pointer parameter points to; None for bytes, structs and pointers to
+    pointers.
+    """
     target = " ".join(_QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0]).split())
     return None if target in _BYTES else _scalar_dtype(target)
 

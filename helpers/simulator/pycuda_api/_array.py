@@ -1,11 +1,15 @@
-"""GPUArray: an array on the simulated device, its views, copies and arithmetic. gpuarray.py has the functions around it.
+"""GPUArray: an array on the simulated device, its views, copies and arithmetic. gpuarray.py has the
+functions around it.
 
-Arithmetic is done by NumPy on the device's bytes, with PyCUDA's rules where they differ from NumPy's:
+Arithmetic is done by NumPy on the device's bytes, with PyCUDA's rules where they differ from
+NumPy's:
 - elements pair up as they lie in memory; shapes must agree, or one of the arrays have shape ();
-- comparisons give numbers (0 and 1) of the arrays' common dtype; integers divided by integers stay integers;
-- a Python float does not fit into an integer array; in place, the result is cast to the array's own dtype;
-- only arrays without gaps take part; copies of views have at most two axes with gaps.
-What PyCUDA does without a word and nobody means, such as adding an array in C order to one in Fortran order, gets a warning.
+- comparisons give numbers (0 and 1) of the arrays' common dtype; integers divided by integers stay
+integers; - a Python float does not fit into an integer array; in place, the result is cast to the
+array's own dtype; - only arrays without gaps take part; copies of views have at most two axes with
+gaps.
+What PyCUDA does without a word and nobody means, such as adding an array in C order to one in
+Fortran order, gets a warning.
 """
 
 from __future__ import annotations
@@ -63,7 +67,9 @@ def _lies(array: GPUArray, order: str) -> bool:
 def packed_strides(array: np.ndarray | GPUArray) -> tuple[int, ...]:
     """Strides for a contiguous copy of `array` whose axes lie in the same order."""
     strides, step = [0] * len(array.shape), array.dtype.itemsize
-    for axis in sorted(range(len(array.shape)), key=lambda k: (array.strides[k], array.shape[k], k)):
+    for axis in sorted(
+        range(len(array.shape)), key=lambda k: (array.strides[k], array.shape[k], k)
+    ):
         strides[axis] = step
         step *= max(1, array.shape[axis])
     return tuple(strides)
@@ -83,7 +89,9 @@ def _splay(n: int, multiprocessors: int) -> tuple[tuple[int, int], tuple[int, in
 
 
 def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    """(grid, block) with which PyCUDA runs over n elements: at most 32 blocks of 128 threads a multiprocessor."""
+    """(grid, block) with which PyCUDA runs over n elements: at most 32 blocks of 128 threads a
+    multiprocessor.
+    """
     dev = Context.get_device() if dev is None else dev
     return _splay(int(n), dev.get_attribute(device_attribute.MULTIPROCESSOR_COUNT))
 
@@ -91,11 +99,13 @@ def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int
 class GPUArray:
     """An array on the device, NumPy's shape, dtype and strides (bytes).
 
-    gpudata: the DeviceAllocation, or the address (int) in a view; None for an array without elements.
+    gpudata: the DeviceAllocation, or the address (int) in a view; None for an array without
+    elements.
     """
 
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]  # as NumPy: == compares elements, so an array cannot be a key
+    # As in NumPy, == compares elements, so an array cannot be a key.
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -109,13 +119,21 @@ class GPUArray:
     ):
         self.dtype = np.dtype(dtype)
         self.shape = shape_of(shape, wrong=AssertionError)
-        self.strides = tuple(map(int, strides)) if strides is not None else _strides(self.shape, self.dtype.itemsize, order)
+        self.strides = (
+            tuple(map(int, strides))
+            if strides is not None
+            else _strides(self.shape, self.dtype.itemsize, order)
+        )
         self.itemsize = self.dtype.itemsize
         self.size = self.mem_size = math.prod(self.shape)
         self.nbytes = self.size * self.itemsize
         self.allocator = allocator
         self.base = base
-        self.gpudata = gpudata if gpudata is not None or not self.size else (allocator or mem_alloc)(self.nbytes)
+        self.gpudata = (
+            gpudata
+            if gpudata is not None or not self.size
+            else (allocator or mem_alloc)(self.nbytes)
+        )
         self._flags: ArrayFlags | None = None
         self._grid, self._block = splay(self.size)
 
@@ -150,21 +168,33 @@ class GPUArray:
 
     # -- copies --
 
-    def set(self, ary: np.ndarray, async_: bool = False, stream: Stream | None = None, **deprecated) -> None:
-        """Copies a host array of the same size and dtype to the device; with async_, in a stream."""
+    def set(
+        self, ary: np.ndarray, async_: bool = False, stream: Stream | None = None, **deprecated
+    ) -> None:
+        """Copies a host array of the same size and dtype to the device; with async_, in a
+        stream.
+        """
         async_ = _asynchronous(async_, deprecated)
         if ary.size != self.size:
-            raise ValueError(f"set() takes an array of the same size, {self.size:,} elements, was given {ary.size:,}")
+            raise ValueError(
+                f"set() takes an array of the same size, {self.size:,} elements, was given "
+                f"{ary.size:,}"
+            )
         if ary.shape != self.shape:
             warnings.warn("the array given has another shape", stacklevel=2)
             ary = ary.reshape(self.shape)
         if ary.dtype != self.dtype:
-            raise ValueError(f"set() takes an array of the same dtype, {self.dtype}, was given {ary.dtype}: use .astype(...)")
+            raise ValueError(
+                f"set() takes an array of the same dtype, {self.dtype}, was given {ary.dtype}: use "
+                ".astype(...)"
+            )
         if self.size:
             _copy(self, ary, asynchronous=async_, stream=stream)
 
     def set_async(self, ary: np.ndarray, stream: Stream | None = None) -> None:
-        """As set, in a stream: a page-locked `ary` must not change before the stream is synchronised."""
+        """As set, in a stream: a page-locked `ary` must not change before the stream is
+        synchronised.
+        """
         self.set(ary, async_=True, stream=stream)
 
     def get(
@@ -175,24 +205,39 @@ class GPUArray:
         stream: Stream | None = None,
         **deprecated,
     ) -> np.ndarray:
-        """The array on the host: a new one, its axes in the same order in memory, or `ary`, of the same size and dtype, filled."""
+        """The array on the host: a new one, its axes in the same order in memory, or `ary`, of the
+        same size and dtype, filled.
+        """
         async_ = _asynchronous(async_, deprecated)
         if ary is None:
             empty_host = pagelocked_empty if pagelocked else np.empty
-            ary = as_strided(empty_host(self.shape, self.dtype), strides=packed_strides(self), subok=True)
+            ary = as_strided(
+                empty_host(self.shape, self.dtype), strides=packed_strides(self), subok=True
+            )
         else:
             if ary.size != self.size:
-                raise ValueError(f"get() fills an array of the same size, {self.size:,} elements, was given {ary.size:,}")
+                raise ValueError(
+                    f"get() fills an array of the same size, {self.size:,} elements, was given "
+                    f"{ary.size:,}"
+                )
             if ary.dtype != self.dtype:
-                raise TypeError(f"get() fills an array of the same dtype, {self.dtype}, was given {ary.dtype}")
+                raise TypeError(
+                    f"get() fills an array of the same dtype, {self.dtype}, was given {ary.dtype}"
+                )
             if ary.shape != self.shape:
-                warnings.warn("get() into an array of another shape is deprecated", DeprecationWarning, stacklevel=2)
+                warnings.warn(
+                    "get() into an array of another shape is deprecated",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
         if self.size:
             _copy(ary.reshape(self.shape), self, asynchronous=async_, stream=stream)
         return ary
 
     def get_async(self, stream: Stream | None = None, ary: np.ndarray | None = None) -> np.ndarray:
-        """As get, in a stream: a page-locked `ary` must not be looked at before the stream is synchronised."""
+        """As get, in a stream: a page-locked `ary` must not be looked at before the stream is
+        synchronised.
+        """
         return self.get(ary=ary, async_=True, stream=stream)
 
     def copy(self) -> GPUArray:
@@ -214,22 +259,43 @@ class GPUArray:
         """A view: ints, slices, `...` and None, as in NumPy."""
         index = index if isinstance(index, tuple) else (index,)
         for axis, entry in enumerate(index):
-            if isinstance(entry, bool) or not (isinstance(entry, int | np.integer | slice) or entry is None or entry is Ellipsis):
+            if isinstance(entry, bool) or not (
+                isinstance(entry, int | np.integer | slice) or entry is None or entry is Ellipsis
+            ):
                 raise IndexError(
-                    f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, was given {entry!r}; "
+                    f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, was given "
+                    f"{entry!r}; "
                     "gpuarray.take(array, indices) picks elements"
                 )
         # NumPy does the index arithmetic, on an array that lies the same way and that nobody reads.
         whole = as_strided(np.empty((), self.dtype), self.shape, self.strides)
         view = whole[index if Ellipsis in index else (*index, Ellipsis)]
-        offset = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0] if view.size else 0
+        offset = (
+            view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+            if view.size
+            else 0
+        )
         gpudata = self.ptr + offset if self.gpudata is not None else None
-        return GPUArray(view.shape, self.dtype, self.allocator, base=self, gpudata=gpudata, strides=view.strides)
+        return GPUArray(
+            view.shape, self.dtype, self.allocator, base=self, gpudata=gpudata, strides=view.strides
+        )
 
-    def _view(self, shape: Sequence[int], strides: Sequence[int] | None = None, order: str = "C", dtype=None) -> GPUArray:
+    def _view(
+        self,
+        shape: Sequence[int],
+        strides: Sequence[int] | None = None,
+        order: str = "C",
+        dtype=None,
+    ) -> GPUArray:
         gpudata = None if self.gpudata is None else self.ptr
         return GPUArray(
-            shape, self.dtype if dtype is None else dtype, self.allocator, base=self, gpudata=gpudata, strides=strides, order=order
+            shape,
+            self.dtype if dtype is None else dtype,
+            self.allocator,
+            base=self,
+            gpudata=gpudata,
+            strides=strides,
+            order=order,
         )
 
     def reshape(self, *shape, order: str = "C") -> GPUArray:
@@ -244,14 +310,19 @@ class GPUArray:
             known = math.prod(extent for extent in wanted if extent != -1)
             wanted[wanted.index(-1)] = self.size // known if known else 0
         if math.prod(wanted) != self.size:
-            raise ValueError(f"reshape() keeps the number of elements, {self.size:,}: {self.shape} does not go into {tuple(shape)}")
+            raise ValueError(
+                f"reshape() keeps the number of elements, {self.size:,}: {self.shape} does not go "
+                f"into {tuple(shape)}"
+            )
         return self._view(wanted, order=order)
 
     def ravel(self) -> GPUArray:
         return self.reshape(self.size)
 
     def view(self, dtype=None) -> GPUArray:
-        """The same bytes as another dtype; the axis along which elements lie closest gets longer or shorter."""
+        """The same bytes as another dtype; the axis along which elements lie closest gets longer or
+        shorter.
+        """
         dtype = self.dtype if dtype is None else np.dtype(dtype)
         if not self.shape:
             if dtype.itemsize != self.itemsize:
@@ -275,7 +346,10 @@ class GPUArray:
         """A view with the axes in another order, reversed unless given."""
         axes = range(self.ndim - 1, -1, -1) if axes is None else axes
         if len(axes) != self.ndim:
-            raise ValueError(f"transpose() takes every axis once: this array has {self.ndim}, was given {tuple(axes)}")
+            raise ValueError(
+                f"transpose() takes every axis once: this array has {self.ndim}, was given "
+                f"{tuple(axes)}"
+            )
         return self._view([self.shape[k] for k in axes], [self.strides[k] for k in axes])
 
     @property
@@ -291,7 +365,9 @@ class GPUArray:
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError("an array of several elements is neither true nor false: ask any() or all() of it")
+            raise ValueError(
+                "an array of several elements is neither true nor false: ask any() or all() of it"
+            )
         return bool(self.get().item())
 
     def __str__(self) -> str:
@@ -313,7 +389,9 @@ class GPUArray:
 
     def _like_me_in_memory(self, dtype) -> GPUArray:
         """An array whose elements lie in the same order, whatever their dtype."""
-        return GPUArray(self.shape, dtype, self.allocator, order="C" if self.flags.c_contiguous else "F")
+        return GPUArray(
+            self.shape, dtype, self.allocator, order="C" if self.flags.c_contiguous else "F"
+        )
 
     def fill(self, value, stream: Stream | None = None) -> GPUArray:
         """Sets every element to `value`."""
@@ -326,7 +404,8 @@ class GPUArray:
         if dtype == self.dtype:
             return self.copy()
         result = self._like_me_in_memory(dtype)
-        if not self.flags.c_contiguous:  # as PyCUDA: the result is in C order, its elements where they lay
+        # As PyCUDA: the result is in C order, its elements where they lay.
+        if not self.flags.c_contiguous:
             result = self._new_like_me(dtype)
         return run("astype", lambda x: x.astype(dtype), (self,), result, stream)
 
@@ -334,12 +413,29 @@ class GPUArray:
         """The elements in reversed order, the array taken as one-dimensional."""
         return run("reverse", lambda x: x[::-1], (self,), self._new_like_me(), stream)
 
-    def mul_add(self, selffac, other: GPUArray, otherfac, add_timer=None, stream: Stream | None = None, out=None) -> GPUArray:
+    def mul_add(
+        self,
+        selffac,
+        other: GPUArray,
+        otherfac,
+        add_timer=None,
+        stream: Stream | None = None,
+        out=None,
+    ) -> GPUArray:
         """selffac * self + otherfac * other."""
         dtype = common_dtype(self, other)
         out = _result_of(self, other, dtype) if out is None else out
-        a, b = packed_scalar(selffac, out.dtype, "mul_add"), packed_scalar(otherfac, out.dtype, "mul_add")
-        return run("mul_add", lambda x, y: a * x.astype(out.dtype) + b * y.astype(out.dtype), (self, other), out, stream)
+        a, b = (
+            packed_scalar(selffac, out.dtype, "mul_add"),
+            packed_scalar(otherfac, out.dtype, "mul_add"),
+        )
+        return run(
+            "mul_add",
+            lambda x, y: a * x.astype(out.dtype) + b * y.astype(out.dtype),
+            (self, other),
+            out,
+            stream,
+        )
 
     def any(self, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
         """Whether any element is not 0: an array of shape ()."""
@@ -414,7 +510,12 @@ class GPUArray:
     def __abs__(self) -> GPUArray:
         self._need_contiguous()
         dtype = _real_dtype(self.dtype)
-        return run("abs", np.abs, (self,), self._like_me_in_memory(dtype) if dtype != self.dtype else self._new_like_me())
+        return run(
+            "abs",
+            np.abs,
+            (self,),
+            self._like_me_in_memory(dtype) if dtype != self.dtype else self._new_like_me(),
+        )
 
     def __eq__(self, other) -> GPUArray:  # type: ignore[override]  # element by element, as NumPy
         return _compare("==", np.equal, self, other)
@@ -454,7 +555,9 @@ class GPUArray:
         """The complex conjugate, into `out` where given; a real array is its own."""
         if self.dtype.kind != "c":
             return self
-        return run("conj", np.conj, (self,), self._like_me_in_memory(self.dtype) if out is None else out)
+        return run(
+            "conj", np.conj, (self,), self._like_me_in_memory(self.dtype) if out is None else out
+        )
 
     conjugate = conj
 
@@ -470,14 +573,25 @@ def _asynchronous(async_: bool, deprecated: dict) -> bool:
 
 
 def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
-    """Copies between GPUArrays and NumPy arrays of the same shape and dtype, as PyCUDA does by Memcpy2D and Memcpy3D."""
+    """Copies between GPUArrays and NumPy arrays of the same shape and dtype, as PyCUDA does by
+    Memcpy2D and Memcpy3D.
+    """
     for array, role in ((source, "source"), (target, "target")):
         if not isinstance(array, GPUArray | np.ndarray):
-            raise TypeError(f"the {role} of a copy is a GPUArray or a NumPy array, was given a {type(array).__name__}")
+            raise TypeError(
+                f"the {role} of a copy is a GPUArray or a NumPy array, was given a "
+                f"{type(array).__name__}"
+            )
     if source.shape != target.shape:
-        raise ValueError(f"a copy needs two arrays of the same shape, was given {source.shape} and {target.shape}")
+        raise ValueError(
+            f"a copy needs two arrays of the same shape, was given {source.shape} and "
+            f"{target.shape}"
+        )
     if source.dtype != target.dtype:
-        raise TypeError(f"a copy needs two arrays of the same dtype, was given {source.dtype} and {target.dtype}")
+        raise TypeError(
+            f"a copy needs two arrays of the same dtype, was given {source.dtype} and "
+            f"{target.dtype}"
+        )
     if isinstance(target, np.ndarray) and not target.flags.writeable:
         raise ValueError("the target of a copy is read-only: pass an array that can be written to")
     call = "GPUArray copy"
@@ -485,7 +599,8 @@ def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None =
     as_it_lies = _forc(source) and _forc(target)
     if as_it_lies and _layout_key(source) != _layout_key(target):
         _findings.remark(
-            "an array in C order and one in Fortran order: PyCUDA copies the bytes as they lie, which transposes the elements"
+            "an array in C order and one in Fortran order: PyCUDA copies the bytes as they lie, "
+            "which transposes the elements"
         )
     if not as_it_lies:
         _check_gaps(source, target)
@@ -495,21 +610,32 @@ def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None =
 
 
 def _forc(array) -> bool:
-    """Contiguous in some order of the axes: without gaps. PyCUDA takes C and Fortran order for that."""
+    """Contiguous in some order of the axes: without gaps. PyCUDA takes C and Fortran order for
+    that.
+    """
     return array.flags.forc
 
 
 def _layout_key(array) -> tuple:
     """What two arrays of one shape share if their elements lie in the same order."""
-    return tuple(stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1)
+    return tuple(
+        stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1
+    )
 
 
 def _check_gaps(source, target) -> None:
-    """Refuses what PyCUDA cannot copy: other orders of the axes, reversed views, and gaps along more than two axes."""
-    axes = sorted((k for k, extent in enumerate(source.shape) if extent > 1), key=lambda k: source.strides[k])
+    """Refuses what PyCUDA cannot copy: other orders of the axes, reversed views, and gaps along
+    more than two axes.
+    """
+    axes = sorted(
+        (k for k, extent in enumerate(source.shape) if extent > 1), key=lambda k: source.strides[k]
+    )
     pairs = [(source.strides[k], target.strides[k], source.shape[k]) for k in axes]
     if any(stride < 0 for pair in pairs for stride in pair[:2]):
-        raise OverflowError("can't convert negative value to unsigned: PyCUDA cannot copy a reversed view; use .reverse()")
+        raise OverflowError(
+            "can't convert negative value to unsigned: PyCUDA cannot copy a reversed view; use "
+            ".reverse()"
+        )
     item = source.dtype.itemsize
     merged = [] if pairs and pairs[0][:2] == (item, item) else [(0, 0, 1)]
     for s, t, extent in pairs:
@@ -520,16 +646,26 @@ def _check_gaps(source, target) -> None:
         else:
             merged.append((s, t, extent))
     if len(merged) > 3:
-        raise ValueError(f"PyCUDA copies gaps along at most 2 axes: this array has shape {source.shape}, strides {source.strides}")
+        raise ValueError(
+            f"PyCUDA copies gaps along at most 2 axes: this array has shape {source.shape}, "
+            f"strides {source.strides}"
+        )
     for side, name in ((0, "source"), (1, "target")):
         if len(merged) == 3 and merged[2][side] % merged[1][side]:
             strides = f"{merged[2][side]} and {merged[1][side]}"
-            raise RuntimeError(f"PyCUDA copies a {name} whose largest stride is a multiple of the next: these are {strides}")
+            raise RuntimeError(
+                f"PyCUDA copies a {name} whose largest stride is a multiple of the next: these are "
+                f"{strides}"
+            )
 
 
 def _reach(array) -> tuple[int, int]:
-    """Bytes from the first element down to the lowest one, and from there to the end of the highest."""
-    steps = [stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)]
+    """Bytes from the first element down to the lowest one, and from there to the end of the
+    highest.
+    """
+    steps = [
+        stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
+    ]
     below = -sum(step for step in steps if step < 0)
     return below, below + sum(step for step in steps if step > 0) + array.dtype.itemsize
 
@@ -554,7 +690,9 @@ def _fetch(source, work: _order.Work, call: str, *, flat: bool, blocking: bool) 
 
 def _note_host_side(host: np.ndarray, work: _order.Work, *, write: bool, blocking: bool) -> None:
     below, nbytes = _reach(host)
-    _memory.note_host_side(work, host.__array_interface__["data"][0] - below, nbytes, write=write, blocking=blocking)
+    _memory.note_host_side(
+        work, host.__array_interface__["data"][0] - below, nbytes, write=write, blocking=blocking
+    )
 
 
 def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blocking: bool) -> None:
@@ -577,14 +715,18 @@ def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blockin
 
 
 def _store_strided(target: GPUArray, values: np.ndarray, address: int) -> None:
-    """Writes all bytes at once, or runs of neighbouring elements: what lies between them stays as it is, unwritten or not."""
+    """Writes all bytes at once, or runs of neighbouring elements: what lies between them stays as
+    it is, unwritten or not.
+    """
     below, nbytes = _reach(target)
     if nbytes == target.nbytes:
         raw = np.empty(nbytes, np.uint8)
         _seen_in(raw, target, below)[...] = values
         memory.write(address - below, raw, nbytes)
         return
-    inner = target.ndim - 1 if target.ndim and target.strides[-1] == target.itemsize else target.ndim
+    inner = (
+        target.ndim - 1 if target.ndim and target.strides[-1] == target.itemsize else target.ndim
+    )
     for index in np.ndindex(*target.shape[:inner]):
         run = np.ascontiguousarray(values[index])
         offset = sum(k * stride for k, stride in zip(index, target.strides, strict=False))
@@ -608,17 +750,28 @@ def _as_it_lies(host: np.ndarray) -> np.ndarray:
 # ---- work ----
 
 
-def run(what: str, function: Callable, inputs: Sequence[GPUArray], out: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """out = function(*inputs), element by element as they lie in memory; arrays of shape () go with every element."""
+def run(
+    what: str,
+    function: Callable,
+    inputs: Sequence[GPUArray],
+    out: GPUArray,
+    stream: Stream | None = None,
+) -> GPUArray:
+    """out = function(*inputs), element by element as they lie in memory; arrays of shape () go with
+    every element.
+    """
     arrays = (*inputs, out)
     for array in arrays:
         array._need_contiguous()
         if array.shape != out.shape and array.shape != ():
-            raise AssertionError(f"{what}: the shapes {', '.join(str(a.shape) for a in arrays)} do not agree")
+            raise AssertionError(
+                f"{what}: the shapes {', '.join(str(a.shape) for a in arrays)} do not agree"
+            )
     orders = {_element_steps(array) for array in arrays if array.shape == out.shape}
     if len(orders) > 1:
         _findings.remark(
-            f"{what} of arrays in C order and in Fortran order: PyCUDA pairs elements as they lie, which transposes one"
+            f"{what} of arrays in C order and in Fortran order: PyCUDA pairs elements as they lie, "
+            "which transposes one"
         )
     if not out.size:
         return out
@@ -627,7 +780,9 @@ def run(what: str, function: Callable, inputs: Sequence[GPUArray], out: GPUArray
     with np.errstate(all="ignore"):
         result = np.asarray(function(*values))
         if result.dtype != out.dtype:
-            result = (result.real if out.dtype.kind != "c" and result.dtype.kind == "c" else result).astype(out.dtype)
+            result = (
+                result.real if out.dtype.kind != "c" and result.dtype.kind == "c" else result
+            ).astype(out.dtype)
     write_flat(out, np.broadcast_to(result, (out.size,)), work, what)
     return out
 
@@ -665,13 +820,16 @@ def _real_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def packed_scalar(value, dtype: np.dtype, what: str):
-    """A number as an argument of PyCUDA's kernels: packed as `dtype`, which an integer array's is not for a Python float."""
+    """A number as an argument of PyCUDA's kernels: packed as `dtype`, which an integer array's is
+    not for a Python float.
+    """
     value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if dtype.names:
         return value
     if dtype.kind in "iu" and not hasattr(value, "__index__") and not isinstance(value, np.bool_):
         raise struct.error(
-            f"{what} with {value!r} on an array of {dtype} needs a whole number; convert the array with .astype(np.float32) first"
+            f"{what} with {value!r} on an array of {dtype} needs a whole number; convert the array "
+            "with .astype(np.float32) first"
         )
     if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
         raise struct.error(f"{what}: {value!r} does not fit into {dtype}")
@@ -680,15 +838,24 @@ def packed_scalar(value, dtype: np.dtype, what: str):
 
 def _result_of(one: GPUArray, other: GPUArray, dtype: np.dtype) -> GPUArray:
     if one.shape != other.shape and () not in (one.shape, other.shape):
-        raise NotImplementedError(f"two arrays in one operation need equal shapes, were given {one.shape}, {other.shape}")
+        raise NotImplementedError(
+            f"two arrays in one operation need equal shapes, were given {one.shape}, {other.shape}"
+        )
     return (other if one.shape == () else one)._new_like_me(dtype)
 
 
 def _arithmetic(symbol: str, function: Callable, one: GPUArray, other, *, neutral=None) -> GPUArray:
-    """function(one, other) in their common dtype; a copy of `one` for the scalar that changes nothing."""
+    """function(one, other) in their common dtype; a copy of `one` for the scalar that changes
+    nothing.
+    """
     if isinstance(other, GPUArray):
         out = _result_of(one, other, common_dtype(one, other))
-        return run(symbol, lambda x, y: function(x.astype(out.dtype), y.astype(out.dtype)), (one, other), out)
+        return run(
+            symbol,
+            lambda x, y: function(x.astype(out.dtype), y.astype(out.dtype)),
+            (one, other),
+            out,
+        )
     if not np.isscalar(other):
         return NotImplemented
     if neutral is not None and other == neutral:
@@ -712,13 +879,17 @@ def _compare(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray:
     if isinstance(other, GPUArray):
         return run(symbol, function, (one, other), _result_of(one, other, common_dtype(one, other)))
     if not np.isscalar(other):
-        raise AssertionError(f"a GPUArray is compared with a GPUArray or a number, was given {type(other).__name__}")
+        raise AssertionError(
+            f"a GPUArray is compared with a GPUArray or a number, was given {type(other).__name__}"
+        )
     value = np.dtype(type(other)).type(other)
     return run(symbol, lambda x: function(x, value), (one,), one._new_like_me())
 
 
 def _times_inverse(one: GPUArray, other) -> GPUArray:
-    """one / other as PyCUDA divides by a number: times 1 / other, rounded to the dtype of the result."""
+    """one / other as PyCUDA divides by a number: times 1 / other, rounded to the dtype of the
+    result.
+    """
     out = one._new_like_me(common_dtype(one, other))
     factor = packed_scalar(1 / other, out.dtype, "/")
     return run("/", lambda x: x.astype(out.dtype) * factor, (one,), out)
@@ -742,14 +913,21 @@ def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 # ---- reductions ----
 
 
-def reduce_arrays(what: str, function: Callable, arrays: Sequence[GPUArray], dtype, stream, allocator) -> GPUArray:
+def reduce_arrays(
+    what: str, function: Callable, arrays: Sequence[GPUArray], dtype, stream, allocator
+) -> GPUArray:
     for array in arrays:
         if not array.flags.forc:
             raise RuntimeError("a reduction needs contiguous arrays")
     work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
     with np.errstate(all="ignore"):
         value = np.asarray(
-            function(*(read_flat(array, work, what) if array.size else np.empty(0, array.dtype) for array in arrays))
+            function(
+                *(
+                    read_flat(array, work, what) if array.size else np.empty(0, array.dtype)
+                    for array in arrays
+                )
+            )
         )
     out = GPUArray((), dtype, allocator or arrays[0].allocator or mem_alloc)
     write_flat(out, value.astype(dtype), work, what)

@@ -1,4 +1,6 @@
-"""Copies and memsets of rows: Memcpy2D, Memcpy3D and memset_d2d8 ... with the pitch that CUDA gives them."""
+"""Copies and memsets of rows: Memcpy2D, Memcpy3D and memset_d2d8 ... with the pitch that CUDA gives
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from helpers.simulator import memory
 
 from . import _errors, _order
 from ._errors import LogicError
-from ._memory import _whole_number, address_of, check_aligned, host_bytes, note_host_side, pattern_of, refused, warn_of_unwritten
+from ._memory import (
+    _whole_number,
+    address_of,
+    check_aligned,
+    host_bytes,
+    note_host_side,
+    pattern_of,
+    refused,
+    warn_of_unwritten,
+)
 from ._stream import Stream, number_of
 
 _FIELDS = ("x_in_bytes", "y", "z", "lod", "pitch", "height")
@@ -26,7 +37,9 @@ class _Side:
 
 
 class _Rows:
-    """Base of Memcpy2D and Memcpy3D: where from, where to, and the extents; every number is bytes or rows."""
+    """Base of Memcpy2D and Memcpy3D: where from, where to, and the extents; every number is bytes
+    or rows.
+    """
 
     _call = ""
 
@@ -61,7 +74,9 @@ class _Rows:
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
-            value = _whole_number(int(value) if isinstance(value, np.integer) else value, f"{self._call}: {name}")
+            value = _whole_number(
+                int(value) if isinstance(value, np.integer) else value, f"{self._call}: {name}"
+            )
         object.__setattr__(self, name, value)
 
     def _run(self, stream: int, *, blocking: bool) -> None:
@@ -78,9 +93,13 @@ class _Rows:
         work = _order.begin(stream, self._call)
         for block, write in ((source, False), (target, True)):
             if block.address is not None:
-                _order.touch_device(work, block.address, block.address + block.raw.nbytes, write=write)
+                _order.touch_device(
+                    work, block.address, block.address + block.raw.nbytes, write=write
+                )
             else:
-                note_host_side(work, block.raw.ctypes.data, block.raw.nbytes, write=write, blocking=blocking)
+                note_host_side(
+                    work, block.raw.ctypes.data, block.raw.nbytes, write=write, blocking=blocking
+                )
         if blocking and None in (source.address, target.address):
             _order.finished(work)
 
@@ -93,13 +112,18 @@ class _Rows:
                 return
             for z, plane in enumerate(planes):
                 for y, row in enumerate(plane):
-                    memory.write(address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size)
+                    memory.write(
+                        address + z * steps[0] + y * steps[1], np.ascontiguousarray(row), row.size
+                    )
 
     def _block(self, side: str, place: _Side) -> _Block:
         pitch = getattr(self, f"{side}_pitch") or self.width_in_bytes
         rows = getattr(self, f"{side}_height") or self.height
         if pitch < self.width_in_bytes and self.height > 1:
-            detail = f"{side}_pitch is {pitch:,} bytes, less than width_in_bytes ({self.width_in_bytes:,})"
+            detail = (
+                f"{side}_pitch is {pitch:,} bytes, less than width_in_bytes "
+                f"({self.width_in_bytes:,})"
+            )
             raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
         at = [getattr(self, f"{side}_{name}") for name in ("x_in_bytes", "y", "z")]
         offset = at[0] + pitch * (at[1] + rows * at[2])
@@ -108,7 +132,10 @@ class _Rows:
         nbytes = sum(step * (extent - 1) for step, extent in zip(strides, shape, strict=True)) + 1
         if place.host is not None:
             if offset + nbytes > place.host.nbytes:
-                detail = f"{side} has {place.host.nbytes:,} bytes, the copy reaches byte {offset + nbytes:,}"
+                detail = (
+                    f"{side} has {place.host.nbytes:,} bytes, the copy reaches byte "
+                    f"{offset + nbytes:,}"
+                )
                 raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
             raw, address = place.host[offset : offset + nbytes], None
         else:
@@ -120,13 +147,17 @@ class _Rows:
                     self._check_written(address, strides, shape)
         return _Block(raw, as_strided(raw, shape, strides), address)
 
-    def _check_written(self, address: int, strides: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    def _check_written(
+        self, address: int, strides: tuple[int, ...], shape: tuple[int, ...]
+    ) -> None:
         if math.prod(shape) == strides[0] * shape[0]:
             warn_of_unwritten(address, math.prod(shape), self._call)
 
 
 class _Block:
-    """Bytes from the first to the last that a copy touches, the rows seen in them, and their device address or None."""
+    """Bytes from the first to the last that a copy touches, the rows seen in them, and their device
+    address or None.
+    """
 
     def __init__(self, raw: np.ndarray, view: np.ndarray, address: int | None):
         self.raw = raw
@@ -137,8 +168,8 @@ class _Block:
 class Memcpy2D(_Rows):
     """Copies `height` rows of `width_in_bytes` bytes, `src_pitch` and `dst_pitch` bytes apart.
 
-    Fill in the fields, name the places with set_src_host, set_dst_device ..., then call it: copy(aligned=True) returns when the
-    copy is done, copy(stream) copies in a stream.
+    Fill in the fields, name the places with set_src_host, set_dst_device ..., then call it:
+    copy(aligned=True) returns when the copy is done, copy(stream) copies in a stream.
     """
 
     _call = "cuMemcpy2D"
@@ -149,11 +180,15 @@ class Memcpy2D(_Rows):
         elif isinstance(aligned, bool | int):
             self._run(_order.NULL, blocking=True)
         else:
-            raise TypeError(f"Memcpy2D takes aligned=True or a Stream, was given {type(aligned).__name__}")
+            raise TypeError(
+                f"Memcpy2D takes aligned=True or a Stream, was given {type(aligned).__name__}"
+            )
 
 
 class Memcpy3D(_Rows):
-    """Copies `depth` planes of `height` rows of `width_in_bytes` bytes; planes are `src_height` and `dst_height` rows apart."""
+    """Copies `depth` planes of `height` rows of `width_in_bytes` bytes; planes are `src_height` and
+    `dst_height` rows apart.
+    """
 
     _call = "cuMemcpy3D"
 
@@ -162,14 +197,30 @@ class Memcpy3D(_Rows):
 
 
 def _no_arrays(call: str) -> LogicError:
-    return LogicError(_errors.message(call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"))
+    return LogicError(
+        _errors.message(
+            call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"
+        )
+    )
 
 
-def _memset_2d(dest, pitch: int, data: int, width: int, height: int, size: int, call: str, stream: int = _order.NULL) -> None:
+def _memset_2d(
+    dest,
+    pitch: int,
+    data: int,
+    width: int,
+    height: int,
+    size: int,
+    call: str,
+    stream: int = _order.NULL,
+) -> None:
     address = address_of(dest, call, "dest")
     pattern = pattern_of(data, size, call)
     names = ("pitch", "width", "height")
-    pitch, width, height = (_whole_number(v, f"{call}: {name}") for v, name in zip((pitch, width, height), names, strict=True))
+    pitch, width, height = (
+        _whole_number(v, f"{call}: {name}")
+        for v, name in zip((pitch, width, height), names, strict=True)
+    )
     check_aligned(address, size, call)
     if pitch < width * size and height > 1:
         detail = f"the pitch is {pitch:,} bytes, a row of {width:,} elements has {width * size:,}"
@@ -179,7 +230,9 @@ def _memset_2d(dest, pitch: int, data: int, width: int, height: int, size: int, 
             memory.fill(address + row * pitch, pattern, width)
     if width and height:
         work = _order.begin(stream, call)
-        _order.touch_device(work, address, address + pitch * (height - 1) + width * size, write=True)
+        _order.touch_device(
+            work, address, address + pitch * (height - 1) + width * size, write=True
+        )
 
 
 def memset_d2d8(dest, pitch: int, data: int, width: int, height: int) -> None:
@@ -199,14 +252,41 @@ def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
 
 def memset_d2d8_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d8, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8Async", number_of(stream, "cuMemsetD2D8Async"))
+    _memset_2d(
+        dest,
+        pitch,
+        data,
+        width,
+        height,
+        1,
+        "cuMemsetD2D8Async",
+        number_of(stream, "cuMemsetD2D8Async"),
+    )
 
 
 def memset_d2d16_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d16, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16Async", number_of(stream, "cuMemsetD2D16Async"))
+    _memset_2d(
+        dest,
+        pitch,
+        data,
+        width,
+        height,
+        2,
+        "cuMemsetD2D16Async",
+        number_of(stream, "cuMemsetD2D16Async"),
+    )
 
 
 def memset_d2d32_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d32, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32Async", number_of(stream, "cuMemsetD2D32Async"))
+    _memset_2d(
+        dest,
+        pitch,
+        data,
+        width,
+        height,
+        4,
+        "cuMemsetD2D32Async",
+        number_of(stream, "cuMemsetD2D32Async"),
+    )

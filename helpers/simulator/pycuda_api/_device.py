@@ -151,8 +151,8 @@ class limit(_Names):
     DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4
 
 
-# None where a value would need a clock or a memory chip, which the simulator lacks. The others are what the CUDA driver
-# reports for one H200, except those that describe the computer around it.
+# None where a value would need a clock or a memory chip, which the simulator lacks. The others are
+# what the CUDA driver reports for one H200, except those that describe the computer around it.
 _VALUES: dict[device_attribute, int | None] = {
     device_attribute.MAX_THREADS_PER_BLOCK: architecture.MAX_THREADS_PER_BLOCK,
     device_attribute.MAX_BLOCK_DIM_X: architecture.MAX_BLOCK[0],
@@ -228,7 +228,9 @@ def init(flags: int = 0) -> None:
     """Must come before every other call of the driver; calling it again does no harm."""
     global _initialised
     if flags != 0:
-        raise LogicError(_errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"))
+        raise LogicError(
+            _errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}")
+        )
     _initialised = True
 
 
@@ -250,10 +252,14 @@ def _need_init(call: str) -> None:
 
 
 def need_context(call: str) -> Context:
-    """The current context; LogicError where there is none, naming the driver call that needed it."""
+    """The current context; LogicError where there is none, naming the driver call that needed
+    it.
+    """
     _need_init(call)
     if not _contexts.stack:
-        detail = "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+        detail = (
+            "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
+        )
         raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
     return _contexts.stack[-1]
 
@@ -266,7 +272,10 @@ class Device:
         if number == PCI_BUS_ID:
             number = 0
         if isinstance(number, str) or not isinstance(number, int):
-            raise TypeError(f"Device takes the number of a device, an int, or a PCI bus id, was given {number!r}")
+            raise TypeError(
+                "Device takes the number of a device, an int, or a PCI bus id, was given "
+                f"{number!r}"
+            )
         if number != 0:
             detail = f"the simulator has one device, number 0, was asked for number {number}"
             raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
@@ -296,7 +305,10 @@ class Device:
     def get_attribute(self, attribute: device_attribute) -> int:
         """The value of one attribute; LogicError for one that needs a clock or a memory chip."""
         if not isinstance(attribute, device_attribute):
-            raise TypeError(f"get_attribute takes a member of pycuda.driver.device_attribute, was given {attribute!r}")
+            raise TypeError(
+                "get_attribute takes a member of pycuda.driver.device_attribute, was given "
+                f"{attribute!r}"
+            )
         value = _VALUES[attribute]
         if value is None:
             detail = f"the simulator does not model time, so it has no {attribute.name}"
@@ -305,7 +317,11 @@ class Device:
 
     def get_attributes(self) -> dict[device_attribute, int]:
         """Every attribute that the simulated device has."""
-        return {member: self.get_attribute(member) for member in device_attribute if _VALUES[member] is not None}
+        return {
+            member: self.get_attribute(member)
+            for member in device_attribute
+            if _VALUES[member] is not None
+        }
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -331,13 +347,17 @@ class Device:
 
 
 class Context:
-    """A context. The simulator's contexts share one memory; they are kept so that the same calls fail as on a GPU."""
+    """A context. The simulator's contexts share one memory; they are kept so that the same calls
+    fail as on a GPU.
+    """
 
     _device: Device
     _valid: bool
 
     def __init__(self) -> None:
-        raise builtins.RuntimeError("make a context with Device(0).retain_primary_context() or .make_context()")
+        raise builtins.RuntimeError(
+            "make a context with Device(0).retain_primary_context() or .make_context()"
+        )
 
     @classmethod
     def _make(cls, device: Device) -> Context:
@@ -348,13 +368,21 @@ class Context:
 
     def push(self) -> None:
         if not self._valid:
-            raise LogicError(_errors.message("cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"))
+            raise LogicError(
+                _errors.message(
+                    "cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"
+                )
+            )
         _contexts.stack.append(self)
 
     @staticmethod
     def pop() -> None:
         if not _contexts.stack:
-            raise LogicError(_errors.message("context::pop", _errors.INVALID_CONTEXT, "no context is current to take off"))
+            raise LogicError(
+                _errors.message(
+                    "context::pop", _errors.INVALID_CONTEXT, "no context is current to take off"
+                )
+            )
         _contexts.stack.pop()
 
     def detach(self) -> None:
@@ -380,7 +408,9 @@ class Context:
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Kept and given back by get_limit; the simulator's kernels do not run into these limits."""
+        """Kept and given back by get_limit; the simulator's kernels do not run into these
+        limits.
+        """
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 
@@ -403,7 +433,9 @@ class Context:
 
     @staticmethod
     def set_cache_config(config: func_cache) -> None:
-        """Kept and given back: the split between L1 and shared memory is a hint, and the simulator has no L1."""
+        """Kept and given back: the split between L1 and shared memory is a hint, and the simulator
+        has no L1.
+        """
         global _cache_config
         need_context("cuCtxSetCacheConfig")
         _cache_config = func_cache(config)
@@ -426,8 +458,16 @@ class Context:
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:
-        raise LogicError(_errors.message("cuCtxEnablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"))
+        raise LogicError(
+            _errors.message(
+                "cuCtxEnablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"
+            )
+        )
 
     @staticmethod
     def disable_peer_access(peer: Context) -> None:
-        raise LogicError(_errors.message("cuCtxDisablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"))
+        raise LogicError(
+            _errors.message(
+                "cuCtxDisablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"
+            )
+        )

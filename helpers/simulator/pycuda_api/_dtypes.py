@@ -1,4 +1,6 @@
-"""NumPy's dtypes and C's type names, and the arguments of a kernel as a C declaration gives them."""
+"""NumPy's dtypes and C's type names, and the arguments of a kernel as a C declaration gives
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,17 @@ _to_dtype: dict[str, np.dtype] = {}
 
 
 def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
-    """The dtype of C type names, registered under them if `dtype` is given; RuntimeError where a name has another dtype."""
+    """The dtype of C type names, registered under them if `dtype` is given; RuntimeError where a
+    name has another dtype.
+    """
     names = [names] if isinstance(names, str) else list(names)
     if dtype is None:
         try:
             (found,) = {_to_dtype[name] for name in names}
         except KeyError as error:
             raise TypeNameNotKnown(
-                f"no dtype is registered for the C type {error}: use get_or_register_dtype(name, dtype)"
+                f"no dtype is registered for the C type {error}: use get_or_register_dtype(name, "
+                "dtype)"
             ) from None
         return found
     dtype = np.dtype(dtype)
@@ -37,8 +42,12 @@ def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
 
 
 def register_dtype(dtype, c_names: str | Sequence[str], alias_ok: bool = False) -> None:
-    """Registers a dtype under C type names. Deprecated in PyCUDA, which asks for get_or_register_dtype instead."""
-    warnings.warn("register_dtype is deprecated: use get_or_register_dtype", DeprecationWarning, stacklevel=2)
+    """Registers a dtype under C type names. Deprecated in PyCUDA, which asks for
+    get_or_register_dtype instead.
+    """
+    warnings.warn(
+        "register_dtype is deprecated: use get_or_register_dtype", DeprecationWarning, stacklevel=2
+    )
     known = _to_name.get(np.dtype(dtype))
     if known is not None and not alias_ok:
         raise RuntimeError(f"dtype {np.dtype(dtype)} is registered already, as {known!r}")
@@ -50,7 +59,9 @@ def dtype_to_ctype(dtype, with_fp_tex_hack: bool = False) -> str:
     if dtype is None:
         raise ValueError("a dtype is needed, None given")
     dtype = np.dtype(dtype)
-    if with_fp_tex_hack and (name := {"f4": "float", "f8": "double", "c8": "cfloat", "c16": "cdouble"}.get(dtype.str[1:])):
+    if with_fp_tex_hack and (
+        name := {"f4": "float", "f8": "double", "c8": "cfloat", "c16": "cdouble"}.get(dtype.str[1:])
+    ):
         return f"fp_tex_{name}"
     try:
         return _to_name[dtype]
@@ -70,7 +81,9 @@ class Argument:
 
     def declarator(self) -> str:
         """The declaration in C."""
-        raise NotImplementedError(f"{type(self).__name__} must define declarator(): use VectorArg or ScalarArg")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define declarator(): use VectorArg or ScalarArg"
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.dtype})"
@@ -97,26 +110,36 @@ class ScalarArg(Argument):
 
 
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict)\b|__restrict__")
-_DECLARATOR = re.compile(r"(?P<stars>[\s*]*)\b(?P<name>[A-Za-z_]\w*)\s*(?P<extents>(?:\[[\s\w]*\]\s*)*)$")
+_DECLARATOR = re.compile(
+    r"(?P<stars>[\s*]*)\b(?P<name>[A-Za-z_]\w*)\s*(?P<extents>(?:\[[\s\w]*\]\s*)*)$"
+)
 
 
 def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
-    """The argument that a C declaration such as "const float *x" stands for; ValueError for what it does not understand."""
+    """The argument that a C declaration such as "const float *x" stands for; ValueError for what it
+    does not understand.
+    """
     text = _QUALIFIERS.sub(" ", c_arg).strip()
     found = _DECLARATOR.search(text)
     type_name = " ".join(text[: found.start()].split()) if found else ""
     if found is None or not type_name:
-        raise ValueError(f"could not read the C declaration {c_arg!r}: it must be a type and a name, such as `float *x`")
+        raise ValueError(
+            f"could not read the C declaration {c_arg!r}: it must be a type and a name, such as "
+            "`float *x`"
+        )
     if type_name not in _to_dtype:
         raise ValueError(
-            f"no dtype is known for {type_name!r} in {c_arg!r}: register it with pycuda.tools.get_or_register_dtype(name, dtype)"
+            f"no dtype is known for {type_name!r} in {c_arg!r}: register it with "
+            "pycuda.tools.get_or_register_dtype(name, dtype)"
         )
     is_vector = "*" in found["stars"] or bool(found["extents"])
     return (VectorArg if is_vector else ScalarArg)(_to_dtype[type_name], found["name"])
 
 
 def complex_include(*texts: str) -> str:
-    """The line that a kernel needs where one of its parts speaks of complex numbers; else nothing."""
+    """The line that a kernel needs where one of its parts speaks of complex numbers; else
+    nothing.
+    """
     return "#include <pycuda-complex.hpp>\n" if any("complex" in text for text in texts) else ""
 
 

@@ -1,4 +1,6 @@
-"""PyCUDA's exception classes, in PyCUDA's hierarchy, and the wording of the driver's error codes."""
+"""PyCUDA's exception classes, in PyCUDA's hierarchy, and the wording of the driver's error
+codes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class LogicError(Error):
 
 
 class LaunchError(Error):
-    """A kernel that went wrong while it ran; in the simulator, `finding` is the record of what and where."""
+    """A kernel that went wrong while it ran; in the simulator, `finding` is the record of what and
+    where.
+    """
 
     finding: Finding | None = None
 
@@ -44,10 +48,17 @@ class RuntimeError(Error):
 class CompileError(Error):
     """A source that does not compile.
 
-    msg: one line; command_line: list of str or None; stdout, stderr: what the compiler wrote, with file and line.
+    msg: one line; command_line: list of str or None; stdout, stderr: what the compiler wrote, with
+    file and line.
     """
 
-    def __init__(self, msg: str, command_line: Sequence[str] | None, stdout: str | None = None, stderr: str | None = None):
+    def __init__(
+        self,
+        msg: str,
+        command_line: Sequence[str] | None,
+        stdout: str | None = None,
+        stderr: str | None = None,
+    ):
         super().__init__(msg, command_line, stdout, stderr)
         self.msg = msg
         self.command_line = command_line
@@ -58,12 +69,18 @@ class CompileError(Error):
         parts = [self.msg]
         if self.command_line:
             parts.append(f"[command: {' '.join(self.command_line)}]")
-        parts += [f"[{name}:\n{text}]" for name, text in (("stdout", self.stdout), ("stderr", self.stderr)) if text]
+        parts += [
+            f"[{name}:\n{text}]"
+            for name, text in (("stdout", self.stdout), ("stderr", self.stderr))
+            if text
+        ]
         return "\n".join(parts)
 
 
 class SimulatorWarning(UserWarning):
-    """A race, an uninitialised read or another finding that stops nothing; `finding` is its record, where there is one."""
+    """A race, an uninitialised read or another finding that stops nothing; `finding` is its record,
+    where there is one.
+    """
 
     finding: Finding | None = None
 
@@ -74,5 +91,7 @@ for _class in (Error, MemoryError, LogicError, LaunchError, RuntimeError, Compil
 
 
 def message(call: str, reason: str, detail: str = "") -> str:
-    """The text of an error as PyCUDA writes it, "cuMemAlloc failed: invalid argument", and then what is wrong."""
+    """The text of an error as PyCUDA writes it, "cuMemAlloc failed: invalid argument", and then
+    what is wrong.
+    """
     return f"{call} failed: {reason}" + (f" - {detail}" if detail else "")

@@ -1,7 +1,8 @@
-"""What the surface itself has to say of a program, kept beside what the launches found, and shown as warnings.
+"""What the surface itself has to say of a program, kept beside what the launches found, and shown
+as warnings.
 
-A finding of a launch is about a thread and a line of the kernel. One of the surface is about a call: its `file` and `line`
-are those of the Python program, its thread and block are (0, 0, 0).
+A finding of a launch is about a thread and a line of the kernel. One of the surface is about a
+call: its `file` and `line` are those of the Python program, its thread and block are (0, 0, 0).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _remarked: set[tuple[str, str, int]] = set()
 def findings(*, clear: bool = False) -> tuple[Finding, ...]:
     """Everything found since the program began or since the last `clear`: at most the latest 1,000.
 
-    Launches that were stopped are among them, and so is what a launch, a copy or an access by the host only warned of. After a
-    `clear`, warnings that come once for each line come again.
+    Launches that were stopped are among them, and so is what a launch, a copy or an access by the
+    host only warned of. After a `clear`, warnings that come once for each line come again.
     """
     result = tuple(_found)
     if clear:
@@ -42,7 +43,9 @@ def keep(finding: Finding) -> None:
 
 
 def warn(finding: Finding) -> None:
-    """Remembers a finding and shows it as a SimulatorWarning at the caller's line; `warning.finding` is the record."""
+    """Remembers a finding and shows it as a SimulatorWarning at the caller's line;
+    `warning.finding` is the record.
+    """
     keep(finding)
     warning = SimulatorWarning(str(finding))
     warning.finding = finding
@@ -50,7 +53,9 @@ def warn(finding: Finding) -> None:
 
 
 def remark(text: str) -> None:
-    """Shows a SimulatorWarning that is no finding, once at each line of the program: what may be meant, or what cannot be told."""
+    """Shows a SimulatorWarning that is no finding, once at each line of the program: what may be
+    meant, or what cannot be told.
+    """
     key = (text, *call_site())
     if key in _remarked:
         return
@@ -58,8 +63,16 @@ def remark(text: str) -> None:
     warnings.warn(text, SimulatorWarning, stacklevel=_depth())
 
 
-def of_call(kind: str, message: str, cause: str, other: tuple[str, int] | None = None, array: str | None = None) -> Finding:
-    """A finding at the line of the program that called into the surface; other: (file, line) of an earlier call."""
+def of_call(
+    kind: str,
+    message: str,
+    cause: str,
+    other: tuple[str, int] | None = None,
+    array: str | None = None,
+) -> Finding:
+    """A finding at the line of the program that called into the surface; other: (file, line) of an
+    earlier call.
+    """
     file, line = call_site()
     lines = {line: linecache.getline(file, line).strip()} if line else {}
     if other and other[0] == file and other[1] != line:
@@ -80,7 +93,9 @@ def of_call(kind: str, message: str, cause: str, other: tuple[str, int] | None =
 
 
 def call_site() -> tuple[str, int]:
-    """(file, line) of the innermost frame outside this package and NumPy; ("", 0) where there is none."""
+    """(file, line) of the innermost frame outside this package and NumPy; ("", 0) where there is
+    none.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
@@ -92,7 +107,9 @@ def _is_ours(file: str) -> bool:
 
 
 def _depth() -> int:
-    """The stacklevel that names the program's line, for a warnings.warn in the caller of this function."""
+    """The stacklevel that names the program's line, for a warnings.warn in the caller of this
+    function.
+    """
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back

@@ -1,7 +1,9 @@
-"""Host memory that a GPU reaches: page-locked, aligned, registered, mapped and managed, and arrays that tell when it is touched.
+"""Host memory that a GPU reaches: page-locked, aligned, registered, mapped and managed, and arrays
+that tell when it is touched.
 
-An array of page-locked memory is a NumPy array that asks, before the program reads or writes it, whether a stream may still be
-using it. What slips through: its buffer taken by memoryview() or np.asarray(), and the plain array that was registered.
+An array of page-locked memory is a NumPy array that asks, before the program reads or writes it,
+whether a stream may still be using it. What slips through: its buffer taken by memoryview() or
+np.asarray(), and the plain array that was registered.
 """
 
 from __future__ import annotations
@@ -30,11 +32,15 @@ mem_attach_flags = SimpleNamespace(GLOBAL=1, HOST=2, SINGLE=4)
 
 # fmt: off
 _READING = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate",
-    "copy", "cumprod", "cumsum", "dot", "dump", "dumps", "flatten", "item", "max", "mean", "min", "nonzero", "prod", "repeat",
-    "round", "searchsorted", "std", "sum", "take", "tobytes", "tofile", "tolist", "trace", "var", "__array__", "__bool__",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
+    "compress", "conj", "conjugate",
+    "copy", "cumprod", "cumsum", "dot", "dump", "dumps", "flatten", "item", "max", "mean", "min",
+    "nonzero", "prod", "repeat",
+    "round", "searchsorted", "std", "sum", "take", "tobytes", "tofile", "tolist", "trace", "var",
+    "__array__", "__bool__",
     "__complex__",
-    "__contains__", "__copy__", "__deepcopy__", "__float__", "__index__", "__int__", "__reduce__", "__reduce_ex__",
+    "__contains__", "__copy__", "__deepcopy__", "__float__", "__index__", "__int__", "__reduce__",
+    "__reduce_ex__",
 )
 _WRITING = ("byteswap", "fill", "itemset", "partition", "put", "setfield", "sort")
 # fmt: on
@@ -46,7 +52,9 @@ class HostArray(np.ndarray):
 
     @property
     def base(self):
-        """What owns the memory (with free() or unregister()); of a view, the array that it looks into."""
+        """What owns the memory (with free() or unregister()); of a view, the array that it looks
+        into.
+        """
         base = super().base
         if type(base) is np.ndarray and isinstance(base.base, HostPointer | ManagedAllocation):
             return base.base
@@ -55,7 +63,9 @@ class HostArray(np.ndarray):
     def _touch(self, *, write: bool) -> None:
         if self.size:
             start, end = _extent(self)
-            _order.host_touches(start, end, write=write, what="access to a page-locked or managed array")
+            _order.host_touches(
+                start, end, write=write, what="access to a page-locked or managed array"
+            )
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
         for array in inputs:
@@ -71,7 +81,9 @@ class HostArray(np.ndarray):
 
     def __array_function__(self, func, types, args, kwargs):
         for k, array in enumerate(_arrays_in((args, kwargs))):
-            array._touch(write=array is kwargs.get("out") or (k == 0 and func in _WRITING_FUNCTIONS))
+            array._touch(
+                write=array is kwargs.get("out") or (k == 0 and func in _WRITING_FUNCTIONS)
+            )
         return super().__array_function__(func, types, args, kwargs)
 
     def __getitem__(self, index):
@@ -93,10 +105,14 @@ class HostArray(np.ndarray):
     def _part(self, index) -> HostArray:
         """What a basic index selects, as a view; the whole array for other indices."""
         entries = index if isinstance(index, tuple) else (index,)
-        if not all(isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries):
+        if not all(
+            isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries
+        ):
             return self
         part = super().__getitem__(entries if Ellipsis in entries else (*entries, Ellipsis))
-        assert isinstance(part, HostArray), "with an Ellipsis a basic index selects a view, even of one element"
+        assert isinstance(part, HostArray), (
+            "with an Ellipsis a basic index selects a view, even of one element"
+        )
         return part
 
     def __repr__(self) -> str:
@@ -114,9 +130,13 @@ class HostArray(np.ndarray):
 
 def _extent(array: np.ndarray) -> tuple[int, int]:
     """Addresses of the first byte and behind the last byte of an array with elements."""
-    steps = [stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)]
+    steps = [
+        stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
+    ]
     start = array.__array_interface__["data"][0]
-    return start + sum(s for s in steps if s < 0), start + sum(s for s in steps if s > 0) + array.itemsize
+    return start + sum(s for s in steps if s < 0), start + sum(
+        s for s in steps if s > 0
+    ) + array.itemsize
 
 
 def _plain(value):
@@ -170,15 +190,26 @@ class HostPointer:
         return self._data.__array_interface__
 
     def get_device_pointer(self) -> int:
-        """The address under which a kernel reaches this memory, where it was made with host_alloc_flags.DEVICEMAP."""
+        """The address under which a kernel reaches this memory, where it was made with
+        host_alloc_flags.DEVICEMAP.
+        """
         if self._mapped is None:
-            detail = "make the array with mem_flags=host_alloc_flags.DEVICEMAP, so that it is mapped into the device"
-            raise LogicError(_errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail))
+            detail = (
+                "make the array with mem_flags=host_alloc_flags.DEVICEMAP, so that it is mapped "
+                "into the device"
+            )
+            raise LogicError(
+                _errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail)
+            )
         return self._mapped
 
     def _release(self) -> None:
         if not self._valid:
-            raise LogicError(_errors.message(f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"))
+            raise LogicError(
+                _errors.message(
+                    f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"
+                )
+            )
         self._valid = False
         start = self._data.ctypes.data
         _order.unlock(start)
@@ -227,7 +258,9 @@ HostAllocation = PagelockedHostAllocation
 
 
 class _Mapped(DevicePointer):
-    """Memory that host and device share. All of it counts as written: the simulator does not see the host's stores."""
+    """Memory that host and device share. All of it counts as written: the simulator does not see
+    the host's stores.
+    """
 
     def __init__(self, nbytes: int):
         self._nbytes = max(1, nbytes)
@@ -238,7 +271,12 @@ class _Mapped(DevicePointer):
 
     @property
     def __array_interface__(self) -> dict:
-        return {"data": (self._address, False), "shape": (self._nbytes,), "typestr": "|u1", "version": 3}
+        return {
+            "data": (self._address, False),
+            "shape": (self._nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         if not self._freed:
@@ -248,7 +286,9 @@ class _Mapped(DevicePointer):
 
 
 class ManagedAllocation(DeviceAllocation):
-    """Memory that host and device share (unified memory): a kernel takes the array, or this owner of it."""
+    """Memory that host and device share (unified memory): a kernel takes the array, or this owner
+    of it.
+    """
 
     _shape: tuple[int, ...]
     _dtype: np.dtype
@@ -264,7 +304,9 @@ class ManagedAllocation(DeviceAllocation):
 
     @property
     def __array_interface__(self) -> dict:
-        strides = np.ndarray(self._shape, self._dtype, np.empty(self._nbytes, np.uint8), order=self._layout).strides
+        strides = np.ndarray(
+            self._shape, self._dtype, np.empty(self._nbytes, np.uint8), order=self._layout
+        ).strides
         described = self._dtype.descr if self._dtype.names else [("", self._dtype.str)]
         return {
             "data": (self._address, False),
@@ -287,12 +329,17 @@ def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
 
 
 def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
-    """The extents that an int or a sequence of ints stands for; `wrong` for anything else, ValueError for a negative one."""
+    """The extents that an int or a sequence of ints stands for; `wrong` for anything else,
+    ValueError for a negative one.
+    """
     if isinstance(shape, np.ndarray) and shape.ndim == 0:
         shape = shape.item()
     if not hasattr(shape, "__iter__"):
         if not isinstance(shape, numbers.Integral):
-            raise wrong(f"a shape is an int or a sequence of ints, was given {shape!r} ({type(shape).__name__})")
+            raise wrong(
+                f"a shape is an int or a sequence of ints, was given {shape!r} "
+                f"({type(shape).__name__})"
+            )
         shape = (shape,)
     extents = tuple(operator.index(extent) for extent in shape)
     if any(extent < 0 for extent in extents):
@@ -303,14 +350,17 @@ def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
 def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
     """A host array for fast and asynchronous copies; its `.base` owns the memory.
 
-    mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for kernels.
+    mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for
+    kernels.
     """
     need_context("cuMemHostAlloc")
     shape, dtype = shape_of(shape), np.dtype(dtype)
     if mem_flags & host_alloc_flags.DEVICEMAP:
         nbytes = math.prod(shape) * dtype.itemsize
         mapped = _Mapped(nbytes)
-        owner = PagelockedHostAllocation(np.asarray(mapped)[:nbytes].view(dtype).reshape(shape, order=order))
+        owner = PagelockedHostAllocation(
+            np.asarray(mapped)[:nbytes].view(dtype).reshape(shape, order=order)
+        )
         owner._memory, owner._mapped = mapped, int(mapped)
     else:
         owner = PagelockedHostAllocation(np.empty(shape, dtype, order))
@@ -328,11 +378,14 @@ def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np
     nbytes = math.prod(shape) * dtype.itemsize
     raw = np.empty(nbytes + alignment, np.uint8)
     start = -raw.ctypes.data % alignment
-    return np.asarray(AlignedHostAllocation(raw[start : start + nbytes].view(dtype).reshape(shape, order=order)))
+    return np.asarray(
+        AlignedHostAllocation(raw[start : start + nbytes].view(dtype).reshape(shape, order=order))
+    )
 
 
 def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
-    """An array that host and kernels share; the host must synchronise before it looks at what a kernel wrote.
+    """An array that host and kernels share; the host must synchronise before it looks at what a
+    kernel wrote.
 
     mem_flags: of mem_attach_flags.
     """
@@ -360,7 +413,9 @@ def _order_of(array: np.ndarray) -> str:
         return "C"
     if array.flags.f_contiguous:
         return "F"
-    raise ValueError("the array is not contiguous, in C order or in Fortran order: pass np.ascontiguousarray(a)")
+    raise ValueError(
+        "the array is not contiguous, in C order or in Fortran order: pass np.ascontiguousarray(a)"
+    )
 
 
 def _zeroed(empty: Callable) -> Callable:

@@ -27,7 +27,9 @@ _ARCHITECTURE = int("".join(map(str, COMPUTE_CAPABILITY)))  # as the driver writ
 
 
 class Function:
-    """A kernel of a module, called with PyCUDA's keywords: function(*args, block=(x, y, z), grid=(x, y, z))."""
+    """A kernel of a module, called with PyCUDA's keywords: function(*args, block=(x, y, z),
+    grid=(x, y, z)).
+    """
 
     def __init__(self, kernel: Kernel, module: Module):
         self._kernel = kernel
@@ -48,18 +50,22 @@ class Function:
     ) -> float | None:
         """Runs the kernel; with time_kernel=True it returns NaN (there is no clock), else None.
 
-        Raises TypeError for a Python number, LogicError for arguments, blocks and grids that do not fit, LaunchError
-        for an access out of bounds and whatever else stops a kernel; warns (SimulatorWarning) of races and reads of
-        memory that nothing wrote.
+        Raises TypeError for a Python number, LogicError for arguments, blocks and grids that do not
+        fit, LaunchError for an access out of bounds and whatever else stops a kernel; warns
+        (SimulatorWarning) of races and reads of memory that nothing wrote.
         """
         if extra:
             raise ValueError(f"extra keyword arguments: {','.join(extra)}")
         if block is None:
             raise ValueError("a launch needs the size of its blocks: block=(x, y, z)")
         if texrefs:
-            raise LogicError(_errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures"))
+            raise LogicError(
+                _errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures")
+            )
         if time_kernel and stream is not None:
-            raise AssertionError("time_kernel=True takes no stream: PyCUDA times launches that it waits for")
+            raise AssertionError(
+                "time_kernel=True takes no stream: PyCUDA times launches that it waits for"
+            )
         dimensions = _dimensions(grid, block)
         arguments, handlers = from_call(args, self._kernel.parameters)
         require_fit(self._kernel, arguments)
@@ -74,9 +80,13 @@ class Function:
         return no_time("the time of a kernel") if time_kernel else None
 
     def prepare(self, arg_types: Sequence[object] | str, texrefs: Sequence = ()) -> Function:
-        """Fixes the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for values."""
+        """Fixes the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for
+        values.
+        """
         if texrefs:
-            raise LogicError(_errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures"))
+            raise LogicError(
+                _errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures")
+            )
         self._codes = format_of(arg_types)
         return self
 
@@ -84,12 +94,16 @@ class Function:
         """Launches with arguments of the prepared types; Python numbers will do."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
-    def prepared_async_call(self, grid, block, stream: Stream | None, *args, shared_size: int = 0) -> None:
+    def prepared_async_call(
+        self, grid, block, stream: Stream | None, *args, shared_size: int = 0
+    ) -> None:
         """As prepared_call, on a stream."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
-        """As prepared_call; the function that it returns would tell the seconds, and gives NaN: there is no clock."""
+        """As prepared_call; the function that it returns would tell the seconds, and gives NaN:
+        there is no clock.
+        """
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
         def get_call_time() -> float:
@@ -105,7 +119,9 @@ class Function:
         require_fit(self._kernel, arguments)
         return arguments
 
-    def _launch(self, arguments: list[Argument], grid, block, shared: int, stream: Stream | None) -> None:
+    def _launch(
+        self, arguments: list[Argument], grid, block, shared: int, stream: Stream | None
+    ) -> None:
         need_context(LAUNCH)
         number = number_of(stream, LAUNCH)
         self._check_shared(shared)
@@ -118,9 +134,13 @@ class Function:
             error.finding = fault.finding
             raise error from None  # a student reads one traceback, which ends in the finding
         except faults.LaunchRefused as refusal:
-            raise LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))) from refusal
+            raise LogicError(
+                _errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))
+            ) from refusal
         except faults.OutOfMemory as shortage:
-            raise MemoryError(_errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))) from shortage
+            raise MemoryError(
+                _errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))
+            ) from shortage
         for finding in report.findings:
             _findings.warn(finding)
 
@@ -135,7 +155,9 @@ class Function:
 
     def _check_shared(self, shared: int) -> None:
         if not isinstance(shared, int):
-            raise TypeError(f"shared must be a number of bytes (int), was given {type(shared).__name__}")
+            raise TypeError(
+                f"shared must be a number of bytes (int), was given {type(shared).__name__}"
+            )
         if shared < 0:
             raise OverflowError(f"shared must not be negative, was given {shared}")
         static = self._kernel.static_shared
@@ -144,15 +166,19 @@ class Function:
                 _errors.message(
                     LAUNCH,
                     _errors.INVALID_ARGUMENT,
-                    f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} dynamic) are more than "
+                    f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} "
+                    "dynamic) are more than "
                     f"the {architecture.MAX_STATIC_SHARED:,} that a block gets; up to "
                     f"{architecture.MAX_SHARED:,} of dynamic shared memory need "
-                    "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)",
+                    "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, "
+                    "bytes)",
                 )
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
-        """What NVIDIA's compiler says of a kernel; None for what only hardware knows, or where its assembler is not installed."""
+        """What NVIDIA's compiler says of a kernel; None for what only hardware knows, or where its
+        assembler is not installed.
+        """
         attribute = function_attribute(attribute)
         resources = self._kernel.resources
         if attribute == function_attribute.NUM_REGS:
@@ -171,31 +197,48 @@ class Function:
         return known.get(attribute)
 
     def _max_threads(self) -> int:
-        """The largest block that has enough registers, in whole warps; __launch_bounds__ may allow fewer threads."""
+        """The largest block that has enough registers, in whole warps; __launch_bounds__ may allow
+        fewer threads.
+        """
         unit, resources = architecture.REGISTER_UNIT, self._kernel.resources
-        registers = max(unit, -(-resources.registers // unit) * unit) if resources is not None else unit
+        registers = (
+            max(unit, -(-resources.registers // unit) * unit) if resources is not None else unit
+        )
         warps = architecture.REGISTERS // (registers * architecture.WARP_SIZE)
         most = min(architecture.MAX_THREADS_PER_BLOCK, warps * architecture.WARP_SIZE)
         return min(most, self._kernel.max_threads or most)
 
     def set_attribute(self, attribute: function_attribute, value: int) -> None:
-        """Raises the limit of dynamic shared memory; the other attributes steer hardware and change nothing here."""
+        """Raises the limit of dynamic shared memory; the other attributes steer hardware and change
+        nothing here.
+        """
         if attribute != function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES:
             return
         room = architecture.MAX_SHARED - self._kernel.static_shared
         if not 0 <= value <= room:
-            detail = f"dynamic shared memory can be 0 to {room:,} bytes for this kernel, was asked for {value:,}"
-            raise LogicError(_errors.message("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail))
+            detail = (
+                f"dynamic shared memory can be 0 to {room:,} bytes for this kernel, was asked for "
+                f"{value:,}"
+            )
+            raise LogicError(
+                _errors.message("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail)
+            )
         self._dynamic_shared_limit = value
 
     def set_cache_config(self, config: func_cache) -> None:
-        """Changes nothing: the split between L1 and shared memory is a hint, and the simulator has no L1."""
+        """Changes nothing: the split between L1 and shared memory is a hint, and the simulator has
+        no L1.
+        """
 
     def set_shared_config(self, config: object) -> None:
         """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
 
     def param_set_texref(self, texref: object) -> None:
-        raise LogicError(_errors.message("cuParamSetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"))
+        raise LogicError(
+            _errors.message(
+                "cuParamSetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"
+            )
+        )
 
     def __getattr__(self, name: str) -> int | None:
         if name.startswith("_") or name.upper() not in function_attribute.__members__:
@@ -208,9 +251,14 @@ def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tupl
     block = _triple(block, "block", need_three=True)
     grid = _triple(grid, "grid", need_three=False)
     threads = block[0] * block[1] * block[2]
-    if threads > architecture.MAX_THREADS_PER_BLOCK or threads == 0 or _exceeds(block, architecture.MAX_BLOCK):
+    if (
+        threads > architecture.MAX_THREADS_PER_BLOCK
+        or threads == 0
+        or _exceeds(block, architecture.MAX_BLOCK)
+    ):
         detail = (
-            f"block={block} has {threads:,} threads; a block has 1 to {architecture.MAX_THREADS_PER_BLOCK:,} threads and at "
+            f"block={block} has {threads:,} threads; a block has 1 to "
+            f"{architecture.MAX_THREADS_PER_BLOCK:,} threads and at "
             f"most {architecture.MAX_BLOCK} along x, y, z"
         )
         raise LogicError(_errors.message("cuFuncSetBlockShape", _errors.INVALID_ARGUMENT, detail))
@@ -229,14 +277,19 @@ def _triple(shape: object, name: str, *, need_three: bool) -> tuple[int, int, in
     if not isinstance(shape, tuple):
         raise TypeError(f"{name} must be {wanted}, was given {shape!r} ({type(shape).__name__})")
     if len(shape) > 3:
-        text = _errors.message("function::launch_kernel", _errors.INVALID_HANDLE, f"too many {name} dimensions")
+        text = _errors.message(
+            "function::launch_kernel", _errors.INVALID_HANDLE, f"too many {name} dimensions"
+        )
         raise LogicError(f"{text} in kernel launch: {name}={shape}")
     if need_three and len(shape) != 3:
         raise TypeError(f"{name} must be {wanted}, was given {shape}; fill it up with ones")
     for extent in shape:
         if not isinstance(extent, int):
             hint = f": pass int({extent!r})" if hasattr(extent, "__int__") else ""
-            raise TypeError(f"{name} must be {wanted}, was given {extent!r} ({type(extent).__name__}) in it{hint}")
+            raise TypeError(
+                f"{name} must be {wanted}, was given {extent!r} ({type(extent).__name__}) in "
+                f"it{hint}"
+            )
         if extent < 0:
             raise OverflowError(f"{name} must not be negative, was given {shape}")
     return (*shape, *[1] * (3 - len(shape)))
@@ -247,10 +300,15 @@ class Module:
 
     def __init__(self, loaded: LoadedModule):
         self._loaded = loaded
-        self._constants = {(v.address, v.address + v.nbytes) for v in loaded.globals.values() if v.space == "constant"}
+        self._constants = {
+            (v.address, v.address + v.nbytes)
+            for v in loaded.globals.values()
+            if v.space == "constant"
+        }
 
     def get_function(self, name: str) -> Function:
-        """The kernel of that name, as the linker knows it; LogicError, listing the kernels that there are, for any other.
+        """The kernel of that name, as the linker knows it; LogicError, listing the kernels that
+        there are, for any other.
 
         CompileError where the kernel has what the simulator cannot run.
         """
@@ -258,7 +316,8 @@ class Module:
         kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
         if kernel is None and name in kernels:
             detail = (
-                f'{name} is compiled as C++, which mangles its name: write extern "C" before its __global__, '
+                f'{name} is compiled as C++, which mangles its name: write extern "C" before its '
+                "__global__, "
                 "or leave no_extern_c out"
             )
             raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
@@ -276,10 +335,18 @@ class Module:
         return variables[name].address, variables[name].nbytes
 
     def get_texref(self, name: str) -> None:
-        raise LogicError(_errors.message("cuModuleGetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"))
+        raise LogicError(
+            _errors.message(
+                "cuModuleGetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"
+            )
+        )
 
     def get_surfref(self, name: str) -> None:
-        raise LogicError(_errors.message("cuModuleGetSurfRef", _errors.NOT_SUPPORTED, "the simulator has no surfaces"))
+        raise LogicError(
+            _errors.message(
+                "cuModuleGetSurfRef", _errors.NOT_SUPPORTED, "the simulator has no surfaces"
+            )
+        )
 
     def _constant_bytes(self) -> int:
         return sum(v.nbytes for v in self._loaded.globals.values() if v.space == "constant")
@@ -300,27 +367,39 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
 
 @contextlib.contextmanager
 def _refused_source(file: str):
-    """Turns the compiler's refusal of a source into PyCUDA's CompileError, with file and line in its stderr."""
+    """Turns the compiler's refusal of a source into PyCUDA's CompileError, with file and line in
+    its stderr.
+    """
     try:
         yield
     except CompileFailed as failure:
-        raise CompileError(f"the simulator could not compile {file}", None, stderr=str(failure)) from None
+        raise CompileError(
+            f"the simulator could not compile {file}", None, stderr=str(failure)
+        ) from None
 
 
 def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "kernel.cu") -> Module:
-    """Compiles `source`; CompileError, with file and line in its stderr, where the compiler refuses it."""
+    """Compiles `source`; CompileError, with file and line in its stderr, where the compiler refuses
+    it.
+    """
     need_context("cuModuleLoadDataEx")
     with _refused_source(file):
         return Module(load_module(source, tuple(options), file, extern_c))
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
-    """What compiler.compile returns in place of a cubin: enough for module_from_buffer to load it again."""
-    return json.dumps({"format": _IMAGE, "source": source, "options": list(options), "extern_c": extern_c}).encode()
+    """What compiler.compile returns in place of a cubin: enough for module_from_buffer to load it
+    again.
+    """
+    return json.dumps(
+        {"format": _IMAGE, "source": source, "options": list(options), "extern_c": extern_c}
+    ).encode()
 
 
 def module_from_file(filename: str) -> Module:
-    """The module of a file that holds an image of pycuda.compiler.compile from this simulator; a cubin needs a GPU."""
+    """The module of a file that holds an image of pycuda.compiler.compile from this simulator; a
+    cubin needs a GPU.
+    """
     try:
         return module_from_buffer(Path(filename).read_bytes())
     except OSError as error:
@@ -328,7 +407,9 @@ def module_from_file(filename: str) -> Module:
         raise RuntimeError(_errors.message("cuModuleLoad", "file not found", detail)) from None
 
 
-def module_from_buffer(buffer: bytes, options: Sequence = (), message_handler: object = None) -> Module:
+def module_from_buffer(
+    buffer: bytes, options: Sequence = (), message_handler: object = None
+) -> Module:
     """The module of an image that pycuda.compiler.compile made in this simulator."""
     try:
         image = json.loads(bytes(buffer))
@@ -336,6 +417,10 @@ def module_from_buffer(buffer: bytes, options: Sequence = (), message_handler: o
     except (ValueError, TypeError, KeyError):
         is_ours = False
     if not is_ours:
-        detail = "the simulator loads what its own pycuda.compiler.compile made; a cubin needs a GPU"
-        raise LogicError(_errors.message("cuModuleLoadDataEx", "device kernel image is invalid", detail))
+        detail = (
+            "the simulator loads what its own pycuda.compiler.compile made; a cubin needs a GPU"
+        )
+        raise LogicError(
+            _errors.message("cuModuleLoadDataEx", "device kernel image is invalid", detail)
+        )
     return load(image["source"], image["options"], extern_c=image["extern_c"])

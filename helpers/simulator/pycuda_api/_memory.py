@@ -20,10 +20,14 @@ Order = Literal["C", "F"]
 
 
 def _whole_number(value: object, what: str) -> int:
-    """`value` as PyCUDA's C++ side takes it: a Python int that is not negative. np.int64 is refused there too."""
+    """`value` as PyCUDA's C++ side takes it: a Python int that is not negative. np.int64 is refused
+    there too.
+    """
     if not isinstance(value, int):
         hint = f": pass int({value!r})" if isinstance(value, np.integer | float) else ""
-        raise TypeError(f"{what} must be a Python int, was given {value!r} ({type(value).__name__}){hint}")
+        raise TypeError(
+            f"{what} must be a Python int, was given {value!r} ({type(value).__name__}){hint}"
+        )
     if value < 0:
         raise OverflowError(f"{what} must not be negative, was given {value}")
     return value
@@ -42,7 +46,9 @@ class DevicePointer:
     __index__ = __int__
 
     def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """The bytes themselves, for libraries that copy from and to device memory through Python's buffers."""
+        """The bytes themselves, for libraries that copy from and to device memory through Python's
+        buffers.
+        """
         address = address_of(self, "as_buffer", "the allocation") + offset
         return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
 
@@ -52,7 +58,9 @@ class DevicePointer:
 
 
 class DeviceAllocation(DevicePointer):
-    """Bytes on the device, freed by free() or when the last reference goes. int() gives its address."""
+    """Bytes on the device, freed by free() or when the last reference goes. int() gives its
+    address.
+    """
 
     def __init__(self) -> None:
         raise builtins.RuntimeError("make a DeviceAllocation with pycuda.driver.mem_alloc(bytes)")
@@ -60,7 +68,8 @@ class DeviceAllocation(DevicePointer):
     @classmethod
     def _make(cls, nbytes: int) -> Self:
         self = object.__new__(cls)
-        self._address = allocate(nbytes)  # until this has succeeded _freed is true: __del__ reads it
+        # Until this has succeeded _freed is true: __del__ reads it.
+        self._address = allocate(nbytes)
         self._nbytes = nbytes
         self._freed = False
         return self
@@ -68,7 +77,9 @@ class DeviceAllocation(DevicePointer):
     def free(self) -> None:
         if self._freed:
             detail = "this allocation was freed before"
-            raise LogicError(_errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail))
+            raise LogicError(
+                _errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail)
+            )
         self._freed = True
         release(self._address, self._nbytes)
 
@@ -96,7 +107,9 @@ def allocate(nbytes: int) -> int:
     try:
         return memory.allocate(nbytes)
     except faults.OutOfMemory as error:
-        raise MemoryError(_errors.message("cuMemAlloc", _errors.OUT_OF_MEMORY, str(error))) from error
+        raise MemoryError(
+            _errors.message("cuMemAlloc", _errors.OUT_OF_MEMORY, str(error))
+        ) from error
 
 
 def release(address: int, nbytes: int) -> None:
@@ -105,11 +118,17 @@ def release(address: int, nbytes: int) -> None:
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
-    """Device memory of that many bytes, poisoned, not zeroed. MemoryError where the device has no room."""
+    """Device memory of that many bytes, poisoned, not zeroed. MemoryError where the device has no
+    room.
+    """
     nbytes = _whole_number(bytes, "mem_alloc: the size")
     need_context("cuMemAlloc")
     if nbytes == 0:
-        raise LogicError(_errors.message("cuMemAlloc", _errors.INVALID_ARGUMENT, "an allocation needs at least 1 byte"))
+        raise LogicError(
+            _errors.message(
+                "cuMemAlloc", _errors.INVALID_ARGUMENT, "an allocation needs at least 1 byte"
+            )
+        )
     return DeviceAllocation._make(nbytes)
 
 
@@ -119,7 +138,8 @@ def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """(memory, pitch) for `height` rows of `width` bytes, each of which begins at a multiple of 512 bytes.
+    """(memory, pitch) for `height` rows of `width` bytes, each of which begins at a multiple of 512
+    bytes.
 
     access_size: bytes that a thread will read at once: 4, 8 or 16.
     """
@@ -146,7 +166,9 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """The address behind what PyCUDA takes as a device pointer: a live allocation, a PointerHolderBase or a Python int."""
+    """The address behind what PyCUDA takes as a device pointer: a live allocation, a
+    PointerHolderBase or a Python int.
+    """
     need_context(call)
     if isinstance(pointer, DevicePointer):
         if pointer._freed:
@@ -161,19 +183,26 @@ def address_of(pointer: object, call: str, role: str) -> int:
     if isinstance(pointer, np.ndarray):
         hint = ": this is host memory; are the arguments in the wrong order?"
     given = type(pointer).__name__
-    raise TypeError(f"{call}: {role} must be a DeviceAllocation or an address (int), was given {given}{hint}")
+    raise TypeError(
+        f"{call}: {role} must be a DeviceAllocation or an address (int), was given {given}{hint}"
+    )
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing that memory.
+    """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing
+    that memory.
 
-    Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError for what has no buffer.
-    An array in Fortran order is taken as it lies, as PyCUDA does, with a warning: a kernel sees it transposed.
+    Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError
+    for what has no buffer.
+    An array in Fortran order is taken as it lies, as PyCUDA does, with a warning: a kernel sees it
+    transposed.
     """
     if not isinstance(host, np.ndarray):
         return _buffer_bytes(host, call, role, writable)
     if writable and not host.flags.writeable:
-        raise ValueError(f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()")
+        raise ValueError(
+            f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()"
+        )
     host = host.view(np.ndarray)
     if not host.flags.c_contiguous:
         if not host.flags.f_contiguous:
@@ -188,7 +217,9 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
         view = np.frombuffer(host, np.uint8) if memoryview(host).nbytes else np.empty(0, np.uint8)
     except TypeError:
         given = type(host).__name__
-        raise TypeError(f"{call}: {role} must be a NumPy array or a buffer of bytes, was given {given}") from None
+        raise TypeError(
+            f"{call}: {role} must be a NumPy array or a buffer of bytes, was given {given}"
+        ) from None
     if writable and not view.flags.writeable:
         raise ValueError(f"{call}: {role} is read-only ({type(host).__name__}): pass a NumPy array")
     return view
@@ -198,11 +229,13 @@ def layout(array: np.ndarray) -> str:
     """What is unusual about how an array lies in memory, and what to do about it."""
     if array.flags.f_contiguous:
         return (
-            f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that a kernel sees it transposed. "
+            f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that "
+            "a kernel sees it transposed. "
             "Pass np.ascontiguousarray(a), or a.T where that is meant"
         )
     return (
-        f"is not contiguous: it is a strided view (shape {array.shape}, strides {array.strides} bytes). Pass "
+        f"is not contiguous: it is a strided view (shape {array.shape}, strides {array.strides} "
+        "bytes). Pass "
         "np.ascontiguousarray(a)"
     )
 
@@ -216,8 +249,12 @@ def refused(call: str):
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, str(fault))) from fault
 
 
-def note_host_side(work: _order.Work, start: int, nbytes: int, *, write: bool, blocking: bool) -> None:
-    """Accounts for the host's side of a copy. Where the host waits for it: if it is written and pageable, or `blocking`."""
+def note_host_side(
+    work: _order.Work, start: int, nbytes: int, *, write: bool, blocking: bool
+) -> None:
+    """Accounts for the host's side of a copy. Where the host waits for it: if it is written and
+    pageable, or `blocking`.
+    """
     locked = _order.is_locked(start, start + nbytes)
     if locked:
         _order.touch_pinned(work, start, start + nbytes, write=write)
@@ -260,27 +297,35 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
 
 
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
-    """A finding where bytes are read that neither a copy nor a kernel has written since they were allocated."""
+    """A finding where bytes are read that neither a copy nor a kernel has written since they were
+    allocated.
+    """
     first = memory.first_unwritten(address, nbytes)
     if first is None:
         return
     missing = nbytes - memory.written(address, nbytes)
     message = (
-        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; the first is byte {first:,}"
+        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; "
+        f"the first is byte {first:,}"
     )
     cause = (
-        "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does every thread store its result?"
+        "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does "
+        "every thread store its result?"
     )
     _findings.warn(_findings.of_call("unwritten", message, cause))
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
-    """Copies all bytes of `src` to the device; LogicError where they do not fit into the allocation."""
+    """Copies all bytes of `src` to the device; LogicError where they do not fit into the
+    allocation.
+    """
     _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
 
 
 def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """As memcpy_htod, in a stream: page-locked memory must not change before the stream is synchronised."""
+    """As memcpy_htod, in a stream: page-locked memory must not change before the stream is
+    synchronised.
+    """
     _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
 
 
@@ -290,7 +335,9 @@ def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
 
 
 def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """As memcpy_dtoh, in a stream: page-locked memory must not be touched before the stream is synchronised."""
+    """As memcpy_dtoh, in a stream: page-locked memory must not be touched before the stream is
+    synchronised.
+    """
     _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
 
 
@@ -299,17 +346,23 @@ def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size:
     _dtod(dest, src, size, "cuMemcpyDtoD", _order.NULL)
 
 
-def memcpy_dtod_async(dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None) -> None:
+def memcpy_dtod_async(
+    dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None
+) -> None:
     """As memcpy_dtod, in a stream."""
     _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
 
 
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
-    """Copies `size` bytes from one context's memory to another's; the simulator's contexts share one memory."""
+    """Copies `size` bytes from one context's memory to another's; the simulator's contexts share
+    one memory.
+    """
     _dtod(dest, src, size, "cuMemcpyPeer", _order.NULL)
 
 
-def memcpy_peer_async(dest, src, size: int, dest_context=None, src_context=None, stream=None) -> None:
+def memcpy_peer_async(
+    dest, src, size: int, dest_context=None, src_context=None, stream=None
+) -> None:
     """As memcpy_peer, in a stream."""
     _dtod(dest, src, size, "cuMemcpyPeerAsync", number_of(stream, "cuMemcpyPeerAsync"))
 
@@ -328,14 +381,18 @@ def check_aligned(address: int, width: int, call: str) -> None:
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
 
 
-def _memset(dest: object, data: int, size: int, width: int, call: str, stream: int = _order.NULL) -> None:
+def _memset(
+    dest: object, data: int, size: int, width: int, call: str, stream: int = _order.NULL
+) -> None:
     address = address_of(dest, call, "dest")
     pattern, count = pattern_of(data, width, call), _whole_number(size, f"{call}: size")
     check_aligned(address, width, call)
     if count:
         with refused(call):
             memory.fill(address, pattern, count)
-        _order.touch_device(_order.begin(stream, call), address, address + count * width, write=True)
+        _order.touch_device(
+            _order.begin(stream, call), address, address + count * width, write=True
+        )
 
 
 def memset_d8(dest: DeviceAllocation | int, data: int, size: int) -> None:

@@ -1,21 +1,27 @@
-"""Which work is ordered after which: streams, events, the null stream and the host, as CUDA defines it.
+"""Which work is ordered after which: streams, events, the null stream and the host, as CUDA defines
+it.
 
-The simulator does work at the call that asks for it, so a program without its synchronize() gets the right bytes here and, now and
-then, the wrong ones on a GPU. Therefore every piece of work gets a number in its stream and a clock: the latest work of each
-stream that is finished before it begins. Two accesses to the same bytes, one of them a write, neither of which is in the other's
+The simulator does work at the call that asks for it, so a program without its synchronize() gets
+the right bytes here and, now and then, the wrong ones on a GPU. Therefore every piece of work gets
+a number in its stream and a clock: the latest work of each stream that is finished before it
+begins. Two accesses to the same bytes, one of them a write, neither of which is in the other's
 past, are a finding ("unsynchronised").
 
-The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream synchronization behavior" and
-"API synchronization behavior"):
-- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for it;
-- a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited for;
-- launches, memsets, and copies within the device return to the host before they are done; copies from and to the host without
-  `_async` return when they are done; so do `_async` copies to pageable memory, and those from it return when they have read it;
-- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell the host.
+The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream
+synchronization behavior" and "API synchronization behavior"):
+- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for
+it; - a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is
+waited for; - launches, memsets, and copies within the device return to the host before they are
+done; copies from and to the host without
+  `_async` return when they are done; so do `_async` copies to pageable memory, and those from it
+  return when they have read it;
+- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell
+the host.
 
-What a kernel touches is taken from its pointers: one that is `const` is read, another is written, from where it points. Of an
-allocation that several streams share in pieces, the piece that a pointer points to is the kernel's, so that an access that
-only overlaps it further on is not reported.
+What a kernel touches is taken from its pointers: one that is `const` is read, another is written,
+from where it points. Of an allocation that several streams share in pieces, the piece that a
+pointer points to is the kernel's, so that an access that only overlaps it further on is not
+reported.
 """
 
 from __future__ import annotations
@@ -31,7 +37,9 @@ _KEPT = 4096
 
 @dataclass(eq=False)
 class Work:
-    """One piece of work: `number` in `stream`, what it is in words, the clock with itself in it, and the program's line."""
+    """One piece of work: `number` in `stream`, what it is in words, the clock with itself in it,
+    and the program's line.
+    """
 
     stream: int
     number: int
@@ -46,7 +54,9 @@ class Work:
 
 @dataclass
 class _Access:
-    """Bytes [start, end) that work touches; end is None where only the start is known (a kernel's pointer)."""
+    """Bytes [start, end) that work touches; end is None where only the start is known (a kernel's
+    pointer).
+    """
 
     start: int
     end: int | None
@@ -56,19 +66,23 @@ class _Access:
     def meets(self, start: int, end: int | None) -> bool:
         if self.end is None:
             return self.start == start if end is None else start <= self.start < end
-        return self.start <= start < self.end if end is None else start < self.end and self.start < end
+        return (
+            self.start <= start < self.end if end is None else start < self.end and self.start < end
+        )
 
 
 class _State:
     def __init__(self) -> None:
         self.counts = {NULL: 0}
-        self.clocks: dict[int, dict[int, int]] = {NULL: {}}  # what the next work of a stream waits for
+        # What the next work of a stream waits for.
+        self.clocks: dict[int, dict[int, int]] = {NULL: {}}
         self.blocking: dict[int, int] = {}  # of all blocking streams together
         self.host: dict[int, int] = {}  # what the host knows to be done
         self.non_blocking: set[int] = set()
         self.device: list[_Access] = []
         self.pinned: list[_Access] = []
-        self.shared: dict[int, int] = {}  # start -> end of device memory that the host may touch: managed, mapped
+        # Start -> end of device memory that the host may touch: managed, mapped.
+        self.shared: dict[int, int] = {}
         self.locked: dict[int, int] = {}  # start -> end of page-locked host memory
 
 
@@ -109,12 +123,16 @@ def _join(clock: dict[int, int], other: dict[int, int]) -> None:
 
 
 def _watching() -> bool:
-    """Whether anything but the null stream can touch device memory: else every access is in order."""
+    """Whether anything but the null stream can touch device memory: else every access is in
+    order.
+    """
     return len(_state.counts) > 1 or bool(_state.shared)
 
 
 def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> None:
-    """Notes that `work` touches device memory, and reports work of other streams that it is not ordered after."""
+    """Notes that `work` touches device memory, and reports work of other streams that it is not
+    ordered after.
+    """
     if _watching():
         _touch(_state.device, _Access(start, end, write, work))
 
@@ -137,7 +155,12 @@ def _touch(accesses: list[_Access], new: _Access) -> None:
             _report(old, new.work.where(), new.write)
             _join(new.work.clock, old.work.clock)  # one missing wait, one finding
             continue
-        replaced = ordered and new.end == old.end and new.start == old.start and (new.write or not old.write)
+        replaced = (
+            ordered
+            and new.end == old.end
+            and new.start == old.start
+            and (new.write or not old.write)
+        )
         if not replaced:
             kept.append(old)
     accesses[:] = [*kept[-_KEPT:], new]
@@ -148,7 +171,9 @@ def _done(work: Work, clock: dict[int, int]) -> bool:
 
 
 def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
-    """Reports work that may still be using host memory, or device memory that the host sees, while the host touches it."""
+    """Reports work that may still be using host memory, or device memory that the host sees, while
+    the host touches it.
+    """
     for accesses in (_state.pinned, _state.device if _is_shared(start) else []):
         for old in list(accesses):
             if _done(old.work, _state.host):
@@ -160,8 +185,14 @@ def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
 
 
 def _overlaps_host(old: _Access, start: int, end: int) -> bool:
-    """A kernel's pointer into shared memory stands for all of it: the host's view of it is the whole array."""
-    last = old.end if old.end is not None else next((e for s, e in _state.shared.items() if s <= old.start < e), old.start + 1)
+    """A kernel's pointer into shared memory stands for all of it: the host's view of it is the
+    whole array.
+    """
+    last = (
+        old.end
+        if old.end is not None
+        else next((e for s, e in _state.shared.items() if s <= old.start < e), old.start + 1)
+    )
     return start < last and old.start < end
 
 
@@ -172,9 +203,12 @@ def _is_shared(address: int) -> bool:
 def _report(old: _Access, what: str, write: bool) -> None:
     verb = "writes" if write else "reads"
     state = "writing" if old.write else "reading"
-    message = f"{what} {verb} memory that {old.work.where()} may still be {state}: nothing orders the two"
+    message = (
+        f"{what} {verb} memory that {old.work.where()} may still be {state}: nothing orders the two"
+    )
     cause = (
-        "Call synchronize() on the stream (or on an event recorded after that work) before the host touches the memory; "
+        "Call synchronize() on the stream (or on an event recorded after that work) before the "
+        "host touches the memory; "
         "let one stream wait for another with event.record(first) and second.wait_for_event(event)."
     )
     _findings.warn(_findings.of_call("unsynchronised", message, cause, old.work.site))
@@ -197,7 +231,9 @@ def unlock(start: int) -> None:
 
 
 def is_locked(start: int, end: int) -> bool:
-    """Whether host memory is page-locked, so that asynchronous copies use it after their call has returned."""
+    """Whether host memory is page-locked, so that asynchronous copies use it after their call has
+    returned.
+    """
     return any(first <= start and end <= last for first, last in _state.locked.items())
 
 

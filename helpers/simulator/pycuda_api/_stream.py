@@ -1,4 +1,6 @@
-"""Streams and events. The simulator does each call's work at once, keeps account of its order, and has no clock."""
+"""Streams and events. The simulator does each call's work at once, keeps account of its order, and
+has no clock.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ _DISABLE_TIMING = 2
 def no_time(what: str) -> float:
     """NaN, with a warning that says why: what a question about a duration gets."""
     _findings.remark(
-        f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded measurement (helpers.results)"
+        f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
+        "measurement (helpers.results)"
     )
     return math.nan
 
 
 class Stream:
-    """A queue of work. Its work is done at the call that asks for it; who may rely on that is checked (see _order.py).
+    """A queue of work. Its work is done at the call that asks for it; who may rely on that is
+    checked (see _order.py).
 
-    flags: 0, or 1 for a stream that neither waits for the null stream nor is waited for (CU_STREAM_NON_BLOCKING).
+    flags: 0, or 1 for a stream that neither waits for the null stream nor is waited for
+    (CU_STREAM_NON_BLOCKING).
     """
 
     def __init__(self, flags: int = 0):
@@ -50,7 +55,9 @@ class Stream:
     def wait_for_event(self, evt: Event) -> None:
         """What is enqueued here from now on comes after what was recorded in `evt`."""
         if not isinstance(evt, Event):
-            raise TypeError(f"wait_for_event takes a pycuda.driver.Event, was given {type(evt).__name__}")
+            raise TypeError(
+                f"wait_for_event takes a pycuda.driver.Event, was given {type(evt).__name__}"
+            )
         need_context("cuStreamWaitEvent")
         evt._warn_unrecorded("wait_for_event")
         _order.stream_waits(self._number, evt._clock or {})
@@ -61,17 +68,24 @@ def number_of(stream: object, call: str) -> int:
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
-        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {type(stream).__name__}")
+        raise TypeError(
+            f"{call}: stream must be a pycuda.driver.Stream or None, was given "
+            f"{type(stream).__name__}"
+        )
     return stream._number
 
 
 class Event:
-    """A mark in a stream. It can be recorded and waited for; a duration between two is NaN, with a warning."""
+    """A mark in a stream. It can be recorded and waited for; a duration between two is NaN, with a
+    warning.
+    """
 
     def __init__(self, flags: int = 0):
         need_context("cuEventCreate")
         if not isinstance(flags, int):
-            raise TypeError(f"Event takes flags of pycuda.driver.event_flags, was given {type(flags).__name__}")
+            raise TypeError(
+                f"Event takes flags of pycuda.driver.event_flags, was given {type(flags).__name__}"
+            )
         self._flags = int(flags)
         self._clock: dict[int, int] | None = None
 
@@ -83,7 +97,9 @@ class Event:
         return self
 
     def synchronize(self) -> Event:
-        """The host waits for what was recorded; returns at once, as CUDA does, where nothing was."""
+        """The host waits for what was recorded; returns at once, as CUDA does, where nothing
+        was.
+        """
         need_context("cuEventSynchronize")
         self._warn_unrecorded("synchronize")
         _order.host_waits(self._clock or {})
@@ -96,7 +112,9 @@ class Event:
         return True
 
     def time_since(self, event: Event) -> float:
-        """NaN: there is no clock. LogicError where one of the two was not recorded, or was made without timing."""
+        """NaN: there is no clock. LogicError where one of the two was not recorded, or was made
+        without timing.
+        """
         return self._elapsed(event, self)
 
     def time_till(self, event: Event) -> float:
@@ -104,11 +122,17 @@ class Event:
         return self._elapsed(event, event)
 
     def ipc_handle(self) -> bytearray:
-        raise LogicError(_errors.message("cuIpcGetEventHandle", _errors.NOT_SUPPORTED, "the simulator is one process"))
+        raise LogicError(
+            _errors.message(
+                "cuIpcGetEventHandle", _errors.NOT_SUPPORTED, "the simulator is one process"
+            )
+        )
 
     def _elapsed(self, other: Event, later: Event) -> float:
         if not isinstance(other, Event):
-            raise TypeError(f"an event is timed against a pycuda.driver.Event, was given {type(other).__name__}")
+            raise TypeError(
+                f"an event is timed against a pycuda.driver.Event, was given {type(other).__name__}"
+            )
         need_context("cuEventElapsedTime")
         if self._clock is None or other._clock is None:
             detail = "record() both events before asking for the time between them"
@@ -118,7 +142,10 @@ class Event:
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
         if not all(_order.host_knows(clock) for clock in (self._clock, other._clock)):
             message = "an event is asked for its time before the host knows that it has happened"
-            cause = 'Call synchronize() on the later event first; a GPU answers "device not ready" where it is still busy.'
+            cause = (
+                'Call synchronize() on the later event first; a GPU answers "device not ready" '
+                "where it is still busy."
+            )
             _findings.warn(_findings.of_call("unsynchronised", message, cause))
             _order.host_waits(later._clock or {})
         return no_time("the time between two events")
@@ -126,4 +153,8 @@ class Event:
     def _warn_unrecorded(self, call: str) -> None:
         if self._clock is None:
             message = f"{call} on an event that was never recorded waits for nothing"
-            _findings.warn(_findings.of_call("unsynchronised", message, "Call record(stream) on the event first."))
+            _findings.warn(
+                _findings.of_call(
+                    "unsynchronised", message, "Call record(stream) on the event first."
+                )
+            )

@@ -1,6 +1,8 @@
-"""pycuda.autoinit, for machines without a GPU: importing it makes a context current until the program ends.
+"""pycuda.autoinit, for machines without a GPU: importing it makes a context current until the
+program ends.
 
-The labs use device.select() instead: on a GPU, autoinit's context is not the one that PyTorch and CuPy use.
+The labs use device.select() instead: on a GPU, autoinit's context is not the one that PyTorch and
+CuPy use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""pycuda.autoprimaryctx, for machines without a GPU: importing it makes a context current until the program ends."""
+"""pycuda.autoprimaryctx, for machines without a GPU: importing it makes a context current until the
+program ends.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,12 @@ def sizeof(type_name: str, preamble: str = "") -> int:
     from .compiler import SourceModule
     from .gpuarray import GPUArray
 
-    source = f'{preamble}\nextern "C" __global__ void measure_type(size_t *bytes) {{ bytes[0] = sizeof({type_name}); }}\n'
+    source = (
+        f'{preamble}\nextern "C" __global__ void measure_type(size_t *bytes) {{ bytes[0] = '
+        f"sizeof({type_name}); }}\n"
+    )
     nbytes = GPUArray((), np.uintp)
-    SourceModule(source, no_extern_c=True).get_function("measure_type")(nbytes, block=(1, 1, 1), grid=(1, 1))
+    SourceModule(source, no_extern_c=True).get_function("measure_type")(
+        nbytes, block=(1, 1, 1), grid=(1, 1)
+    )
     return int(nbytes.get())

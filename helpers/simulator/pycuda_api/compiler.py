@@ -23,17 +23,23 @@ _TARGETS = ("cubin", "ptx", "fatbin")
 
 @cache
 def _options_for_headers() -> tuple[str, ...]:
-    """The way to the headers, and what they contain: a program that was compiled with other ones is compiled again."""
+    """The way to the headers, and what they contain: a program that was compiled with other ones is
+    compiled again.
+    """
     content = zlib.crc32(b"".join(path.read_bytes() for path in sorted(_INCLUDE.iterdir())))
     return f"-I{_INCLUDE}", f"-DHALO_PYCUDA_HEADERS={content}"
 
 
-def _all_options(source: str, options: list[str] | None, include_dirs: Sequence[str] | None) -> list[str]:
+def _all_options(
+    source: str, options: list[str] | None, include_dirs: Sequence[str] | None
+) -> list[str]:
     if options is None:
         options = DEFAULT_NVCC_FLAGS
     if not isinstance(options, list):
         # PyCUDA extends the list it is given and fails on anything else, with the same class.
-        raise AttributeError(f"options must be a list of str, was given a {type(options).__name__}: {options!r}")
+        raise AttributeError(
+            f"options must be a list of str, was given a {type(options).__name__}: {options!r}"
+        )
     paths = (f"-I{Path(path).resolve()}" for path in include_dirs or ())
     return [*options, *paths, *(_options_for_headers() if "pycuda-" in source else ())]
 
@@ -42,7 +48,9 @@ def _check_architecture(arch: str | None) -> None:
     """Warns as PyCUDA does: a GPU does not run what was compiled for a newer one."""
     digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
     if digits and int(digits) > _ARCHITECTURE:
-        warnings.warn("arch asks for a higher compute capability than the selected GPU has", stacklevel=3)
+        warnings.warn(
+            "arch asks for a higher compute capability than the selected GPU has", stacklevel=3
+        )
 
 
 def compile(
@@ -59,7 +67,8 @@ def compile(
 ) -> bytes:
     """Compiles `source`, and returns an image that pycuda.driver.module_from_buffer loads.
 
-    nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file and line.
+    nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file
+    and line.
     """
     if target not in _TARGETS:
         raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, was given {target!r}")
@@ -71,8 +80,10 @@ def compile(
 class SourceModule:
     """A module made from CUDA source.
 
-    options: nvcc's, of which -D, -U and -I count; no_extern_c: leave the source as it is, else it is put in extern "C".
-    nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file and line.
+    options: nvcc's, of which -D, -U and -I count; no_extern_c: leave the source as it is, else it
+    is put in extern "C".
+    nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file
+    and line.
     """
 
     def __init__(
@@ -88,7 +99,9 @@ class SourceModule:
         include_dirs: Sequence[str] | None = None,
     ):
         _check_architecture(arch)
-        self.module = _launch.load(source, _all_options(source, options, include_dirs), extern_c=not no_extern_c)
+        self.module = _launch.load(
+            source, _all_options(source, options, include_dirs), extern_c=not no_extern_c
+        )
         self.get_global = self.module.get_global
         self.get_texref = self.module.get_texref
         self.get_surfref = self.module.get_surfref
@@ -98,13 +111,16 @@ class SourceModule:
 
 
 _NO_LINKER = (
-    "the simulator has no device linker: put the sources into one SourceModule, and launch from Python what a kernel would launch, "
+    "the simulator has no device linker: put the sources into one SourceModule, and launch from "
+    "Python what a kernel would launch, "
     "or use a GPU"
 )
 
 
 class DynamicModule:
-    """On a GPU, a module linked from several sources and libraries; here its use raises LogicError."""
+    """On a GPU, a module linked from several sources and libraries; here its use raises
+    LogicError.
+    """
 
     def __init__(self, *args, **kwargs):
         _device.need_context("cuLinkCreate")
@@ -116,8 +132,18 @@ class DynamicModule:
 
 
 class DynamicSourceModule(SourceModule):
-    """On a GPU, a source whose kernels may launch kernels; here CompileError names the line of such a launch."""
+    """On a GPU, a source whose kernels may launch kernels; here CompileError names the line of such
+    a launch.
+    """
 
-    def __init__(self, source: str, nvcc: str = "nvcc", options: list[str] | None = None, *args, cuda_libdir=None, **kwargs):
+    def __init__(
+        self,
+        source: str,
+        nvcc: str = "nvcc",
+        options: list[str] | None = None,
+        *args,
+        cuda_libdir=None,
+        **kwargs,
+    ):
         options = [option for option in options or () if option not in ("-rdc=true", "-lcudadevrt")]
         super().__init__(source, nvcc, options, *args, **kwargs)

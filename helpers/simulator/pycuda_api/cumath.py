@@ -1,6 +1,8 @@
-"""pycuda.cumath, for machines without a GPU: mathematical functions of every element of a GPUArray, done by NumPy.
+"""pycuda.cumath, for machines without a GPU: mathematical functions of every element of a GPUArray,
+done by NumPy.
 
-A GPU's sinf, expf ... are right to within 1 to 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"), so last digits differ.
+A GPU's sinf, expf ... are right to within 1 to 2 ulp (CUDA C++ Programming Guide, "Mathematical
+Functions"), so last digits differ.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _REAL_ONLY = ("fabs", "ceil", "floor", "asin", "acos", "atan")
 
 
 def _unary(name: str, function: Callable) -> Callable:
-    def apply(array: GPUArray, stream_or_out=None, *, out: GPUArray | None = None, stream=None) -> GPUArray:
+    def apply(
+        array: GPUArray, stream_or_out=None, *, out: GPUArray | None = None, stream=None
+    ) -> GPUArray:
         if stream_or_out is not None:
             # PyCUDA 2026.1 takes the argument, warns, and forgets it.
             text = "this positional argument is not used: give out= or stream= by name"
@@ -25,15 +29,22 @@ def _unary(name: str, function: Callable) -> Callable:
         array._need_contiguous()
         if array.dtype.kind == "c" and name in _REAL_ONLY:
             raise CompileError(f"there is no {name} of complex numbers in CUDA", None)
-        if out is not None and (out.dtype, out.shape, out.strides) != (array.dtype, array.shape, array.strides):
+        if out is not None and (out.dtype, out.shape, out.strides) != (
+            array.dtype,
+            array.shape,
+            array.strides,
+        ):
             raise AssertionError(
-                f"out must have the array's dtype, shape and strides: {array.dtype}, {array.shape}, {array.strides}"
+                f"out must have the array's dtype, shape and strides: {array.dtype}, "
+                f"{array.shape}, {array.strides}"
             )
         out = array._new_like_me() if out is None else out
         return run(name, function, (array,), out, stream)
 
     apply.__name__ = apply.__qualname__ = name
-    apply.__doc__ = f"{name} of every element, in the array's dtype; out: where to; stream: where it runs."
+    apply.__doc__ = (
+        f"{name} of every element, in the array's dtype; out: where to; stream: where it runs."
+    )
     return apply
 
 
@@ -59,7 +70,8 @@ def _need_float32(name: str, *arrays: GPUArray) -> None:
     for array in arrays:
         if array.dtype != np.float32:
             raise TypeError(
-                f"PyCUDA's {name} reads float32, whatever it is given: this array is {array.dtype}; use .astype(np.float32)"
+                f"PyCUDA's {name} reads float32, whatever it is given: this array is "
+                f"{array.dtype}; use .astype(np.float32)"
             )
 
 
@@ -81,7 +93,13 @@ def ldexp(significand: GPUArray, exponent: GPUArray, stream=None) -> GPUArray:
     """significand * 2**exponent; float32, the exponents cut to integers."""
     _need_float32("ldexp", significand, exponent)
     result = GPUArray(significand.shape, significand.dtype)
-    return run("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int32)), (significand, exponent), result, stream)
+    return run(
+        "ldexp",
+        lambda x, e: np.ldexp(x, e.astype(np.int32)),
+        (significand, exponent),
+        result,
+        stream,
+    )
 
 
 def modf(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:

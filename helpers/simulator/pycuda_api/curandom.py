@@ -1,6 +1,8 @@
-"""pycuda.curandom, for machines without a GPU: rand(). The generators of the cuRAND library need a GPU.
+"""pycuda.curandom, for machines without a GPU: rand(). The generators of the cuRAND library need a
+GPU.
 
-PyCUDA itself draws rand()'s numbers from NumPy's seed; here NumPy draws them all, so they are others than on a GPU.
+PyCUDA itself draws rand()'s numbers from NumPy's seed; here NumPy draws them all, so they are
+others than on a GPU.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from ._array import GPUArray, run
 
 
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
-    """A new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for int32 and uint32."""
+    """A new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for int32 and
+    uint32.
+    """
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64, np.int32, np.uint32):
-        raise NotImplementedError(f"rand makes float32, float64, int32 and uint32, was asked for {dtype}")
+        raise NotImplementedError(
+            f"rand makes float32, float64, int32 and uint32, was asked for {dtype}"
+        )
     result = GPUArray(shape, dtype)
     generator = np.random.default_rng(np.random.randint(2**31 - 1))
     return run("rand", lambda: _draw(generator, result.size, dtype), (), result, stream)

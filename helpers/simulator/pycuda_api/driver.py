@@ -1,9 +1,10 @@
 """pycuda.driver, for machines without a GPU: the same names, run by the simulator.
 
-Differences that a program can see: every call has done its work when it returns (who may rely on that is checked: a missing
-synchronize() is a warning); durations are NaN; a launch that reads or writes out of bounds raises LaunchError at once, names the
-access, and leaves the context usable (on a GPU a later call raises LogicError, and the context is lost); arguments of the wrong
-type or size are refused by name.
+Differences that a program can see: every call has done its work when it returns (who may rely on
+that is checked: a missing synchronize() is a warning); durations are NaN; a launch that reads or
+writes out of bounds raises LaunchError at once, names the access, and leaves the context usable (on
+a GPU a later call raises LogicError, and the context is lost); arguments of the wrong type or size
+are refused by name.
 """
 
 from __future__ import annotations
@@ -133,14 +134,18 @@ def have_gl_ext() -> bool:
 _NEED_A_GPU = {
     **dict.fromkeys(
         (
-            "Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference", "TextureReference", "array_format", "address_mode",
-            "bind_array_to_texref", "dtype_to_array_format", "filter_mode", "gpuarray_to_array", "make_multichannel_2d_array",
-            "matrix_to_array", "matrix_to_texref", "memcpy_atoa", "memcpy_atod", "memcpy_atoh", "memcpy_dtoa", "memcpy_htoa",
+            "Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference",
+            "TextureReference", "array_format", "address_mode",
+            "bind_array_to_texref", "dtype_to_array_format", "filter_mode", "gpuarray_to_array",
+            "make_multichannel_2d_array",
+            "matrix_to_array", "matrix_to_texref", "memcpy_atoa", "memcpy_atod", "memcpy_atoh",
+            "memcpy_dtoa", "memcpy_htoa",
             "np_to_array",
         ),
         "the simulator has no textures, surfaces and CUDA arrays",
     ),
-    **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"), "the simulator is one device in one process"),
+    **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"),
+    "the simulator is one device in one process"),
     "Linker": "the simulator has no device linker",
 }  # fmt: skip
 

@@ -1,6 +1,8 @@
-"""pycuda.elementwise, for machines without a GPU: kernels made from one line of C, run by the simulator.
+"""pycuda.elementwise, for machines without a GPU: kernels made from one line of C, run by the
+simulator.
 
-The kernel is CUDA source like any other, so that an index out of bounds in the operation is found and named.
+The kernel is CUDA source like any other, so that an index out of bounds in the operation is found
+and named.
 """
 
 from __future__ import annotations
@@ -27,12 +29,16 @@ __all__ = [
 ]
 
 _LOOP = "for (size_t i = cta_start + tid; i < n; i += total_threads)"
-_RANGE_LOOP = "for (long i = start + long(cta_start + tid) * step; step < 0 ? i > stop : i < stop; i += long(total_threads) * step)"
+_RANGE_LOOP = (
+    "for (long i = start + long(cta_start + tid) * step; step < 0 ? i > stop : i < stop; i += "
+    "long(total_threads) * step)"
+)
 _KERNEL = """{includes}{preamble}
 
 extern "C" __global__ void {name}({arguments})
 {{
-    const size_t tid = threadIdx.x, total_threads = size_t(gridDim.x) * blockDim.x, cta_start = size_t(blockDim.x) * blockIdx.x;
+    const size_t tid = threadIdx.x, total_threads = size_t(gridDim.x) * blockDim.x;
+    const size_t cta_start = size_t(blockDim.x) * blockIdx.x;
     {loop_prep};
     {loop}
     {{
@@ -57,9 +63,16 @@ def _maker(loop: str, name: str, doc: str) -> Callable[..., SourceModule]:
         after_loop: str = "",
     ) -> SourceModule:
         declarations = ", ".join(argument.declarator() for argument in arguments)
-        parts = {"preamble": preamble, "loop_prep": loop_prep, "operation": operation, "after_loop": after_loop}
+        parts = {
+            "preamble": preamble,
+            "loop_prep": loop_prep,
+            "operation": operation,
+            "after_loop": after_loop,
+        }
         includes = complex_include(declarations, *parts.values())
-        source = _KERNEL.format(includes=includes, name=name, arguments=declarations, loop=loop, **parts)
+        source = _KERNEL.format(
+            includes=includes, name=name, arguments=declarations, loop=loop, **parts
+        )
         return SourceModule(source, options=options, keep=keep, no_extern_c=True)
 
     make.__name__ = make.__qualname__ = name
@@ -70,12 +83,14 @@ def _maker(loop: str, name: str, doc: str) -> Callable[..., SourceModule]:
 get_elwise_module = _maker(
     _LOOP,
     "get_elwise_module",
-    "The module of a kernel that does `operation` for i = 0 ... n - 1; the last of `arguments` must be n.",
+    "The module of a kernel that does `operation` for i = 0 ... n - 1; the last of `arguments` "
+    "must be n.",
 )
 get_elwise_range_module = _maker(
     _RANGE_LOOP,
     "get_elwise_range_module",
-    "The module of a kernel that does `operation` for i = start, start + step ...; the last arguments are start, stop, step.",
+    "The module of a kernel that does `operation` for i = start, start + step ...; the last "
+    "arguments are start, stop, step.",
 )
 
 
@@ -89,7 +104,11 @@ def get_elwise_kernel_and_types(
     **kwargs,
 ) -> tuple[SourceModule, Function, list[Argument]]:
     """(module, prepared kernel, its arguments): n, or start, stop and step, come last."""
-    arguments = [parse_c_arg(part) for part in arguments.split(",")] if isinstance(arguments, str) else list(arguments)
+    arguments = (
+        [parse_c_arg(part) for part in arguments.split(",")]
+        if isinstance(arguments, str)
+        else list(arguments)
+    )
     if use_range:
         arguments += [ScalarArg("intp", extra) for extra in ("start", "stop", "step")]
     else:
@@ -114,11 +133,12 @@ def get_elwise_kernel(
 
 
 class ElementwiseKernel:
-    """A function of arrays, done element by element: ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]").
+    """A function of arrays, done element by element: ElementwiseKernel("float a, float *x, float
+    *y", "y[i] = a * x[i]").
 
-    Called with a value for each argument: GPUArrays for pointers, numbers else. range=slice(...) or slice=slice(...) limit i;
-    stream: where it runs. Arrays must be without gaps; their elements are taken as they lie in memory, and n is the first
-    array's size.
+    Called with a value for each argument: GPUArrays for pointers, numbers else. range=slice(...) or
+    slice=slice(...) limit i; stream: where it runs. Arrays must be without gaps; their elements are
+    taken as they lie in memory, and n is the first array's size.
     """
 
     def __init__(
@@ -131,15 +151,20 @@ class ElementwiseKernel:
         **kwargs,
     ):
         self.gen_kwargs = {
-            **kwargs, "arguments": arguments, "operation": operation, "name": name, "keep": keep, "options": options
+            **kwargs, "arguments": arguments, "operation": operation, "name": name, "keep": keep,
+            "options": options
         }  # fmt: skip
         self._name = name
         self._kernels = lru_cache(self._generate)
 
     def _generate(self, use_range: bool):
-        module, function, arguments = get_elwise_kernel_and_types(use_range=use_range, **self.gen_kwargs)
+        module, function, arguments = get_elwise_kernel_and_types(
+            use_range=use_range, **self.gen_kwargs
+        )
         if not any(isinstance(argument, VectorArg) for argument in arguments):
-            raise AssertionError("an ElementwiseKernel needs at least one array among its arguments")
+            raise AssertionError(
+                "an ElementwiseKernel needs at least one array among its arguments"
+            )
         return module, function, arguments
 
     def generate_stride_kernel_and_types(self, use_range: bool):
@@ -149,7 +174,9 @@ class ElementwiseKernel:
     def get_texref(self, name: str, use_range: bool = False) -> None:
         self._kernels(use_range)[0].get_texref(name)
 
-    def __call__(self, *args, range: slice | None = None, slice: slice | None = None, stream=None) -> None:
+    def __call__(
+        self, *args, range: slice | None = None, slice: slice | None = None, stream=None
+    ) -> None:
         if range is not None and slice is not None:
             raise TypeError("give range= or slice=, not both")
         use_range = range is not None or slice is not None
@@ -167,10 +194,14 @@ class ElementwiseKernel:
 
 
 def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tuple[list, list]:
-    """(values to launch with, the arrays among them); LogicError, RuntimeError or TypeError for what does not fit."""
+    """(values to launch with, the arrays among them); LogicError, RuntimeError or TypeError for
+    what does not fit.
+    """
     if len(given) != len(arguments):
         wanted = ", ".join(argument.declarator() for argument in arguments)
-        raise TypeError(f"{name}({wanted}) takes {len(arguments)} arguments, was given {len(given)}")
+        raise TypeError(
+            f"{name}({wanted}) takes {len(arguments)} arguments, was given {len(given)}"
+        )
     values, vectors = [], []
     for k, (argument, value) in enumerate(zip(arguments, given, strict=True)):
         if not isinstance(argument, VectorArg):
@@ -178,11 +209,20 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
             continue
         where = f"parameter #{k} (0-based) of {name}, `{argument.declarator()}`,"
         if not hasattr(value, "gpudata"):
-            raise TypeError(f"{where} must be a GPUArray, was given {type(value).__name__}: gpuarray.to_gpu(a) makes one")
+            raise TypeError(
+                f"{where} must be a GPUArray, was given {type(value).__name__}: gpuarray.to_gpu(a) "
+                "makes one"
+            )
         if not value.flags.forc:
-            raise RuntimeError(f"{name} takes no non-contiguous arrays, which have gaps: {where} has strides {value.strides}")
+            raise RuntimeError(
+                f"{name} takes no non-contiguous arrays, which have gaps: {where} has strides "
+                f"{value.strides}"
+            )
         if value.dtype.itemsize != argument.dtype.itemsize:
-            detail = f"{where} points to {argument.dtype}, was given a GPUArray of {value.dtype}: convert it with .astype(...)"
+            detail = (
+                f"{where} points to {argument.dtype}, was given a GPUArray of {value.dtype}: "
+                "convert it with .astype(...)"
+            )
             raise LogicError(message(LAUNCH, INVALID_ARGUMENT, detail))
         vectors.append(value)
         values.append(value.gpudata)

@@ -1,6 +1,8 @@
-"""pycuda.gpuarray, for machines without a GPU: arrays on the simulated device, and the functions that make and reduce them.
+"""pycuda.gpuarray, for machines without a GPU: arrays on the simulated device, and the functions
+that make and reduce them.
 
-The functions are done by NumPy on the device's bytes, by the rules of _array.py; an index out of bounds raises LaunchError.
+The functions are done by NumPy on the device's bytes, by the rules of _array.py; an index out of
+bounds raises LaunchError.
 """
 
 from __future__ import annotations
@@ -80,7 +82,9 @@ __all__ = [
 
 
 class vec:  # noqa: N801 - PyCUDA's name
-    """CUDA's vector types as dtypes (vec.float3), and functions that make one (vec.make_float3(1, 2, 3))."""
+    """CUDA's vector types as dtypes (vec.float3), and functions that make one (vec.make_float3(1,
+    2, 3)).
+    """
 
 
 def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
@@ -89,7 +93,8 @@ def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
     def make(*components) -> np.ndarray:
         if len(components) != len(names):
             raise TypeError(
-                f"{len(names)} components ({', '.join(names)}) make this vector, was given {len(components)}"
+                f"{len(names)} components ({', '.join(names)}) make this vector, was given "
+                f"{len(components)}"
             )
         return np.array(components, dtype)
 
@@ -99,9 +104,12 @@ def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
 def _make_vector_types() -> None:
     four, two = (1, 2, 3, 4), (1, 2)
     for base, dtype, counts in (
-        ("char", np.int8, four), ("uchar", np.uint8, four), ("short", np.int16, four), ("ushort", np.uint16, four),
-        ("int", np.int32, four), ("uint", np.uint32, four), ("long", np.int64, four), ("ulong", np.uint64, four),
-        ("longlong", np.int64, two), ("ulonglong", np.uint64, two), ("float", np.float32, four), ("double", np.float64, two),
+        ("char", np.int8, four), ("uchar", np.uint8, four), ("short", np.int16, four), ("ushort",
+        np.uint16, four),
+        ("int", np.int32, four), ("uint", np.uint32, four), ("long", np.int64, four), ("ulong",
+        np.uint64, four),
+        ("longlong", np.int64, two), ("ulonglong", np.uint64, two), ("float", np.float32, four),
+        ("double", np.float64, two),
     ):  # fmt: skip
         for count in counts:
             name = f"{base}{count}"
@@ -126,8 +134,12 @@ def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
     return result
 
 
-def to_gpu_async(ary: np.ndarray, allocator: Allocator = mem_alloc, stream: Stream | None = None) -> GPUArray:
-    """As to_gpu, in a stream: a page-locked `ary` must not change before the stream is synchronised."""
+def to_gpu_async(
+    ary: np.ndarray, allocator: Allocator = mem_alloc, stream: Stream | None = None
+) -> GPUArray:
+    """As to_gpu, in a stream: a page-locked `ary` must not change before the stream is
+    synchronised.
+    """
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
     result.set_async(ary, stream)
     return result
@@ -151,17 +163,31 @@ def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
     flags, strides = other_ary.flags, None
     if order == "K" and not flags.c_contiguous and not flags.f_contiguous:
         # As PyCUDA: the gaps stay, in the new dtype.
-        strides = [abs(step) * dtype.itemsize // other_ary.dtype.itemsize for step in other_ary.strides]
+        strides = [
+            abs(step) * dtype.itemsize // other_ary.dtype.itemsize for step in other_ary.strides
+        ]
     if order in "AK":
         order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     allocator = getattr(other_ary, "allocator", mem_alloc)
     if strides is not None and other_ary.size:
-        reach = builtins.sum(step * (extent - 1) for step, extent in zip(strides, other_ary.shape, strict=True)) + dtype.itemsize
+        reach = (
+            builtins.sum(
+                step * (extent - 1) for step, extent in zip(strides, other_ary.shape, strict=True)
+            )
+            + dtype.itemsize
+        )
         if reach > other_ary.size * dtype.itemsize:
             _findings.remark(
-                "a new array like a view with gaps: PyCUDA keeps the strides and allocates the elements alone, too few bytes"
+                "a new array like a view with gaps: PyCUDA keeps the strides and allocates the "
+                "elements alone, too few bytes"
             )
-            return GPUArray(other_ary.shape, dtype, allocator, gpudata=(allocator or mem_alloc)(reach), strides=strides)
+            return GPUArray(
+                other_ary.shape,
+                dtype,
+                allocator,
+                gpudata=(allocator or mem_alloc)(reach),
+                strides=strides,
+            )
     return GPUArray(other_ary.shape, dtype, allocator, order=order, strides=strides)
 
 
@@ -178,7 +204,9 @@ def ones_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
 
 
 def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray:
-    """arange([start,] stop[, step]), as NumPy's; give the dtype, or get a warning where it is guessed."""
+    """arange([start,] stop[, step]), as NumPy's; give the dtype, or get a warning where it is
+    guessed.
+    """
     if args and isinstance(args[-1], np.dtype):
         dtype, args = args[-1], args[:-1]
     names = ("stop",) if len(args) == 1 else ("start", "stop", "step")
@@ -195,13 +223,22 @@ def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray
         raise ValueError("arange needs at least stop")
     start, stop, step = given.get("start", 0), given["stop"], given.get("step", 1)
     if dtype is None and (dtype := np.array([start, stop, step]).dtype) != np.float32:
-        text = "arange took its dtype from the arguments, and it is not float32: give dtype= to be sure"
+        text = (
+            "arange took its dtype from the arguments, and it is not float32: give dtype= to be "
+            "sure"
+        )
         warnings.warn(text, stacklevel=2)
     dtype = np.dtype(dtype)
     start, stop, step = (dtype.type(value) for value in (start, stop, step))
     size = builtins.max(0, math.ceil((stop - start) / step))
     result = GPUArray((size,), dtype)
-    return run("arange", lambda: (start + np.arange(size).astype(dtype) * step).astype(dtype), (), result, stream)
+    return run(
+        "arange",
+        lambda: (start + np.arange(size).astype(dtype) * step).astype(dtype),
+        (),
+        result,
+        stream,
+    )
 
 
 copyreg.pickle(GPUArray, lambda array: (to_gpu, (array.get(),)))
@@ -214,7 +251,10 @@ def _picked(values: np.ndarray, indices: np.ndarray, what: str) -> np.ndarray:
     outside = (indices < 0) | (indices >= len(values))
     if outside.any():
         k = int(np.flatnonzero(outside)[0])
-        raise LaunchError(f"{what} reads out of bounds: index {indices[k]} (at {k}) of an array with {len(values):,} elements")
+        raise LaunchError(
+            f"{what} reads out of bounds: index {indices[k]} (at {k}) of an array with "
+            f"{len(values):,} elements"
+        )
     return values[indices]
 
 
@@ -226,17 +266,26 @@ def _need_indices(indices: GPUArray, name: str) -> None:
 
 
 def _warn_of_textures(what: str) -> None:
-    _findings.remark(f"{what} reads by texture references in PyCUDA, which CUDA 12 removed: on a GPU it needs CUDA 11 or older")
+    _findings.remark(
+        f"{what} reads by texture references in PyCUDA, which CUDA 12 removed: on a GPU it needs "
+        "CUDA 11 or older"
+    )
 
 
-def _gather(what: str, a: GPUArray, indices: GPUArray, out: GPUArray, stream: Stream | None, offset: int = 0) -> None:
+def _gather(
+    what: str, a: GPUArray, indices: GPUArray, out: GPUArray, stream: Stream | None, offset: int = 0
+) -> None:
     a._need_contiguous()
     work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
-    picked = _picked(read_flat(a, work, what), read_flat(indices, work, what).astype(np.int64) + offset, what)
+    picked = _picked(
+        read_flat(a, work, what), read_flat(indices, work, what).astype(np.int64) + offset, what
+    )
     write_flat(out, picked, work, what)
 
 
-def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
+def take(
+    a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None
+) -> GPUArray:
     """The elements of `a`, as they lie in memory, at `indices` (1D)."""
     _need_indices(indices, "indices")
     _warn_of_textures("take")
@@ -260,19 +309,28 @@ def _outputs(arrays, dest_shape, out) -> list[GPUArray]:
     return [GPUArray(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
 
 
-def _scatter(what: str, target: GPUArray, indices: np.ndarray, values: np.ndarray, work: _order.Work) -> None:
+def _scatter(
+    what: str, target: GPUArray, indices: np.ndarray, values: np.ndarray, work: _order.Work
+) -> None:
     outside = (indices < 0) | (indices >= target.size)
     if outside.any():
         k = int(np.flatnonzero(outside)[0])
-        raise LaunchError(f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with {target.size:,} elements")
+        raise LaunchError(
+            f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with "
+            f"{target.size:,} elements"
+        )
     address = address_of_array(target, what)
     for index, value in zip(indices, values, strict=True):
         memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
     _order.touch_device(work, address, address + target.nbytes, write=True)
 
 
-def multi_put(arrays, dest_indices: GPUArray, dest_shape=None, out=None, stream: Stream | None = None) -> list[GPUArray]:
-    """Element k of each array goes to place dest_indices[k] of its output, whose other elements stay as they are."""
+def multi_put(
+    arrays, dest_indices: GPUArray, dest_shape=None, out=None, stream: Stream | None = None
+) -> list[GPUArray]:
+    """Element k of each array goes to place dest_indices[k] of its output, whose other elements
+    stay as they are.
+    """
     if not len(arrays):
         return []
     if dest_indices.ndim != 1:
@@ -295,7 +353,9 @@ def multi_take_put(
     stream: Stream | None = None,
     src_offsets: Sequence[int] | None = None,
 ) -> list[GPUArray]:
-    """Elements src_indices[k] (+ an offset for each array) of each array go to places dest_indices[k] of its output."""
+    """Elements src_indices[k] (+ an offset for each array) of each array go to places
+    dest_indices[k] of its output.
+    """
     if not len(arrays):
         return []
     if src_indices.dtype != dest_indices.dtype:
@@ -309,10 +369,14 @@ def multi_take_put(
     _warn_of_textures("multi_take_put")
     out = _outputs(arrays, dest_shape, out)
     work = _order.begin(number_of(stream, "multi_take_put"), "gpuarray.multi_take_put")
-    places, picks = (read_flat(a, work, "multi_take_put").astype(np.int64) for a in (dest_indices, src_indices))
+    places, picks = (
+        read_flat(a, work, "multi_take_put").astype(np.int64) for a in (dest_indices, src_indices)
+    )
     for k, (source, target) in enumerate(zip(arrays, out, strict=True)):
         offset = src_offsets[k] if src_offsets is not None else 0
-        values = _picked(read_flat(source, work, "multi_take_put"), picks + offset, "multi_take_put")
+        values = _picked(
+            read_flat(source, work, "multi_take_put"), picks + offset, "multi_take_put"
+        )
         _scatter("multi_take_put", target, places, values, work)
     return out
 
@@ -320,16 +384,24 @@ def multi_take_put(
 # ---- putting together ----
 
 
-def concatenate(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
+def concatenate(
+    arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
+) -> GPUArray:
     """The arrays one after another along an axis that they have."""
     first = arrays[0]
     for k, array in enumerate(arrays):
         if array.ndim != first.ndim:
-            raise ValueError(f"array #{k} (0-based) has a different number of axes, {array.ndim}; the first has {first.ndim}")
+            raise ValueError(
+                f"array #{k} (0-based) has a different number of axes, {array.ndim}; the first has "
+                f"{first.ndim}"
+            )
         others = [extents[:axis] + extents[axis + 1 :] for extents in (array.shape, first.shape)]
         if others[0] != others[1]:
             shapes = f"{array.shape} and {first.shape}"
-            raise ValueError(f"array #{k} (0-based) and the first differ along another axis than {axis}: shapes {shapes}")
+            raise ValueError(
+                f"array #{k} (0-based) and the first differ along another axis than {axis}: shapes "
+                f"{shapes}"
+            )
     shape = list(first.shape)
     shape[axis] = builtins.sum(array.shape[axis] for array in arrays)
     dtype = np.result_type(*(array.dtype for array in arrays))
@@ -342,7 +414,9 @@ def concatenate(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator 
     return result
 
 
-def stack(arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
+def stack(
+    arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
+) -> GPUArray:
     """The arrays, all of one shape, beside each other along a new axis."""
     if not arrays:
         raise ValueError("stack was given no array")
@@ -374,25 +448,41 @@ def reshape(a: GPUArray, *shape, order: str = "C") -> GPUArray:
 # ---- choosing ----
 
 
-def if_positive(criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None) -> GPUArray:
+def if_positive(
+    criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
+) -> GPUArray:
     """then_ where the criterion is > 0, else_ where not."""
     if not criterion.shape == then_.shape == else_.shape:
         shapes = f"{criterion.shape}, {then_.shape} and {else_.shape}"
         raise ValueError(f"if_positive() takes three arrays of one shape, was given {shapes}")
     if then_.dtype != else_.dtype:
-        raise ValueError(f"if_positive() chooses between arrays of one dtype, was given {then_.dtype} and {else_.dtype}")
+        raise ValueError(
+            f"if_positive() chooses between arrays of one dtype, was given {then_.dtype} and "
+            f"{else_.dtype}"
+        )
     out = empty_like(then_) if out is None else out
-    return run("if_positive", lambda c, t, e: np.where(c > 0, t, e), (criterion, then_, else_), out, stream)
+    return run(
+        "if_positive", lambda c, t, e: np.where(c > 0, t, e), (criterion, then_, else_), out, stream
+    )
 
 
-def where(criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None) -> GPUArray:
+def where(
+    criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
+) -> GPUArray:
     """then_ where the criterion is not 0, else_ where it is."""
     if not criterion.shape == then_.shape == else_.shape:
-        raise NotImplementedError(f"the three arrays need one shape, were given {criterion.shape}, {then_.shape}, {else_.shape}")
+        raise NotImplementedError(
+            f"the three arrays need one shape, were given {criterion.shape}, {then_.shape}, "
+            f"{else_.shape}"
+        )
     if then_.dtype != else_.dtype:
-        raise NotImplementedError(f"both values need one dtype, were given {then_.dtype}, {else_.dtype}")
+        raise NotImplementedError(
+            f"both values need one dtype, were given {then_.dtype}, {else_.dtype}"
+        )
     out = empty_like(then_) if out is None else out
-    return run("where", lambda c, t, e: np.where(c != 0, t, e), (criterion, then_, else_), out, stream)
+    return run(
+        "where", lambda c, t, e: np.where(c != 0, t, e), (criterion, then_, else_), out, stream
+    )
 
 
 def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -> GPUArray:
@@ -422,7 +512,9 @@ def _need_elements(array: GPUArray, what: str) -> None:
         raise ValueError(f"{what} of an array without elements")
 
 
-def sum(a: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+def sum(
+    a: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None
+) -> GPUArray:
     """The sum of all elements in `dtype`, the array's own unless given: integers wrap around."""
     _need_elements(a, "sum")
     dtype = a.dtype if dtype is None else np.dtype(dtype)
@@ -451,27 +543,50 @@ def max(a: GPUArray, stream: Stream | None = None) -> GPUArray:
     return reduce_arrays("max", np.fmax.reduce, (a,), a.dtype, stream, None)
 
 
-def dot(a: GPUArray, b: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
+def dot(
+    a: GPUArray,
+    b: GPUArray,
+    dtype=None,
+    stream: Stream | None = None,
+    allocator: Allocator | None = None,
+) -> GPUArray:
     """The sum of a * b over all elements, in their common dtype unless given."""
     _need_elements(a, "dot")
     dtype = common_dtype(a, b) if dtype is None else np.dtype(dtype)
     if b.size < a.size:
-        raise LaunchError(f"dot reads out of bounds: the second array has {b.size:,} elements, the first {a.size:,}")
-    return reduce_arrays("dot", lambda x, y: _dot(x, y[: len(x)], dtype), (a, b), dtype, stream, allocator)
+        raise LaunchError(
+            f"dot reads out of bounds: the second array has {b.size:,} elements, the first "
+            f"{a.size:,}"
+        )
+    return reduce_arrays(
+        "dot", lambda x, y: _dot(x, y[: len(x)], dtype), (a, b), dtype, stream, allocator
+    )
 
 
 def _dot(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.sum(x.astype(dtype) * y.astype(dtype), dtype=dtype)
 
 
-def subset_sum(subset: GPUArray, a: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None) -> GPUArray:
+def subset_sum(
+    subset: GPUArray, a: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None
+) -> GPUArray:
     """The sum of a[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
-    picked = lambda s, x: np.sum(_picked(x, s, "subset_sum"), dtype=dtype)  # noqa: E731 - read beside its use
+
+    def picked(s, x):
+        return np.sum(_picked(x, s, "subset_sum"), dtype=dtype)
+
     return reduce_arrays("subset_sum", picked, (subset, a), dtype, stream, allocator)
 
 
-def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None) -> GPUArray:
+def subset_dot(
+    subset: GPUArray,
+    a: GPUArray,
+    b: GPUArray,
+    dtype=None,
+    stream=None,
+    allocator: Allocator | None = None,
+) -> GPUArray:
     """The sum of a[subset] * b[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     return reduce_arrays(
@@ -488,7 +603,12 @@ def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
     """The smallest of a[subset]."""
     _need_elements(subset, "subset_min")
     return reduce_arrays(
-        "subset_min", lambda s, x: np.fmin.reduce(_picked(x, s, "subset_min")), (subset, a), a.dtype, stream, a.allocator
+        "subset_min",
+        lambda s, x: np.fmin.reduce(_picked(x, s, "subset_min")),
+        (subset, a),
+        a.dtype,
+        stream,
+        a.allocator,
     )
 
 
@@ -496,7 +616,12 @@ def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
     """The largest of a[subset]."""
     _need_elements(subset, "subset_max")
     return reduce_arrays(
-        "subset_max", lambda s, x: np.fmax.reduce(_picked(x, s, "subset_max")), (subset, a), a.dtype, stream, a.allocator
+        "subset_max",
+        lambda s, x: np.fmax.reduce(_picked(x, s, "subset_max")),
+        (subset, a),
+        a.dtype,
+        stream,
+        a.allocator,
     )
 
 
@@ -506,25 +631,37 @@ def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
 def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
     arrays = [x for x in (x1, x2) if not np.isscalar(x)]
     if not builtins.all(isinstance(x, GPUArray) for x in arrays):
-        raise ValueError(f"{what}() takes GPUArrays and numbers; gpuarray.to_gpu(a) makes a GPUArray of a NumPy array")
+        raise ValueError(
+            f"{what}() takes GPUArrays and numbers; gpuarray.to_gpu(a) makes a GPUArray of a NumPy "
+            "array"
+        )
     if not arrays:
         out = GPUArray((), np.bool_, allocator or mem_alloc) if out is None else out
         return run(what, lambda: function(x1, x2), (), out)
     if len(arrays) == 2 and x1.shape != x2.shape:
-        raise NotImplementedError(f"both arrays need one shape, were given {x1.shape} and {x2.shape}")
+        raise NotImplementedError(
+            f"both arrays need one shape, were given {x1.shape} and {x2.shape}"
+        )
     out = arrays[0]._like_me_in_memory(np.bool_) if out is None else out
     if out.shape != arrays[0].shape or out.dtype != np.bool_:
-        raise AssertionError(f"out must be bool of shape {arrays[0].shape}, was given {out.dtype} of shape {out.shape}")
+        raise AssertionError(
+            f"out must be bool of shape {arrays[0].shape}, was given {out.dtype} of shape "
+            f"{out.shape}"
+        )
     scalars = [x for x in (x1, x2) if np.isscalar(x)]
     return run(what, lambda *values: function(*values, *scalars), arrays, out)
 
 
-def logical_and(x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None) -> GPUArray:
+def logical_and(
+    x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
+) -> GPUArray:
     """Whether both are not 0, as bool."""
     return _logical("logical_and", np.logical_and, x1, x2, out, allocator)
 
 
-def logical_or(x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None) -> GPUArray:
+def logical_or(
+    x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
+) -> GPUArray:
     """Whether one of the two is not 0, as bool."""
     return _logical("logical_or", np.logical_or, x1, x2, out, allocator)
 

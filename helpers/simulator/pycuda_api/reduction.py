@@ -1,7 +1,9 @@
-"""pycuda.reduction, for machines without a GPU: sums, maxima and the like from a line of C, run by the simulator.
+"""pycuda.reduction, for machines without a GPU: sums, maxima and the like from a line of C, run by
+the simulator.
 
-The launches are PyCUDA's: 512 threads a block, each of which takes 4 elements or more; while more than one block's result is left,
-a second kernel reduces those. Within a block every step ends in a barrier.
+The launches are PyCUDA's: 512 threads a block, each of which takes 4 elements or more; while more
+than one block's result is left, a second kernel reduces those. Within a block every step ends in a
+barrier.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ extern "C" __global__ void {name}(out_type *out, {arguments}, unsigned int seq_c
     for (unsigned int half = BLOCK_SIZE / 2; half > 0; half /= 2) {{
         __syncthreads();
         if (threadIdx.x < half)
-            halo_partial[threadIdx.x] = REDUCE(halo_partial[threadIdx.x], halo_partial[threadIdx.x + half]);
+            halo_partial[threadIdx.x] = REDUCE(halo_partial[threadIdx.x],
+                                               halo_partial[threadIdx.x + half]);
     }}
     if (threadIdx.x == 0)
         out[blockIdx.x] = halo_partial[0];
@@ -45,11 +48,13 @@ extern "C" __global__ void {name}(out_type *out, {arguments}, unsigned int seq_c
 
 
 class ReductionKernel:
-    """A reduction of arrays to one value: ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]", "float *x, float *y").
+    """A reduction of arrays to one value: ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]",
+    "float *x, float *y").
 
-    dtype_out: of the result; neutral: in C, what changes nothing; reduce_expr: of a and b; map_expr: of i, `in[i]` unless given;
-    arguments: in C. Called with a value for each argument; out: a GPUArray for the result; stream; allocator. The result is a
-    GPUArray of shape (). Arrays must be without gaps.
+    dtype_out: of the result; neutral: in C, what changes nothing; reduce_expr: of a and b;
+    map_expr: of i, `in[i]` unless given; arguments: in C. Called with a value for each argument;
+    out: a GPUArray for the result; stream; allocator. The result is a GPUArray of shape (). Arrays
+    must be without gaps.
     """
 
     def __init__(
@@ -69,15 +74,24 @@ class ReductionKernel:
         self._name = name
         out_type = dtype_to_ctype(self.dtype_out)
         declared = [] if arguments is None else arguments.split(",")
-        common = {"out_type": out_type, "neutral": neutral, "reduce_expr": reduce_expr, "preamble": preamble}
+        common = {
+            "out_type": out_type,
+            "neutral": neutral,
+            "reduce_expr": reduce_expr,
+            "preamble": preamble,
+        }
         if not any(parse_c_arg(declaration).struct_char == "P" for declaration in declared):
             raise AssertionError("a ReductionKernel needs at least one array among its arguments")
         first = map_expr or "in[i]"
         self._stage1 = self._compile(f"{name}_stage1", declared, first, keep, options, **common)
         partial = [f"const {out_type} *pycuda_reduction_inp", *declared]
-        self._stage2 = self._compile(f"{name}_stage2", partial, "pycuda_reduction_inp[i]", keep, options, **common)
+        self._stage2 = self._compile(
+            f"{name}_stage2", partial, "pycuda_reduction_inp[i]", keep, options, **common
+        )
 
-    def _compile(self, name: str, declared: list[str], map_expr: str, keep: bool, options, **common):
+    def _compile(
+        self, name: str, declared: list[str], map_expr: str, keep: bool, options, **common
+    ):
         arguments = [parse_c_arg(declaration) for declaration in declared]
         text = ", ".join(declared)
         source = _KERNEL.format(
@@ -88,11 +102,15 @@ class ReductionKernel:
             map_expr=map_expr,
             **common,
         )
-        function = SourceModule(source, options=options, keep=keep, no_extern_c=True).get_function(name)
+        function = SourceModule(source, options=options, keep=keep, no_extern_c=True).get_function(
+            name
+        )
         function.prepare(["P", *(argument.struct_char for argument in arguments), "I", "N"])
         return function, arguments
 
-    def __call__(self, *args, stream=None, out: GPUArray | None = None, allocator=None, kernel_wrapper=None) -> GPUArray:
+    def __call__(
+        self, *args, stream=None, out: GPUArray | None = None, allocator=None, kernel_wrapper=None
+    ) -> GPUArray:
         stage, given = self._stage1, args
         while True:
             function, arguments = stage
@@ -103,9 +121,22 @@ class ReductionKernel:
             else:
                 blocks, sequence = _MOST_BLOCKS, -(-size // (_MOST_BLOCKS * BLOCK_SIZE))
             result = self._result(blocks, out, allocator or vectors[0].allocator)
-            call = function.prepared_async_call if kernel_wrapper is None else kernel_wrapper(function.prepared_async_call)
+            call = (
+                function.prepared_async_call
+                if kernel_wrapper is None
+                else kernel_wrapper(function.prepared_async_call)
+            )
             shared = BLOCK_SIZE * self.dtype_out.itemsize
-            call((blocks, 1), (BLOCK_SIZE, 1, 1), stream, result.gpudata, *values, sequence, size, shared_size=shared)
+            call(
+                (blocks, 1),
+                (BLOCK_SIZE, 1, 1),
+                stream,
+                result.gpudata,
+                *values,
+                sequence,
+                size,
+                shared_size=shared,
+            )
             if blocks == 1:
                 return result
             stage, given = self._stage2, (result, *args)
@@ -114,7 +145,10 @@ class ReductionKernel:
         if blocks != 1 or out is None:
             return GPUArray(() if blocks <= 1 else (blocks,), self.dtype_out, allocator)
         if out.dtype != self.dtype_out:
-            raise ValueError(f"out needs the same dtype as the reduction, {self.dtype_out}, was given {out.dtype}")
+            raise ValueError(
+                f"out needs the same dtype as the reduction, {self.dtype_out}, was given "
+                f"{out.dtype}"
+            )
         if out.size == 0:
             raise ValueError("the array given as out has no elements")
         return out

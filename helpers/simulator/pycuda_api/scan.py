@@ -1,7 +1,9 @@
-"""pycuda.scan, for machines without a GPU: running sums and the like from a line of C, run by the simulator.
+"""pycuda.scan, for machines without a GPU: running sums and the like from a line of C, run by the
+simulator.
 
-Each thread scans a stretch of neighbouring elements: the stretches are first reduced, those results scanned by one thread, and then
-every stretch is scanned from there. Any associative expression gives what a GPU gives; sums of floats round otherwise.
+Each thread scans a stretch of neighbouring elements: the stretches are first reduced, those results
+scanned by one thread, and then every stretch is scanned from there. Any associative expression
+gives what a GPU gives; sums of floats round otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _KERNELS = """{includes}{preamble}
 typedef {scan_type} scan_type;
 #define SCAN_EXPR(a, b) ({scan_expr})
 
-extern "C" __global__ void {name}_reduce(const scan_type *in, scan_type *stretches, size_t n, size_t length)
+extern "C" __global__ void {name}_reduce(const scan_type *in, scan_type *stretches, size_t n,
+                                         size_t length)
 {{
     const size_t stretch = size_t(blockIdx.x) * blockDim.x + threadIdx.x, begin = stretch * length;
     if (begin >= n)
@@ -39,7 +42,8 @@ extern "C" __global__ void {name}_stretches(scan_type *stretches, size_t count)
         stretches[k] = SCAN_EXPR(stretches[k - 1], stretches[k]);
 }}
 
-extern "C" __global__ void {name}_update(const scan_type *in, scan_type *out, const scan_type *stretches, size_t n, size_t length)
+extern "C" __global__ void {name}_update(const scan_type *in, scan_type *out,
+                                         const scan_type *stretches, size_t n, size_t length)
 {{
     const size_t stretch = size_t(blockIdx.x) * blockDim.x + threadIdx.x, begin = stretch * length;
     if (begin >= n)
@@ -89,31 +93,51 @@ class _ScanKernel:
         self._scan_stretches = module.get_function(f"{name_prefix}_stretches").prepare("PN")
         self._update = module.get_function(f"{name_prefix}_update").prepare("PPPNN")
 
-    def __call__(self, input_ary: GPUArray, output_ary: GPUArray | str | None = None, allocator=None, stream=None) -> GPUArray:
-        """Scans a one-dimensional array in place, into `output_ary`, or into a new array for output_ary="new"."""
+    def __call__(
+        self,
+        input_ary: GPUArray,
+        output_ary: GPUArray | str | None = None,
+        allocator=None,
+        stream=None,
+    ) -> GPUArray:
+        """Scans a one-dimensional array in place, into `output_ary`, or into a new array for
+        output_ary="new".
+        """
         if isinstance(output_ary, str):
             if output_ary != "new":
-                raise ValueError(f'output_ary is {output_ary!r}: give a GPUArray, None to scan in place, or "new"')
+                raise ValueError(
+                    f"output_ary is {output_ary!r}: give a GPUArray, None to scan in place, or "
+                    '"new"'
+                )
             output = empty_like(input_ary)
         else:
             output = input_ary if output_ary is None else output_ary
         if input_ary.shape != output.shape:
-            raise ValueError(f"a scan needs an output of the same shape, {input_ary.shape}, was given {output.shape}")
+            raise ValueError(
+                f"a scan needs an output of the same shape, {input_ary.shape}, was given "
+                f"{output.shape}"
+            )
         if not input_ary.flags.forc:
             raise RuntimeError("a scan needs contiguous arrays")
         (n,) = input_ary.shape
         for array in (input_ary, output):
             if array.dtype.itemsize != self.dtype.itemsize:
-                raise LogicError(f"this scan is of {self.dtype}, was given a GPUArray of {array.dtype}")
+                raise LogicError(
+                    f"this scan is of {self.dtype}, was given a GPUArray of {array.dtype}"
+                )
         if not n:
             return output
         length = max(_LEAST_STRETCH, -(-n // _MOST_STRETCHES))
         count = -(-n // length)
         stretches = (allocator or input_ary.allocator or mem_alloc)(count * self.dtype.itemsize)
         grid, block = (-(-count // _THREADS), 1), (_THREADS, 1, 1)
-        self._reduce.prepared_async_call(grid, block, stream, input_ary.gpudata, stretches, n, length)
+        self._reduce.prepared_async_call(
+            grid, block, stream, input_ary.gpudata, stretches, n, length
+        )
         self._scan_stretches.prepared_async_call((1, 1), (1, 1, 1), stream, stretches, count)
-        self._update.prepared_async_call(grid, block, stream, input_ary.gpudata, output.gpudata, stretches, n, length)
+        self._update.prepared_async_call(
+            grid, block, stream, input_ary.gpudata, output.gpudata, stretches, n, length
+        )
         return output
 
 

@@ -1,4 +1,6 @@
-"""pycuda.tools, for machines without a GPU: memory pools, C types of dtypes, contexts, and what fits on a multiprocessor."""
+"""pycuda.tools, for machines without a GPU: memory pools, C types of dtypes, contexts, and what
+fits on a multiprocessor.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ _MANTISSA_BITS = 4
 
 
 class _Pool:
-    """Keeps what is given back, in bins of similar sizes, and hands it out again. A size has 4 bits behind its leading one."""
+    """Keeps what is given back, in bins of similar sizes, and hands it out again. A size has 4 bits
+    behind its leading one.
+    """
 
     def __init__(self) -> None:
         self._bins: dict[int, list] = {}
@@ -148,7 +152,11 @@ class PooledDeviceAllocation(DevicePointer):
 
     def free(self) -> None:
         if self._freed:
-            raise LogicError(_errors.message("pooled_device_allocation::free", _errors.INVALID_HANDLE, "it was freed before"))
+            raise LogicError(
+                _errors.message(
+                    "pooled_device_allocation::free", _errors.INVALID_HANDLE, "it was freed before"
+                )
+            )
         self._freed = True
         block, self._block = self._block, None
         self._pool._give_back(block, self._nbytes)
@@ -166,11 +174,15 @@ class PooledDeviceAllocation(DevicePointer):
 
 
 class DeviceMemoryPool(_Pool):
-    """Device memory that is used again instead of being freed; `allocate` goes wherever an allocator does."""
+    """Device memory that is used again instead of being freed; `allocate` goes wherever an
+    allocator does.
+    """
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
         """`size` bytes; what an earlier user left in them counts as written."""
-        return PooledDeviceAllocation(self, _memory._whole_number(size, "DeviceMemoryPool.allocate: the size"))
+        return PooledDeviceAllocation(
+            self, _memory._whole_number(size, "DeviceMemoryPool.allocate: the size")
+        )
 
     def _make(self, nbytes: int):
         return _memory.mem_alloc(nbytes)
@@ -232,7 +244,9 @@ def get_default_device(default: int = 0) -> Device:
 
 
 def make_default_context(ctx_maker: Callable[[Device], Context] | None = None) -> Context:
-    """A context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker` (Device.make_context unless given)."""
+    """A context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker`
+    (Device.make_context unless given).
+    """
     device = get_default_device()
     return device.make_context() if ctx_maker is None else ctx_maker(device)
 
@@ -301,13 +315,17 @@ def init_cuda_context_fixture() -> Iterator[None]:
 
 
 class DeviceData:
-    """Figures of a device by which PyCUDA chooses grids; `thread_blocks_per_mp` is its 8, whatever the device can hold."""
+    """Figures of a device by which PyCUDA chooses grids; `thread_blocks_per_mp` is its 8, whatever
+    the device can hold.
+    """
 
     def __init__(self, dev: Device | None = None):
         dev = Context.get_device() if dev is None else dev
         self.max_threads = dev.get_attribute(device_attribute.MAX_THREADS_PER_BLOCK)
         self.warp_size = dev.get_attribute(device_attribute.WARP_SIZE)
-        self.warps_per_mp = dev.get_attribute(device_attribute.MAX_THREADS_PER_MULTIPROCESSOR) // self.warp_size
+        self.warps_per_mp = (
+            dev.get_attribute(device_attribute.MAX_THREADS_PER_MULTIPROCESSOR) // self.warp_size
+        )
         self.thread_blocks_per_mp = 8
         self.registers = dev.get_attribute(device_attribute.MAX_REGISTERS_PER_BLOCK)
         self.shared_memory = dev.get_attribute(device_attribute.MAX_SHARED_MEMORY_PER_BLOCK)
@@ -351,20 +369,28 @@ def _round_up(value: int, multiple: int) -> int:
 class OccupancyRecord:
     """How many blocks a multiprocessor holds at once, and what limits that, by PyCUDA's rules.
 
-    threads: in a block; shared_mem: bytes in a block; registers: in a thread. tb_per_mp: blocks; warps_per_mp: their warps;
-    occupancy: those as a share of the most; limited_by: "device", "warps", "regs" or "smem".
+    threads: in a block; shared_mem: bytes in a block; registers: in a thread. tb_per_mp: blocks;
+    warps_per_mp: their warps; occupancy: those as a share of the most; limited_by: "device",
+    "warps", "regs" or "smem".
     """
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0):
         if threads > devdata.max_threads:
-            raise ValueError(f"too many threads: {threads:,} in a block, {devdata.max_threads:,} at most")
+            raise ValueError(
+                f"too many threads: {threads:,} in a block, {devdata.max_threads:,} at most"
+            )
         warps = -(-threads // devdata.warp_size)
         smem = _round_up(shared_mem, devdata.smem_alloc_granularity)
         block_registers = warps * devdata.warp_size * registers
         if block_registers > devdata.registers:
-            raise ValueError(f"too many registers: {block_registers:,} in a block, {devdata.registers:,} at most")
+            raise ValueError(
+                f"too many registers: {block_registers:,} in a block, {devdata.registers:,} at most"
+            )
         if smem > devdata.shared_memory:
-            raise ValueError(f"too much shared memory: {smem:,} bytes in a block, {devdata.shared_memory:,} at most")
+            raise ValueError(
+                f"too much shared memory: {smem:,} bytes in a block, {devdata.shared_memory:,} at "
+                "most"
+            )
         blocks = {"device": devdata.thread_blocks_per_mp, "warps": devdata.warps_per_mp // warps}
         if registers > 0:
             blocks["regs"] = devdata.registers // block_registers

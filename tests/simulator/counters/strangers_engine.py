@@ -1,9 +1,12 @@
-"""The simulator beside what a GPU answered to `strangers`, `device_functions` and `tensor_products`.
+"""The simulator beside what a GPU answered to `strangers`, `device_functions` and
+`tensor_products`.
 
-    python tests/counters/strangers_engine.py GPU [--only REGEX] [--table FILE] [--skip launches|functions|products]
+    python tests/simulator/counters/strangers_engine.py GPU [--only REGEX] [--table FILE] [--skip
+    launches|functions|products]
 
-GPU is a folder with the files that strangers_gpu.py wrote. Says, launch by launch, which counters and outputs are equal, and of
-each function how many results differ in bits. Each launch, and each group of functions, runs in a process of its own.
+GPU is a folder with the files that strangers_gpu.py wrote. Says, launch by launch, which counters
+and outputs are equal, and of each function how many results differ in bits. Each launch, and each
+group of functions, runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ TIME_LIMIT = 300  # seconds of one process
 
 
 def apart(work: Callable[[], Any]) -> Any:
-    """What ``work`` returns in a process of its own. Raises RuntimeError with what went wrong there."""
+    """What ``work`` returns in a process of its own. Raises RuntimeError with what went wrong
+    there.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -58,16 +63,19 @@ def apart(work: Callable[[], Any]) -> Any:
     return value
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Launches
 
 
-def run_launch(launch: strangers.Stranger) -> tuple[dict[str, int], dict[int, np.ndarray], list[str], float]:
+def run_launch(
+    launch: strangers.Stranger,
+) -> tuple[dict[str, int], dict[int, np.ndarray], list[str], float]:
     """Counters, outputs, findings and seconds."""
     arguments, start = launch.arguments(), time.monotonic()
     profile = simulator.profile(
-        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block, shared=launch.shared,
-        options=launch.options, constants=launch.constants, time_limit=TIME_LIMIT,
+        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block,
+        shared=launch.shared, options=launch.options, constants=launch.constants,
+        time_limit=TIME_LIMIT,
     )  # fmt: skip
     found = [str(finding) for finding in profile.findings]
     if not profile.completed:
@@ -75,7 +83,9 @@ def run_launch(launch: strangers.Stranger) -> tuple[dict[str, int], dict[int, np
     return profile.counters(), launch.outputs(arguments), found, time.monotonic() - start
 
 
-def compare_launches(folder: Path, only: str) -> Iterator[tuple[strangers.Stranger, list[str], list[str], list[str]]]:
+def compare_launches(
+    folder: Path, only: str
+) -> Iterator[tuple[strangers.Stranger, list[str], list[str], list[str]]]:
     """For each launch: counters that differ, outputs that differ, findings or what was raised."""
     rows = {row["launch"]: row for row in results.load(folder / "counters_strangers.json").rows()}
     kept = np.load(folder / "strangers_outputs.npz")
@@ -88,7 +98,11 @@ def compare_launches(folder: Path, only: str) -> Iterator[tuple[strangers.Strang
         except RuntimeError as error:
             yield launch, [], [], [f"failed: {error}"]
             continue
-        numbers = [f"{name} {counted[name]:,}/{row[name]:,}" for name in counters.COMPARED if counted[name] != row[name]]
+        numbers = [
+            f"{name} {counted[name]:,}/{row[name]:,}"
+            for name in counters.COMPARED
+            if counted[name] != row[name]
+        ]
         arrays = []
         for key in (key for key in kept.files if key.rpartition("/")[0] == launch.label):
             position = int(key.rpartition("/")[2])
@@ -100,7 +114,9 @@ def compare_launches(folder: Path, only: str) -> Iterator[tuple[strangers.Strang
                 at = differ[0]
                 shown = f"[{at}] {got.reshape(-1)[at]!r}/{want.reshape(-1)[at]!r}"
                 arrays.append(f"argument {position}: {differ.size} of {want.size} cells, {shown}")
-        arrays += [f"argument {k} is changed" for k in outputs if f"{launch.label}/{k}" not in kept.files]
+        arrays += [
+            f"argument {k} is changed" for k in outputs if f"{launch.label}/{k}" not in kept.files
+        ]
         yield launch, numbers, arrays, found
 
 
@@ -108,12 +124,17 @@ def _cells(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}")
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Functions and products
 
 
 def _launch(
-    function: Any, out: np.ndarray, given: Sequence[np.ndarray], scalars: Sequence[Any], grid: int, block: int
+    function: Any,
+    out: np.ndarray,
+    given: Sequence[np.ndarray],
+    scalars: Sequence[Any],
+    grid: int,
+    block: int,
 ) -> np.ndarray:
     import pycuda.driver as cuda
 
@@ -142,27 +163,44 @@ def run_functions(group: str, only: str) -> dict[str, np.ndarray | str]:
         y = np.zeros(cells, device_functions.TYPES[row.result][1])
         try:
             function = module.get_function(row.kernel)
-            found[row.key] = _launch(function, y, device_functions.operands(row), [np.int32(cells)], cells // 256, 256)
+            found[row.key] = _launch(
+                function, y, device_functions.operands(row), [np.int32(cells)], cells // 256, 256
+            )
         except Exception as error:
-            found[row.key] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            found[row.key] = (
+                f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            )
     return found
 
 
 def run_products(only: str) -> dict[str, np.ndarray | str]:
     """Kernel -> D (sets, m, n) by its bits, or what was raised."""
     module, found = _module(tensor_products.SOURCE.read_text()), {}
-    for product in (product for product in tensor_products.PRODUCTS if re.search(only, product.kernel)):
+    for product in (
+        product for product in tensor_products.PRODUCTS if re.search(only, product.kernel)
+    ):
         a, b, c = tensor_products.packed(product)
         try:
-            d = _launch(module.get_function(product.kernel), np.zeros(c.shape, c.dtype), (a, b, c), (), tensor_products.SETS, 32)
+            d = _launch(
+                module.get_function(product.kernel),
+                np.zeros(c.shape, c.dtype),
+                (a, b, c),
+                (),
+                tensor_products.SETS,
+                32,
+            )
             found[product.kernel] = tensor_products.unpacked(product, d)
         except Exception as error:
-            found[product.kernel] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            found[product.kernel] = (
+                f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            )
     return found
 
 
 def said_of_function(row: device_functions.Row, got: np.ndarray, want: np.ndarray) -> str:
-    """ "" where equal; else how many differ, in how many both are NaN, the greatest distance in units of the last place."""
+    """ "" where equal; else how many differ, in how many both are NaN, the greatest distance in
+    units of the last place.
+    """
     if got.tobytes() == want.tobytes():
         return ""
     letter = row.result
@@ -174,13 +212,19 @@ def said_of_function(row: device_functions.Row, got: np.ndarray, want: np.ndarra
     numbers = np.flatnonzero(differ & ~(nan[0] & nan[1]))
     said = f"{differ.sum()} of {differ.size} differ"
     if both:
-        said += f", {both} of them two NaNs ({cells[0][differ & nan[0] & nan[1]][0]:#x}/{cells[1][differ & nan[0] & nan[1]][0]:#x})"
+        said += (
+            f", {both} of them two NaNs "
+            "({:#x}/{:#x})".format(*(of[differ & nan[0] & nan[1]][0] for of in cells))
+        )
     if one.sum():
         said += f", {one.sum()} NaN on one side"
     if numbers.size:
         apart_by = np.abs(_ordered(cells[0][numbers]) - _ordered(cells[1][numbers]))
         at = numbers[int(np.argmax(apart_by))]
-        given = ", ".join(_shown(x, at, t) for x, t in zip(device_functions.operands(row), row.operands, strict=True))
+        given = ", ".join(
+            _shown(x, at, t)
+            for x, t in zip(device_functions.operands(row), row.operands, strict=True)
+        )
         values = [_shown(x, at, per_cell) for x in cells]
         said += f"; distance at most {int(apart_by.max())}, e.g. ({given}): {values[0]}/{values[1]}"
     return said
@@ -192,7 +236,8 @@ def _shown(bits: np.ndarray, at: int, letter: str) -> str:
 
 
 def _ordered(bits: np.ndarray) -> np.ndarray:
-    """Whole numbers that grow as the floats of these bits do (as floats, for distances of 64 bits)."""
+    """Whole numbers that grow as the floats of these bits do (as floats, for distances of 64 bits).
+    """
     width = 8 * bits.itemsize
     signed = bits.astype(np.float64) if width == 64 else bits.astype(np.int64)
     half = float(1 << (width - 1)) if width == 64 else 1 << (width - 1)
@@ -212,11 +257,16 @@ def compare_functions(folder: Path, only: str) -> Iterator[tuple[str, str]]:
             found = dict.fromkeys((row.key for row in wanted), str(error).strip())
         for row in wanted:
             got = found[row.key]
-            yield row.key, got if isinstance(got, str) else said_of_function(row, got, kept[row.key])
+            yield (
+                row.key,
+                got if isinstance(got, str) else said_of_function(row, got, kept[row.key]),
+            )
 
 
 def compare_products(folder: Path, only: str) -> Iterator[tuple[str, str]]:
-    """For each product: its kernel, and "" or how the sums differ, by the eight families and the probes of its sets."""
+    """For each product: its kernel, and "" or how the sums differ, by the eight families and the
+    probes of its sets.
+    """
     kept = np.load(folder / "tensor_products.npz")
     wanted = [product for product in tensor_products.PRODUCTS if re.search(only, product.kernel)]
     try:
@@ -230,26 +280,31 @@ def compare_products(folder: Path, only: str) -> Iterator[tuple[str, str]]:
             continue
         differ = got != want
         by_set = differ.sum(axis=(1, 2))
-        plain, probes = by_set[: tensor_products.SETS - 32], int(by_set[tensor_products.SETS - 32 :].sum())
+        plain, probes = (
+            by_set[: tensor_products.SETS - 32],
+            int(by_set[tensor_products.SETS - 32 :].sum()),
+        )
         families = " ".join(str(int(plain[k::8].sum())) for k in range(8))
         at = tuple(int(k) for k in np.argwhere(differ)[0])
         yield (
             product.kernel,
             (
-                f"{differ.sum()} of {differ.size} differ; by family {families}, probes {probes}; first at {at}: "
-                f"{got[at]:#x}/{want[at]:#x}"
+                f"{differ.sum()} of {differ.size} differ; by family {families}, probes {probes}; "
+                f"first at {at}: {got[at]:#x}/{want[at]:#x}"
             ),
         )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("gpu", type=Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--skip", action="append", default=[], choices=("launches", "functions", "products"))
+    parser.add_argument(
+        "--skip", action="append", default=[], choices=("launches", "functions", "products")
+    )
     asked = parser.parse_args(argv)
     if "launches" not in asked.skip:
         total = equal = outputs_equal = launches = 0
@@ -265,7 +320,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             for kind, texts in (("counter", numbers), ("output", arrays), ("said", found)):
                 for text in texts:
                     print(f"    {kind}: {text.strip().splitlines()[0][:220]}", flush=True)
-        print(f"{launches} launches: {equal} of {total} counters equal, outputs of {outputs_equal} equal\n", flush=True)
+        print(
+            f"{launches} launches: {equal} of {total} counters equal, "
+            f"outputs of {outputs_equal} equal\n",
+            flush=True,
+        )
     for part, compare in (("functions", compare_functions), ("products", compare_products)):
         if part in asked.skip:
             continue

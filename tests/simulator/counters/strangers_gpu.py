@@ -1,10 +1,12 @@
-"""What a GPU answers to the launches of `strangers`, and to `device_functions` and `tensor_products`.
+"""What a GPU answers to the launches of `strangers`, and to `device_functions` and
+`tensor_products`.
 
-    python tests/counters/strangers_gpu.py OUT [--cubins FOLDER] [--only REGEX]
+    python tests/simulator/counters/strangers_gpu.py OUT [--cubins FOLDER] [--only REGEX]
 
-Writes into OUT: counters_strangers.json (a record like data/measured/counters.json, with the sha256 of outputs), and by bits
-strangers_outputs.npz, device_functions.npz, tensor_products.npz, approximations_1.npz and _2.npz. One process under ncu reads the
-counters of all launches. --cubins: binaries that `--build FOLDER` made before, on any machine with nvcc.
+Writes into OUT: counters_strangers.json (a record like data/measured/counters.json, with the sha256
+of outputs), and by bits strangers_outputs.npz, device_functions.npz, tensor_products.npz,
+approximations_1.npz and _2.npz. One process under ncu reads the counters of all launches. --cubins:
+binaries that `--build FOLDER` made before, on any machine with nvcc.
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ from helpers.tools import counters
 READINGS = counters.READINGS
 # Beside those of helpers.tools.counters: read and recorded, not compared.
 OBSERVED = (
-    *counters.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
+    *counters.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
 )  # fmt: skip
 APPROXIMATIONS = tensor_products.SOURCE.with_name("approximations.cu")
 
-# Function -> (bits of the first number, step, how many), each a range whose numbers have one exponent.
+# Function -> (bits of the first number, step, how many), each a range whose numbers have one
+# exponent.
 _BINADE = 1 << 23
 
 
@@ -51,21 +55,27 @@ def _binades(first: int, count: int, step: int) -> list[tuple[int, int, int]]:
 
 _NEGATIVE = 1 << 31
 RANGES: dict[str, list[tuple[int, int, int]]] = {
-    "rcp": _binades(0, 1, 1), "rsqrt": _binades(0, 2, 1), "sqrt": _binades(0, 2, 1), "lg2": _binades(-1, 2, 1),
-    "ex2": _binades(0, 1, 1) + _binades(-12, 12, 64) + _binades(1, 6, 64) + [(f | _NEGATIVE, s, n) for f, s, n in _binades(-4, 11, 64)],
-    "sine": _binades(-8, 8, 64) + _binades(0, 3, 4) + _binades(3, 6, 64), "cosine": _binades(-8, 8, 64) + _binades(0, 3, 4),
-    "tanh": _binades(-9, 13, 32), "rcp64h": [(1023 << 20, 1, 1 << 20)], "rsqrt64h": [(1023 << 20, 1, 1 << 21)],
-    "tanh_f16": [(0, 1, 1 << 16)], "tanh_bf16": [(0, 1, 1 << 16)], "ex2_f16": [(0, 1, 1 << 16)], "ex2_bf16": [(0, 1, 1 << 16)],
+    "rcp": _binades(0, 1, 1), "rsqrt": _binades(0, 2, 1), "sqrt": _binades(0, 2, 1),
+    "lg2": _binades(-1, 2, 1),
+    "ex2": _binades(0, 1, 1) + _binades(-12, 12, 64) + _binades(1, 6,
+        64) + [(f | _NEGATIVE, s, n) for f, s, n in _binades(-4, 11, 64)],
+        "sine": _binades(-8, 8, 64) + _binades(0, 3, 4) + _binades(3, 6, 64),
+        "cosine": _binades(-8, 8, 64) + _binades(0, 3, 4),
+    "tanh": _binades(-9, 13, 32), "rcp64h": [(1023 << 20, 1, 1 << 20)],
+    "rsqrt64h": [(1023 << 20, 1, 1 << 21)], "tanh_f16": [(0, 1, 1 << 16)],
+    "tanh_bf16": [(0, 1, 1 << 16)], "ex2_f16": [(0, 1, 1 << 16)], "ex2_bf16": [(0, 1, 1 << 16)],
 }  # fmt: skip
 _FIRST_FILE = ("rcp", "rsqrt", "sqrt")
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Binaries
 
 
 def sources() -> dict[tuple[str, tuple[str, ...]], str]:
     """(name, options) -> source, of everything that is compiled."""
-    found = {(launch.path.name, launch.options): launch.path.read_text() for launch in strangers.LAUNCHES}
+    found = {
+        (launch.path.name, launch.options): launch.path.read_text() for launch in strangers.LAUNCHES
+    }
     for group, rows in device_functions.GROUPS.items():
         found[f"{group}.cu", rows[0].options] = device_functions.source(group)
     for path in (tensor_products.SOURCE, APPROXIMATIONS):
@@ -89,7 +99,10 @@ def build(folder: Path, workers: int) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             source = Path(scratch) / "kernel.cu"
             source.write_text(text)
-            subprocess.run(["nvcc", "-cubin", "-arch", "sm_90", *options, "-o", str(target), str(source)], check=True)
+            subprocess.run(
+                ["nvcc", "-cubin", "-arch", "sm_90", *options, "-o", str(target), str(source)],
+                check=True,
+            )
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(compile_one, sources().items()))
@@ -106,11 +119,13 @@ class Binaries:
 
         key = (name, options)
         if key not in self._modules:
-            self._modules[key] = cuda.module_from_buffer((self._folder / _file(name, options, self._texts[key])).read_bytes())
+            self._modules[key] = cuda.module_from_buffer(
+                (self._folder / _file(name, options, self._texts[key])).read_bytes()
+            )
         return self._modules[key]
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Launches
 
 
@@ -140,7 +155,9 @@ def run_launch(binaries: Binaries, launch: strangers.Stranger, times: int) -> li
     return seen
 
 
-def outputs(binaries: Binaries, launches: Sequence[strangers.Stranger]) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
+def outputs(
+    binaries: Binaries, launches: Sequence[strangers.Stranger]
+) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
     """Arrays "label/position", and for each label what a record says of them."""
     arrays, said = {}, {}
     for launch in launches:
@@ -149,7 +166,10 @@ def outputs(binaries: Binaries, launches: Sequence[strangers.Stranger]) -> tuple
             arrays[f"{launch.label}/{position}"] = array
         digests = [{f"sha256 {k}": strangers.digest(a) for k, a in run.items()} for run in runs]
         source = hashlib.sha256(launch.path.read_bytes()).hexdigest()
-        said[launch.label] = digests[0] | {"source": source, "outputs repeat": all(d == digests[0] for d in digests)}
+        said[launch.label] = digests[0] | {
+            "source": source,
+            "outputs repeat": all(d == digests[0] for d in digests),
+        }
     return arrays, said
 
 
@@ -164,7 +184,9 @@ def functions(binaries: Binaries) -> dict[str, np.ndarray]:
             cells = device_functions.cells_of(row)
             y = np.zeros(cells, device_functions.TYPES[row.result][1])
             out, given = on_gpu(y), [on_gpu(a) for a in device_functions.operands(row)]
-            module.get_function(row.kernel)(out, np.int32(cells), *given, grid=(cells // 256, 1, 1), block=(256, 1, 1))
+            module.get_function(row.kernel)(
+                out, np.int32(cells), *given, grid=(cells // 256, 1, 1), block=(256, 1, 1)
+            )
             cuda.memcpy_dtoh(y, out)
             found[row.key] = y
     return found
@@ -179,14 +201,17 @@ def products(binaries: Binaries) -> dict[str, np.ndarray]:
         a, b, c = tensor_products.packed(product)
         d = np.zeros(c.shape, c.dtype)
         out, given = on_gpu(d), [on_gpu(x) for x in (a, b, c)]
-        module.get_function(product.kernel)(out, *given, grid=(tensor_products.SETS, 1, 1), block=(32, 1, 1))
+        module.get_function(product.kernel)(
+            out, *given, grid=(tensor_products.SETS, 1, 1), block=(32, 1, 1)
+        )
         cuda.memcpy_dtoh(d, out)
         found[product.kernel] = tensor_products.unpacked(product, d)
     return found
 
 
 def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """ "function/first/step" -> the first result's bits and then the differences from one to the next, as small integers.
+    """ "function/first/step" -> the first result's bits and then the differences from one to the
+    next, as small integers.
 
     `np.cumsum(array, dtype=np.int64)` of it gives the bits back.
     """
@@ -200,7 +225,12 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
             out = on_gpu(y)
             grid = (-(-count // 256), 1, 1)
             module.get_function(f"dump_{name}")(
-                out, np.uint32(first), np.uint32(step), np.int32(count), grid=grid, block=(256, 1, 1)
+                out,
+                np.uint32(first),
+                np.uint32(step),
+                np.int32(count),
+                grid=grid,
+                block=(256, 1, 1),
             )
             cuda.memcpy_dtoh(y, out)
             key, file = f"{name}/{first:08x}/{step}", files[name not in _FIRST_FILE]
@@ -208,16 +238,22 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
                 file[key] = y
                 continue
             steps = np.diff(y.astype(np.int64))
-            small = next(t for t in (np.int8, np.int16, np.int32, np.int64) if abs(steps).max() <= np.iinfo(t).max)
+            small = next(
+                t
+                for t in (np.int8, np.int16, np.int32, np.int64)
+                if abs(steps).max() <= np.iinfo(t).max
+            )
             file[f"{key}/start"], file[f"{key}/steps"] = y[:1], steps.astype(small)
     return files
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Counters
 
 
-def read_counters(folder: Path, only: str, launches: Sequence[strangers.Stranger]) -> list[dict[str, int | str]]:
+def read_counters(
+    folder: Path, only: str, launches: Sequence[strangers.Stranger]
+) -> list[dict[str, int | str]]:
     """As `helpers.tools.counters.read_with_ncu`. Raises counters.NcuError."""
     ncu = shutil.which("ncu")
     if ncu is None:
@@ -225,28 +261,55 @@ def read_counters(folder: Path, only: str, launches: Sequence[strangers.Stranger
     metrics = [*(metric for several in counters.COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "ncu.csv"
-        options = ["--clock-control", "none", "--cache-control", "none", "--csv", "--log-file", str(log)]
-        program = [sys.executable, __file__, scratch, f"--cubins={folder}", f"--only={only}", "--launch"]
+        options = [
+            "--clock-control",
+            "none",
+            "--cache-control",
+            "none",
+            "--csv",
+            "--log-file",
+            str(log),
+        ]
+        program = [
+            sys.executable,
+            __file__,
+            scratch,
+            f"--cubins={folder}",
+            f"--only={only}",
+            "--launch",
+        ]
         command = [ncu, *options, "--metrics", ",".join(metrics), *program]
         environment = {**os.environ, "LAB_DEVICE": "gpu"}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment, cwd=strangers.ROOT)
+        done = subprocess.run(
+            command,
+            check=False,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=strangers.ROOT,
+        )
         return counters._readings(log.read_text() if log.exists() else "", done.stderr, launches)
 
 
 def rows(
-    launches: Sequence[strangers.Stranger], read: Iterable[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
+    launches: Sequence[strangers.Stranger],
+    read: Iterable[Mapping[str, Any]],
+    said: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     compared = frozenset(metric for several in counters.COMPARED.values() for metric in several)
     made = []
     for launch, found in zip(launches, read, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **counters._identity(launch)}
-        row |= {name: sum(found.get(metric, 0) for metric in metrics) for name, metrics in counters.COMPARED.items()}
+        row |= {
+            name: sum(found.get(metric, 0) for metric in metrics)
+            for name, metrics in counters.COMPARED.items()
+        }
         row |= {key: value for key, value in found.items() if key not in compared}
         made.append(row | said[launch.label] | ({"varies": launch.varies} if launch.varies else {}))
     return made
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def _timed(what: str, work: Callable[[], Any]) -> Any:
@@ -282,16 +345,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     out.mkdir(parents=True, exist_ok=True)
     arrays, said = _timed("outputs", lambda: outputs(binaries, launches))
     np.savez_compressed(out / "strangers_outputs.npz", **arrays)
-    np.savez_compressed(out / "device_functions.npz", **_timed("functions", lambda: functions(binaries)))
-    np.savez_compressed(out / "tensor_products.npz", **_timed("products", lambda: products(binaries)))
+    np.savez_compressed(
+        out / "device_functions.npz", **_timed("functions", lambda: functions(binaries))
+    )
+    np.savez_compressed(
+        out / "tensor_products.npz", **_timed("products", lambda: products(binaries))
+    )
     os.environ["LAB_RESULTS"] = str(out)
     files = _timed("approximations", lambda: approximations(binaries))
     with ThreadPoolExecutor(2) as pool:  # beside ncu
         saved = [
-            pool.submit(np.savez_compressed, out / f"approximations_{number}.npz", **file) for number, file in enumerate(files, 1)
+            pool.submit(np.savez_compressed, out / f"approximations_{number}.npz", **file)
+            for number, file in enumerate(files, 1)
         ]
         read = _timed("ncu", lambda: read_counters(folder, asked.only, launches))
-        results.record("counters_strangers", lambda: rows(launches, read, said), device=gpu, lab="counters")
+        results.record(
+            "counters_strangers", lambda: rows(launches, read, said), device=gpu, lab="counters"
+        )
         _timed("saving", lambda: [save.result() for save in saved])
     return 0
 

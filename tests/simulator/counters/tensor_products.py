@@ -1,7 +1,8 @@
-"""Products of small matrices whose sums show how a tensor core adds: operands as data, `device_functions/tensor_products.cu`.
+"""Products of small matrices whose sums show how a tensor core adds: operands as data,
+`device_functions/tensor_products.cu`.
 
-`sets(product)` gives A (sets, m, k), B (sets, k, n) and C (sets, m, n) by their bits; `packed` puts them into fragments (set, lane,
-register), `unpacked` reads D out of them.
+`sets(product)` gives A (sets, m, k), B (sets, k, n) and C (sets, m, n) by their bits; `packed` puts
+them into fragments (set, lane, register), `unpacked` reads D out of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ SETS = 256
 
 @dataclass(frozen=True)
 class Product:
-    """kernel: its name; m, n, k: shape; kind, sums: formats of the operands and of C and D; wmma: matrices in memory, not fragments."""
+    """kernel: its name; m, n, k: shape; kind, sums: formats of the operands and of C and D; wmma:
+    matrices in memory, not fragments.
+    """
 
     kernel: str
     k: int
@@ -30,17 +33,21 @@ class Product:
 
 
 PRODUCTS = (
-    Product("mma_f16_k16", 16, "f16"), Product("mma_bf16_k16", 16, "bf16"), Product("mma_tf32_k8", 8, "f32"),
-    Product("mma_e4m3_k32", 32, "e4m3"), Product("mma_e5m2_k32", 32, "e5m2"), Product("mma_s8_k32", 32, "s8", "s32"),
-    Product("mma_s8_sat_k32", 32, "s8", "s32"), Product("mma_u8_k32", 32, "u8", "s32"), Product("mma_f16_k8", 8, "f16"),
-    Product("mma_bf16_k8", 8, "bf16"), Product("mma_tf32_k4", 4, "f32"), Product("mma_f16_half_k16", 16, "f16", "f16"),
-    Product("mma_f16_half_k8", 8, "f16", "f16"), Product("mma_f64_k4", 4, "f64", "f64", 8), Product("mma_f16_twice_k16", 16, "f16"),
-    Product("wmma_f16_float", 16, "f16", "f32", 16, 16, True), Product("wmma_f16_half", 16, "f16", "f16", 16, 16, True),
+    Product("mma_f16_k16", 16, "f16"), Product("mma_bf16_k16", 16, "bf16"),
+    Product("mma_tf32_k8", 8, "f32"), Product("mma_e4m3_k32", 32, "e4m3"),
+    Product("mma_e5m2_k32", 32, "e5m2"), Product("mma_s8_k32", 32, "s8", "s32"),
+    Product("mma_s8_sat_k32", 32, "s8", "s32"), Product("mma_u8_k32", 32, "u8", "s32"),
+    Product("mma_f16_k8", 8, "f16"), Product("mma_bf16_k8", 8, "bf16"),
+    Product("mma_tf32_k4", 4, "f32"), Product("mma_f16_half_k16", 16, "f16", "f16"),
+    Product("mma_f16_half_k8", 8, "f16", "f16"), Product("mma_f64_k4", 4, "f64", "f64", 8),
+    Product("mma_f16_twice_k16", 16, "f16"),
+    Product("wmma_f16_float", 16, "f16", "f32", 16, 16, True),
+    Product("wmma_f16_half", 16, "f16", "f16", 16, 16, True),
 )  # fmt: skip
 
 BITS: dict[str, Any] = {
-    "f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64, "e4m3": np.uint8, "e5m2": np.uint8, "s8": np.uint8,
-    "u8": np.uint8, "s32": np.uint32,
+    "f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64, "e4m3": np.uint8,
+    "e5m2": np.uint8, "s8": np.uint8, "u8": np.uint8, "s32": np.uint32,
 }  # fmt: skip
 
 
@@ -53,7 +60,8 @@ def _uniform(shape: tuple[int, ...], seed: int) -> np.ndarray:
 
 
 def narrowed(values: np.ndarray, kind: str) -> np.ndarray:
-    """Doubles -> the bits of a format, cut or rounded (which does not matter: these are operands)."""
+    """Doubles -> the bits of a format, cut or rounded (which does not matter: these are operands).
+    """
     with np.errstate(all="ignore"):
         if kind == "f16":
             return values.astype(np.float16).view(np.uint16)
@@ -66,7 +74,8 @@ def narrowed(values: np.ndarray, kind: str) -> np.ndarray:
         if kind == "e5m2":
             return (values.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
         if kind == "e4m3":
-            half = (values * 2.0**-8).astype(np.float16).view(np.uint16)  # the exponent's bias is 7, not 15
+            # The exponent's bias is 7, not 15.
+            half = (values * 2.0**-8).astype(np.float16).view(np.uint16)
             return (((half >> 8) & 0x80) | ((half >> 7) & 0x7F)).astype(np.uint8)
         return np.clip(np.rint(values), -(2**31), 2**31 - 1).astype(np.int64).astype(BITS[kind])
 
@@ -82,23 +91,35 @@ def _values(shape: tuple[int, ...], seed: int, kind: str) -> np.ndarray:
         plain,
         plain * np.exp2(np.minimum(exponents, reach * 0.6)),
         plain * np.exp2(narrow),
-        np.where(_raw(shape, seed + 3) % np.uint64(8) == 0, plain * 2.0 ** min(reach * 0.6, 20), plain),
+        np.where(_raw(shape, seed + 3) % np.uint64(8) == 0, plain * 2.0 ** min(reach * 0.6, 20),
+            plain),
         np.sign(plain) * np.exp2(narrow),
         plain * 2.0 ** -reach,
         whole,
-        np.where(_raw(shape, seed + 4) % np.uint64(97) == 0, np.array([np.inf, -np.inf, np.nan, 0.0])[_raw(shape, seed + 5) % np.uint64(4)], plain),
+        np.where(_raw(shape, seed + 4) % np.uint64(97) == 0,
+            np.array([np.inf, -np.inf, np.nan, 0.0])[_raw(shape, seed + 5) % np.uint64(4)], plain),
     ]  # fmt: skip
     which = np.arange(shape[0]) % 8
     return np.stack([families[family][number] for number, family in enumerate(which)])
 
 
 def sets(product: Product) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A, B and C. The last 32 sets are probes: one product or C of 1, and products that shrink by powers of two."""
+    """A, B and C. The last 32 sets are probes: one product or C of 1, and products that shrink by
+    powers of two.
+    """
     m, n, k = product.m, product.n, product.k
     if product.kind in ("s8", "u8"):
         c = _raw((SETS, m, n), 3) >> np.uint64(32)
-        c = np.where(np.arange(SETS)[:, None, None] % 2 == 0, c, c >> np.uint64(12)).astype(np.uint32)
-        return (*((_raw(s, seed) >> np.uint64(9)).astype(np.uint8) for s, seed in (((SETS, m, k), 1), ((SETS, k, n), 2))), c)
+        c = np.where(np.arange(SETS)[:, None, None] % 2 == 0, c, c >> np.uint64(12)).astype(
+            np.uint32
+        )
+        return (
+            *(
+                (_raw(s, seed) >> np.uint64(9)).astype(np.uint8)
+                for s, seed in (((SETS, m, k), 1), ((SETS, k, n), 2))
+            ),
+            c,
+        )
     a, b = _values((SETS, m, k), 10, product.kind), _values((SETS, k, n), 20, product.kind)
     c = _values((SETS, m, n), 30, product.sums)
     rows, columns = np.arange(m)[:, None], np.arange(n)[None, :]
@@ -110,27 +131,38 @@ def sets(product: Product) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         sign = -1 if probe & 16 else 1
         b[at, first], b[at, second] = 1, 1
         # Row: how much smaller the second product is; column: its fraction's bits.
-        a[at, :, second] = sign * np.exp2(-np.minimum(np.arange(m), limit).astype(float)) * (1 + (probe % 4) / 4)
+        a[at, :, second] = (
+            sign * np.exp2(-np.minimum(np.arange(m), limit).astype(float)) * (1 + (probe % 4) / 4)
+        )
         b[at, second] = np.exp2(-np.arange(n).astype(float)) * 1.5
         if probe % 3 == 0:
             a[at, :, first] = 1
         else:
-            c[at] = (1 + 2.0**-10) * np.where(probe % 3 == 1, 1.0, np.exp2(0.0 * rows + columns % 3))
+            c[at] = (1 + 2.0**-10) * np.where(
+                probe % 3 == 1, 1.0, np.exp2(0.0 * rows + columns % 3)
+            )
         if probe % 5 == 4:
             c[at] += np.exp2(-3.0) * (rows % 2)
-            a[at, :, (first + 3) % k] = np.exp2(-(np.minimum(np.arange(m), limit) // 2).astype(float))
+            a[at, :, (first + 3) % k] = np.exp2(
+                -(np.minimum(np.arange(m), limit) // 2).astype(float)
+            )
             b[at, (first + 3) % k] = 1
     return narrowed(a, product.kind), narrowed(b, product.kind), narrowed(c, product.sums)
 
 
 def _places(product: Product) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """For A, B and C: row and column of each cell of a fragment, in the order of memory: lane, register, cell."""
+    """For A, B and C: row and column of each cell of a fragment, in the order of memory: lane,
+    register, cell.
+    """
     lane = np.arange(32)[:, None, None]
     group, thread = lane // 4, lane % 4
     size = np.dtype(BITS[product.kind]).itemsize
     cells = 4 // size if size < 8 else 1
     half_rows = product.m // 8
-    i, j = np.arange(half_rows * product.k // (4 * cells))[None, :, None], np.arange(cells)[None, None, :]
+    i, j = (
+        np.arange(half_rows * product.k // (4 * cells))[None, :, None],
+        np.arange(cells)[None, None, :],
+    )
     a = group + 8 * (i % half_rows) + 0 * j, thread * cells + 4 * cells * (i // half_rows) + j
     i = np.arange(product.k // (4 * cells))[None, :, None]
     b = thread * cells + 4 * cells * i + j, group + 0 * i + 0 * j
@@ -145,7 +177,10 @@ def packed(product: Product) -> list[np.ndarray]:
     if product.wmma:
         a, b, c = matrices
         return [np.ascontiguousarray(x) for x in (a, b.transpose(0, 2, 1), c)]
-    return [np.ascontiguousarray(x[:, row, column]) for x, (row, column) in zip(matrices, _places(product), strict=True)]
+    return [
+        np.ascontiguousarray(x[:, row, column])
+        for x, (row, column) in zip(matrices, _places(product), strict=True)
+    ]
 
 
 def unpacked(product: Product, d: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Launches of kernels as strangers write them, in the manner of `helpers.tools.counters.LAUNCHES`.
 
-`LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Inputs come from the bits of PCG64 (`_bits`), which are
-the same in every version of NumPy. Two shapes or more of each kernel, ragged ones too. Arrays that a kernel writes start as
-given here at each launch: a kernel that changes its inputs is given them anew.
+`LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Inputs come from the bits of
+PCG64 (`_bits`), which are the same in every version of NumPy. Two shapes or more of each kernel,
+ragged ones too. Arrays that a kernel writes start as given here at each launch: a kernel that
+changes its inputs is given them anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 if str(ROOT) not in sys.path:  # run as a program
     sys.path.append(str(ROOT))
 
@@ -27,7 +28,8 @@ SOURCES = Path(__file__).resolve().parent / "strangers"
 
 @dataclass(frozen=True)
 class Stranger(counters.Case):
-    """A launch of strangers/KERNEL.cu. varies: what the order of threads decides (outputs, counters), "" where nothing.
+    """A launch of strangers/KERNEL.cu. varies: what the order of threads decides (outputs,
+    counters), "" where nothing.
 
     unordered: the arguments whose cells come in any order.
     """
@@ -40,10 +42,18 @@ class Stranger(counters.Case):
         return SOURCES / f"{self.kernel}.cu"
 
     def outputs(self, arguments: Sequence[Any]) -> dict[int, np.ndarray]:
-        """The arrays among ``arguments`` after a launch that differ from those before it: position -> array."""
+        """The arrays among ``arguments`` after a launch that differ from those before it: position
+        -> array.
+        """
         pairs = enumerate(zip(self.arguments(), arguments, strict=True))
-        changed = {k: new for k, (old, new) in pairs if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()}
-        return {k: np.sort(new, axis=None) if k in self.unordered else new for k, new in changed.items()}
+        changed = {
+            k: new
+            for k, (old, new) in pairs
+            if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()
+        }
+        return {
+            k: np.sort(new, axis=None) if k in self.unordered else new for k, new in changed.items()
+        }
 
 
 def digest(array: np.ndarray) -> str:
@@ -51,7 +61,7 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Inputs
 
 
@@ -59,14 +69,18 @@ def _bits(count: int, seed: int) -> np.ndarray:
     return np.random.PCG64(seed).random_raw(count)
 
 
-def floats(count: int, low: float = -1, high: float = 1, seed: int = 1, dtype: Any = np.float32) -> np.ndarray:
+def floats(
+    count: int, low: float = -1, high: float = 1, seed: int = 1, dtype: Any = np.float32
+) -> np.ndarray:
     """Multiples of 2^-24 of the interval."""
     return (low + (high - low) * ((_bits(count, seed) >> np.uint64(40)) * 2.0**-24)).astype(dtype)
 
 
 def ints(count: int, low: int, high: int, seed: int = 1, dtype: Any = np.int32) -> np.ndarray:
     """From low to high - 1."""
-    return (low + ((_bits(count, seed) >> np.uint64(11)) % np.uint64(high - low)).astype(np.int64)).astype(dtype)
+    return (
+        low + ((_bits(count, seed) >> np.uint64(11)) % np.uint64(high - low)).astype(np.int64)
+    ).astype(dtype)
 
 
 def zeros(count: int, dtype: Any = np.float32) -> np.ndarray:
@@ -81,10 +95,16 @@ def permutation(count: int, seed: int = 1) -> np.ndarray:
     return np.argsort(_bits(count, seed), kind="stable").astype(np.int32)
 
 
-def csr(rows: int, columns: int, most: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr(
+    rows: int, columns: int, most: int, seed: int = 5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row starts, columns and values of a sparse matrix of 0 to ``most`` cells a row."""
     starts = np.concatenate([[0], np.cumsum(ints(rows, 0, most + 1, seed))]).astype(np.int32)
-    return starts, ints(int(starts[-1]), 0, columns, seed + 1), floats(int(starts[-1]), -1, 1, seed + 2)
+    return (
+        starts,
+        ints(int(starts[-1]), 0, columns, seed + 1),
+        floats(int(starts[-1]), -1, 1, seed + 2),
+    )
 
 
 def table_of(keys: np.ndarray, capacity: int) -> np.ndarray:
@@ -119,14 +139,16 @@ def _three(extent: Extent) -> tuple[int, int, int]:
 
 
 def _launch(
-    kernel: str, what: str, arguments: Sequence[Any], grid: Extent, block: Extent, *, options: Sequence[str] = (),
-    constants: Mapping[str, np.ndarray] | None = None, shared: int = 0, varies: str = "", unordered: tuple[int, ...] = (),
+    kernel: str, what: str, arguments: Sequence[Any], grid: Extent, block: Extent, *,
+    options: Sequence[str] = (), constants: Mapping[str, np.ndarray] | None = None, shared: int = 0,
+    varies: str = "", unordered: tuple[int, ...] = (),
 ) -> Stranger:  # fmt: skip
     def fresh() -> list[Any]:
         return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
 
     return Stranger(
-        kernel, what, fresh, _three(grid), _three(block), tuple(options), constants or {}, shared, varies, unordered
+        kernel, what, fresh, _three(grid), _three(block), tuple(options), constants or {}, shared,
+        varies, unordered
     )  # fmt: skip
 
 
@@ -137,35 +159,53 @@ def _blocks(cells: int, threads: int) -> int:
 _ORDER = "which thread comes first"
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The launches
 
 
 def _structures() -> Iterable[Stranger]:
     for n, block in ((1000, 128), (77, 64)):
-        yield _launch("particles_step", f"n = {n}", [floats(7 * n), *i32(n), f32(0.01)], _blocks(n, block), block)
+        yield _launch(
+            "particles_step",
+            f"n = {n}",
+            [floats(7 * n), *i32(n), f32(0.01)],
+            _blocks(n, block),
+            block,
+        )
     for n, block in ((500, 128), (33, 32)):
         arguments = [zeros(32 * n, u8), ints(32 * n, 0, 256, dtype=u8), *i32(n)]
         yield _launch("records_swap", f"n = {n}", arguments, _blocks(n, block), block)
     for w, h, block in ((100, 37, (32, 4)), (64, 64, (16, 16))):
         grid = (_blocks(w, block[0]), _blocks(h, block[1]))
         yield _launch(
-            "pixels_packed", f"{w} x {h}", [zeros(w * h, u8), ints(3 * w * h, 0, 256, dtype=u8), *i32(w, h)], grid, block
+            "pixels_packed", f"{w} x {h}",
+            [zeros(w * h, u8), ints(3 * w * h, 0, 256, dtype=u8), *i32(w, h)], grid, block
         )  # fmt: skip
         picture = ints(w * h, 0, 256, seed=3, dtype=u8)
         yield _launch("sobel", f"{w} x {h}", [zeros(w * h, u8), picture, *i32(w, h)], grid, block)
     for n, count, block in ((300, 7, 96), (1024, 1, 256)):
         arguments = [zeros(3 * n), floats(3 * n), floats(9 * count, -2, 2, 2), *i32(n, count)]
-        yield _launch("matrix3_apply", f"n = {n}, {count} matrices", arguments, _blocks(n, block), block)
+        yield _launch(
+            "matrix3_apply", f"n = {n}, {count} matrices", arguments, _blocks(n, block), block
+        )
     for n, block in ((512, 128), (126, 64)):
         arguments = [
-            zeros(4 * n), floats(2 * n), floats(4 * n, seed=2), ints(2 * n, -99, 99, 3, i16), ints(4 * n, 0, 256, 4, u8),
-            floats(2 * n, seed=5, dtype=f64), *i32(n),
+            zeros(4 * n), floats(2 * n), floats(4 * n, seed=2), ints(2 * n, -99, 99, 3, i16),
+            ints(4 * n, 0, 256, 4, u8), floats(2 * n, seed=5, dtype=f64), *i32(n),
         ]  # fmt: skip
         yield _launch("vector_mix", f"n = {n}", arguments, _blocks(n, block), block)
-    for rows, columns, ld, grid, block in ((20, 30, 33, (3, 8, 1), (8, 4, 2)), (19, 29, 29, (7, 6, 2), (3, 5, 2))):
+    for rows, columns, ld, grid, block in (
+        (20, 30, 33, (3, 8, 1), (8, 4, 2)),
+        (19, 29, 29, (7, 6, 2), (3, 5, 2)),
+    ):
         depth = grid[2] * block[2]
-        arguments = [zeros(depth * rows * columns, f64), floats(rows * ld), i64(rows), i64(columns), i64(ld)]
+        arguments = [
+            zeros(depth * rows * columns, f64),
+            floats(rows * ld),
+            i64(rows),
+            i64(columns),
+            i64(ld),
+        ]
         yield _launch("strided_cube", f"{rows} x {columns}, block {block}", arguments, grid, block)
 
 
@@ -183,14 +223,37 @@ def _branches() -> Iterable[Stranger]:
     for n, length, block in ((256, 40, 64), (33, 90, 64)):
         code = ints(length, 0, 11, dtype=u8)
         arguments = [zeros(2 * n, np.int32), code, ints(n, -1000, 1000, 2), *i32(n, length)]
-        yield _launch("switch_machine", f"n = {n}, {length} bytes", arguments, _blocks(n, block), block)
+        yield _launch(
+            "switch_machine", f"n = {n}, {length} bytes", arguments, _blocks(n, block), block
+        )
     for w, h, block in ((64, 48, (16, 8)), (33, 17, (32, 2))):
-        arguments = [zeros(4 * w * h, u8), *i32(w, h), f64(-2), f64(-1.25), f64(2.5 / h), np.int32(60)]
-        yield _launch("mandelbrot", f"{w} x {h}", arguments, (_blocks(w, block[0]), _blocks(h, block[1])), block)
+        arguments = [
+            zeros(4 * w * h, u8),
+            *i32(w, h),
+            f64(-2),
+            f64(-1.25),
+            f64(2.5 / h),
+            np.int32(60),
+        ]
+        yield _launch(
+            "mandelbrot",
+            f"{w} x {h}",
+            arguments,
+            (_blocks(w, block[0]), _blocks(h, block[1])),
+            block,
+        )
     for dim, block in ((48, 48), (20, 32)):
-        yield _launch("complex_julia", f"dim = {dim}", [zeros(4 * dim * dim, u8), *i32(dim)], (dim, 1), block)
+        yield _launch(
+            "complex_julia", f"dim = {dim}", [zeros(4 * dim * dim, u8), *i32(dim)], (dim, 1), block
+        )
     for grid, block, steps in ((3, 128, 100), (1, 50, 1000)):
-        yield _launch("lcg_walk", f"{grid} x {block}, {steps} steps", [zeros(64, u32), *i32(steps), u32(12345)], grid, block)
+        yield _launch(
+            "lcg_walk",
+            f"{grid} x {block}, {steps} steps",
+            [zeros(64, u32), *i32(steps), u32(12345)],
+            grid,
+            block,
+        )
     for n, capacity in ((400, 512), (33, 40)):
         keys = np.unique(ints(n, 1, 5000, dtype=u32))[: capacity * 7 // 8]
         asked = ints(n, 1, 5000, 2, u32)
@@ -201,20 +264,39 @@ def _branches() -> Iterable[Stranger]:
         text = ints(n, 97, 99, dtype=i8)
         pattern = np.frombuffer(b"abbab" + bytes(11), i8)
         arguments = [filled(1, 2**31 - 1, np.int32), zeros(1, np.int32), text, *i32(n, length)]
-        yield _launch("find_bytes", f"n = {n}, {length} bytes", arguments, _blocks(n, 128), 128, constants={"pattern": pattern})
+        yield _launch(
+            "find_bytes",
+            f"n = {n}, {length} bytes",
+            arguments,
+            _blocks(n, 128),
+            128,
+            constants={"pattern": pattern},
+        )
     for la, lb, n in ((30, 40, 100), (64, 10, 33)):
-        arguments = [zeros(n, np.int32), ints(la * n, 0, 4, 1, u8), ints(lb * n, 0, 4, 2, u8), *i32(la, lb, n)]
+        arguments = [
+            zeros(n, np.int32),
+            ints(la * n, 0, 4, 1, u8),
+            ints(lb * n, 0, 4, 2, u8),
+            *i32(la, lb, n),
+        ]
         yield _launch("lcs_bits", f"{la} and {lb}", arguments, _blocks(n, 64), 64)
     for n, count, block in ((63, 40, 32), (15, 70, 64)):
         trees = ints(n * count, -1, 9)
-        yield _launch("recursive_walk", f"{count} trees of {n}", [zeros(2 * count, np.int32), trees, *i32(n, count)],
+        yield _launch("recursive_walk", f"{count} trees of {n}",
+            [zeros(2 * count, np.int32), trees, *i32(n, count)],
                       _blocks(count, block), block)  # fmt: skip
 
 
 def _atomics() -> Iterable[Stranger]:
     groups = {"own": permutation(32), "pairs": ints(32, 0, 16, 3) // 1, "one": zeros(32, np.int32)}
     for what, group in groups.items():
-        yield _launch("atomic_max_float", f"a warp, {what}", [filled(32, -9), floats(32, -5, 5), group, *i32(32)], 1, 32)
+        yield _launch(
+            "atomic_max_float",
+            f"a warp, {what}",
+            [filled(32, -9), floats(32, -5, 5), group, *i32(32)],
+            1,
+            32,
+        )
     arguments = [filled(7, -9), floats(1000, -5, 5), ints(1000, 0, 7, 2), *i32(1000)]
     yield _launch("atomic_max_float", "n = 1000", arguments, 4, 256, varies=_ORDER)
     # Whole numbers: any order gives the same sums.
@@ -223,24 +305,45 @@ def _atomics() -> Iterable[Stranger]:
         yield _launch("shared_double_sum", f"n = {n}", arguments, 1, block, varies=varies)
     text = permutation(64).astype(u8)
     yield _launch("count16", "64 different bytes", [zeros(256, u16), text, *i32(64, 30)], 2, 32)
-    yield _launch("count16", "pairs of neighbours", [zeros(256, u16), (text // 2).astype(u8), *i32(32, 30)], 1, 32)
+    yield _launch(
+        "count16",
+        "pairs of neighbours",
+        [zeros(256, u16), (text // 2).astype(u8), *i32(32, 30)],
+        1,
+        32,
+    )
     arguments = [zeros(256, u16), ints(500, 0, 20, dtype=u8), *i32(500, 20)]
     yield _launch("count16", "n = 500", arguments, 4, 128, varies=_ORDER)
     for n, groups_, varies in ((32, 32, ""), (1000, 7, "sums of floats by order")):
         group = permutation(32) if n == 32 else ints(n, 0, groups_)
-        arguments = [zeros(groups_), zeros(groups_, f64), zeros(n // 4 + 1), floats(n), group, *i32(n)]
+        arguments = [
+            zeros(groups_),
+            zeros(groups_, f64),
+            zeros(n // 4 + 1),
+            floats(n),
+            group,
+            *i32(n),
+        ]
         yield _launch("float_sums", f"n = {n}", arguments, _blocks(n, 128), 128, varies=varies)
     for n, block in ((32, 32), (300, 128)):
         arguments = [
-            zeros(16 + 2 * n, np.int32), filled(9, 2**32 - 1, u32), zeros(4, np.uint64), zeros(n, np.int32),
-            ints(n, -500, 500), *i32(n),
+            zeros(16 + 2 * n, np.int32), filled(9, 2**32 - 1, u32), zeros(4, np.uint64),
+            zeros(n, np.int32), ints(n, -500, 500), *i32(n),
         ]  # fmt: skip
         yield _launch("atomic_kinds", f"n = {n}", arguments, _blocks(n, block), block)
     for n, capacity, varies in ((32, 4096, ""), (200, 512, _ORDER)):
         items = np.stack([permutation(n, 4) * 7919 + 5, ints(n, 0, 999)], axis=1).astype(u32)
         arguments = [filled(2 * capacity, 2**32 - 1, u32), items, *i32(n), u32(capacity)]
-        yield _launch("hash_insert", f"n = {n}", arguments, _blocks(n, 128), min(n, 128), varies=varies)
-    yield _launch("append_aggregated", "a warp", [zeros(32, np.int32), zeros(1, np.int32), ints(32, 0, 100), *i32(32, 40)], 1, 32)
+        yield _launch(
+            "hash_insert", f"n = {n}", arguments, _blocks(n, 128), min(n, 128), varies=varies
+        )
+    yield _launch(
+        "append_aggregated",
+        "a warp",
+        [zeros(32, np.int32), zeros(1, np.int32), ints(32, 0, 100), *i32(32, 40)],
+        1,
+        32,
+    )
     arguments = [zeros(1000, np.int32), zeros(1, np.int32), ints(1000, 0, 100), *i32(1000, 40)]
     yield _launch("append_aggregated", "n = 1000", arguments, 8, 128, unordered=(0,))
     for n, most, block in ((500, 10, 128), (40, 100, 64)):
@@ -251,14 +354,36 @@ def _atomics() -> Iterable[Stranger]:
         yield _launch("histogram_warps", f"n = {4 * n4}, bytes below {most}", arguments, grid, 128)
     for n, dim in ((500, 3), (100, 2)):
         arguments = [
-            zeros(n, np.int32), zeros(10 * dim, np.uint64), zeros(10, np.int32), floats(n * dim), floats(10 * dim, seed=2), *i32(n),
+            zeros(n, np.int32), zeros(10 * dim, np.uint64), zeros(10, np.int32), floats(n * dim),
+            floats(10 * dim, seed=2), *i32(n),
         ]  # fmt: skip
-        yield _launch("kmeans_assign", f"n = {n}, {dim} dimensions", arguments, _blocks(n, 128), 128, options=(f"-DDIM={dim}",))
+        yield _launch(
+            "kmeans_assign",
+            f"n = {n}, {dim} dimensions",
+            arguments,
+            _blocks(n, 128),
+            128,
+            options=(f"-DDIM={dim}",),
+        )
     for vertices, most, block in ((300, 12, 128), (65, 3, 64)):
         start, edges, _ = csr(vertices, vertices, most)
         frontier = ints(vertices, 0, 4, 9) == 0
-        arguments = [np.where(frontier, 1, -1).astype(np.int32), zeros(vertices, bool), frontier, start, edges, *i32(vertices, 2)]
-        yield _launch("bfs_step", f"{vertices} vertices", arguments, _blocks(vertices, block), block, varies=_ORDER)
+        arguments = [
+            np.where(frontier, 1, -1).astype(np.int32),
+            zeros(vertices, bool),
+            frontier,
+            start,
+            edges,
+            *i32(vertices, 2),
+        ]
+        yield _launch(
+            "bfs_step",
+            f"{vertices} vertices",
+            arguments,
+            _blocks(vertices, block),
+            block,
+            varies=_ORDER,
+        )
     for vertices, count, block, varies in ((300, 250, 128, _ORDER), (40, 30, 32, "")):
         arguments = [zeros(vertices, np.int32), ints(2 * count, 0, vertices), *i32(vertices, count)]
         yield _launch("union_find", f"{vertices} vertices", arguments, 1, block, varies=varies)
@@ -276,43 +401,88 @@ def _scans() -> Iterable[Stranger]:
         x = ints(n, -9, 10)
         arguments = [filled(grid * block, -1, np.int32), zeros(grid, np.int32), x, *i32(n)]
         yield _launch("ballot_compact", f"n = {n}", arguments, grid, block)
-        arguments = [zeros(grid * block // 16 + 1, np.int32), zeros(grid * block // 8, np.int32), x, *i32(n)]
+        arguments = [
+            zeros(grid * block // 16 + 1, np.int32),
+            zeros(grid * block // 8, np.int32),
+            x,
+            *i32(n),
+        ]
         yield _launch("group_tiles", f"n = {n}", arguments, grid, block)
         grid = max(1, grid // 2)
-        yield _launch("redux_stats", f"n = {n}", [zeros(4 * grid, np.int32), ints(n, -999, 999), *i32(n)], grid, block)
+        yield _launch(
+            "redux_stats",
+            f"n = {n}",
+            [zeros(4 * grid, np.int32), ints(n, -999, 999), *i32(n)],
+            grid,
+            block,
+        )
     for n, grid in ((256, 3), (64, 2)):
         arguments = [zeros(n * grid), floats(n * grid), *i32(n)]
-        yield _launch("scan_padded", f"{grid} of {n}", arguments, grid, n // 2, shared=4 * (n + n // 32))
+        yield _launch(
+            "scan_padded", f"{grid} of {n}", arguments, grid, n // 2, shared=4 * (n + n // 32)
+        )
     for size, grid in ((256, 2), (64, 3)):
         arguments = [ints(size * grid, 0, 5000, dtype=u32), np.arange(size * grid, dtype=u32)]
-        yield _launch("bitonic_sort", f"{grid} of {size}", arguments, grid, size // 2, options=(f"-DSIZE={size}",))
+        yield _launch(
+            "bitonic_sort",
+            f"{grid} of {size}",
+            arguments,
+            grid,
+            size // 2,
+            options=(f"-DSIZE={size}",),
+        )
     for rows, width, block in ((5, 1000, 256), (3, 33, 64)):
         arguments = [zeros(rows, np.int32), zeros(rows), floats(rows * width), *i32(width)]
         yield _launch("argmax_rows", f"{rows} x {width}", arguments, rows, block)
     for n, grid in ((3000, 3), (300, 1)):
-        yield _launch("volatile_reduce", f"n = {n}", [zeros(grid, np.int32), ints(n, -9, 10), u32(n)], grid, 256)
+        yield _launch(
+            "volatile_reduce",
+            f"n = {n}",
+            [zeros(grid, np.int32), ints(n, -9, 10), u32(n)],
+            grid,
+            256,
+        )
     for bits, block in ((10, 128), (5, 32)):
-        yield _launch("bit_reverse", f"2^{bits}", [floats(2 << bits), *i32(bits)], _blocks(1 << bits, block), block)
+        yield _launch(
+            "bit_reverse",
+            f"2^{bits}",
+            [floats(2 << bits), *i32(bits)],
+            _blocks(1 << bits, block),
+            block,
+        )
 
 
 def _local() -> Iterable[Stranger]:
     yield _launch("spills", "n = 1500", [zeros(1500), floats(1500), *i32(1500, 3)], 2, 1024)
     yield _launch("spills", "n = 999", [zeros(999), floats(999), *i32(999, 1)], 1, 1000)
     for width, count, block in ((24, 100, 32), (7, 65, 64)):
-        yield _launch("insertion_sort", f"{count} of {width}", [floats(width * count), *i32(width, count)],
+        yield _launch("insertion_sort", f"{count} of {width}",
+            [floats(width * count), *i32(width, count)],
                       _blocks(count, block), block)  # fmt: skip
     for n, block in ((1000, 128), (45, 64)):
         arguments = [zeros(n, u8), ints(n, 0, 2**32, dtype=u32), *i32(n)]
         yield _launch("digit_counts", f"n = {n}", arguments, _blocks(n, block), block)
     for count, block in ((50, 32), (33, 64)):
-        arguments = [zeros(25 * count, f64), floats(25 * count, dtype=f64), ints(count, 0, 12), *i32(count)]
+        arguments = [
+            zeros(25 * count, f64),
+            floats(25 * count, dtype=f64),
+            ints(count, 0, 12),
+            *i32(count),
+        ]
         yield _launch("matrix_power", f"{count} matrices", arguments, _blocks(count, block), block)
     for rows, columns, block in ((50, 300, 128), (9, 33, 32)):
         arguments = [zeros(8 * columns), floats(rows * columns), *i32(rows, columns)]
         yield _launch("top_k", f"{rows} x {columns}", arguments, _blocks(columns, block), block)
     for rows, columns, pitch in ((9, 100, 112), (4, 33, 33)):
-        arguments = [zeros(rows * pitch), zeros(columns), floats(rows * pitch), *i32(rows, columns, pitch)]
-        yield _launch("functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, _blocks(columns, 64), 64)
+        arguments = [
+            zeros(rows * pitch),
+            zeros(columns),
+            floats(rows * pitch),
+            *i32(rows, columns, pitch),
+        ]
+        yield _launch(
+            "functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, _blocks(columns, 64), 64
+        )
 
 
 def _tables() -> Iterable[Stranger]:
@@ -326,62 +496,139 @@ def _tables() -> Iterable[Stranger]:
     for w, h in ((128, 12), (64, 4)):
         arguments = [zeros(w * h), floats(w * h), *i32(w, h, w)]
         taps = np.linspace(0.01, 0.1, 17).astype(f32)
-        yield _launch("gaussian_rows", f"{w} x {h}", arguments, (w // 64, h // 4), (16, 4), constants={"c_Kernel": taps})
+        yield _launch(
+            "gaussian_rows",
+            f"{w} x {h}",
+            arguments,
+            (w // 64, h // 4),
+            (16, 4),
+            constants={"c_Kernel": taps},
+        )
     for sentences, longest, width, block in ((6, 10, 100, 64), (3, 4, 33, 32)):
         words, lengths = ints(sentences * longest, -3, 50), ints(sentences, 0, longest + 1, 2)
-        arguments = [zeros(sentences * width), floats(50 * width), words, lengths, *i32(longest, width)]
+        arguments = [
+            zeros(sentences * width),
+            floats(50 * width),
+            words,
+            lengths,
+            *i32(longest, width),
+        ]
         yield _launch("ldg_gather", f"{sentences} of width {width}", arguments, sentences, block)
     for rows, columns, most, block in ((300, 200, 40, 128), (50, 60, 5, 64)):
         starts, column, values = csr(rows, columns, most)
         arguments = [zeros(rows), starts, column, values, floats(columns), *i32(rows)]
         yield _launch("spmv_scalar", f"{rows} x {columns}", arguments, _blocks(rows, block), block)
-        yield _launch("spmv_vector", f"{rows} x {columns}", arguments, _blocks(rows * 32, block), block)
+        yield _launch(
+            "spmv_vector", f"{rows} x {columns}", arguments, _blocks(rows * 32, block), block
+        )
 
 
 def _tiles() -> Iterable[Stranger]:
     for n in (1000, 256):
-        yield _launch("tile_neighbours", f"n = {n}", [zeros(n), floats(n), *i32(n)], _blocks(n, 256), 64)
-    for kind, dtype, w, h in (("float", f32, 100, 67), ("double", f64, 64, 96), ("short", i16, 70, 33), ("char", i8, 33, 65)):
+        yield _launch(
+            "tile_neighbours", f"n = {n}", [zeros(n), floats(n), *i32(n)], _blocks(n, 256), 64
+        )
+    for kind, dtype, w, h in (
+        ("float", f32, 100, 67),
+        ("double", f64, 64, 96),
+        ("short", i16, 70, 33),
+        ("char", i8, 33, 65),
+    ):
         arguments = [zeros(w * h, dtype), ints(w * h, -99, 99).astype(dtype), *i32(w, h)]
-        yield _launch("transpose_tile", f"{kind}, {w} x {h}", arguments, (_blocks(w, 32), _blocks(h, 32)), (32, 8),
+        yield _launch("transpose_tile", f"{kind}, {w} x {h}", arguments,
+            (_blocks(w, 32), _blocks(h, 32)), (32, 8),
                       options=(f"-DELEMENT={kind}",))  # fmt: skip
     for n, block in ((128, 128), (64, 96)):
-        yield _launch("swizzled_tile", f"{n} x {n}", [zeros(n * n, u16), ints(n * n, 0, 65536, dtype=u16), *i32(n)],
+        yield _launch("swizzled_tile", f"{n} x {n}",
+            [zeros(n * n, u16), ints(n * n, 0, 65536, dtype=u16), *i32(n)],
                       (n // 64, n // 64), block)  # fmt: skip
     for n, block in ((200, 64), (128, 128)):
-        yield _launch("nbody_tile", f"n = {n}", [zeros(4 * n), floats(4 * n), *i32(n)], _blocks(n, block), block, shared=16 * block)
+        yield _launch(
+            "nbody_tile",
+            f"n = {n}",
+            [zeros(4 * n), floats(4 * n), *i32(n)],
+            _blocks(n, block),
+            block,
+            shared=16 * block,
+        )
     for nx, ny, nz, block in ((34, 20, 9, (32, 4)), (67, 13, 5, (16, 8))):
         cells = nx * ny * nz
         grid = (_blocks(nx - 2, block[0]), _blocks(ny - 2, block[1]))
-        yield _launch("jacobi3d", f"{nx} x {ny} x {nz}", [zeros(cells), floats(cells), *i32(nx, ny, nz), f32(0.1)], grid, block)
+        yield _launch(
+            "jacobi3d",
+            f"{nx} x {ny} x {nz}",
+            [zeros(cells), floats(cells), *i32(nx, ny, nz), f32(0.1)],
+            grid,
+            block,
+        )
     for w, h, grid, block in ((64, 40, 4, 128), (33, 21, 1, 96)):
         arguments = [ints(w * h, 0, 2, dtype=u8), u32(w), u32(h), zeros(w * h, u8)]
         yield _launch("life_bytes", f"{w} x {h}", arguments, grid, block)
     for la, lb, grid, block in ((40, 50, 4, 64), (7, 3, 1, 32)):
-        arguments = [zeros(grid, np.int32), ints(la, 97, 100, 1, i8), ints(lb * grid, 97, 100, 2, i8), *i32(la, lb)]
-        yield _launch("edit_distance", f"{la} and {lb}", arguments, grid, block, shared=12 * (block + 1))
+        arguments = [
+            zeros(grid, np.int32),
+            ints(la, 97, 100, 1, i8),
+            ints(lb * grid, 97, 100, 2, i8),
+            *i32(la, lb),
+        ]
+        yield _launch(
+            "edit_distance", f"{la} and {lb}", arguments, grid, block, shared=12 * (block + 1)
+        )
     for n2 in (200, 33):
-        arguments = [zeros(2 * n2, f64), floats(2 * n2, dtype=f64), floats(2 * n2, seed=2, dtype=f64), *i32(n2), f64(0.25)]
+        arguments = [
+            zeros(2 * n2, f64),
+            floats(2 * n2, dtype=f64),
+            floats(2 * n2, seed=2, dtype=f64),
+            *i32(n2),
+            f64(0.25),
+        ]
         yield _launch("wave_double", f"n = {2 * n2}", arguments, _blocks(n2, 32), 32)
     for m, n, k in ((128, 64, 32), (64, 128, 8)):
-        arguments = [*i32(m, n, k), f32(1.5), floats(m * k), floats(k * n, seed=2), f32(-0.5), floats(m * n, seed=3)]
+        arguments = [
+            *i32(m, n, k),
+            f32(1.5),
+            floats(m * k),
+            floats(k * n, seed=2),
+            f32(-0.5),
+            floats(m * n, seed=3),
+        ]
         yield _launch("sgemm_blocked", f"{m} x {n} x {k}", arguments, (n // 64, m // 64), 256)
     for chunks, grid in ((5, 3), (1, 1)):
         cells = 128 * chunks * grid
-        yield _launch("async_stencil", f"{grid} of {chunks} chunks", [zeros(cells), floats(cells), *i32(chunks)], grid, 128)
+        yield _launch(
+            "async_stencil",
+            f"{grid} of {chunks} chunks",
+            [zeros(cells), floats(cells), *i32(chunks)],
+            grid,
+            128,
+        )
     for n, bins, grid, block in ((300, 20, 3, 64), (31, 5, 2, 32)):
-        arguments = [zeros(grid, f64), zeros(grid, np.int32), ints(n * grid, 0, 999, dtype=i16), *i32(n, bins)]
-        yield _launch("carved_shared", f"n = {n}, {bins} bins", arguments, grid, block, shared=8 * block + 4 * bins + 2 * n + bins)
+        arguments = [
+            zeros(grid, f64),
+            zeros(grid, np.int32),
+            ints(n * grid, 0, 999, dtype=i16),
+            *i32(n, bins),
+        ]
+        yield _launch(
+            "carved_shared",
+            f"n = {n}, {bins} bins",
+            arguments,
+            grid,
+            block,
+            shared=8 * block + 4 * bins + 2 * n + bins,
+        )
 
 
 def _learning() -> Iterable[Stranger]:
     for rows, cols, warps in ((9, 100, 4), (4, 33, 1)):
         arguments = [zeros(rows * cols), floats(rows * cols, -5, 5), *i32(rows, cols)]
-        yield _launch("softmax_rows", f"{rows} x {cols}", arguments, _blocks(rows, warps), (32, warps))
+        yield _launch(
+            "softmax_rows", f"{rows} x {cols}", arguments, _blocks(rows, warps), (32, warps)
+        )
     for rows, width4, block in ((5, 64, 64), (3, 25, 96)):
         arguments = [
-            zeros(4 * rows * width4), floats(4 * rows * width4), floats(4 * width4, 0, 2, 2), floats(4 * width4, seed=3),
-            *i32(width4), f32(1e-5),
+            zeros(4 * rows * width4), floats(4 * rows * width4), floats(4 * width4, 0, 2, 2),
+            floats(4 * width4, seed=3), *i32(width4), f32(1e-5),
         ]  # fmt: skip
         yield _launch("layer_norm", f"{rows} x {4 * width4}", arguments, rows, block)
     for n, grid in ((1001, 2), (64, 1)):
@@ -389,17 +636,23 @@ def _learning() -> Iterable[Stranger]:
         yield _launch("saxpy_half2", f"n = {n}", arguments, grid, 128)
     for rows, columns, words4, block in ((33, 20, 5, (16, 8)), (8, 8, 3, (8, 8))):
         arguments = [
-            zeros(rows * columns, np.int32), ints(4 * rows * words4, -(2**31), 2**31), ints(4 * columns * words4, -(2**31), 2**31, 2),
-            *i32(rows, columns, words4),
+            zeros(rows * columns, np.int32), ints(4 * rows * words4, -(2**31), 2**31),
+            ints(4 * columns * words4, -(2**31), 2**31, 2), *i32(rows, columns, words4),
         ]  # fmt: skip
         grid = (_blocks(columns, block[0]), _blocks(rows, block[1]))
         yield _launch("dot_int8", f"{rows} x {columns} x {16 * words4}", arguments, grid, block)
     for m, n, k in ((32, 48, 64), (16, 16, 16)):
-        arguments = [zeros(m * n), floats(m * k, dtype=f16), floats(n * k, seed=2, dtype=f16), *i32(m, n, k)]
+        arguments = [
+            zeros(m * n),
+            floats(m * k, dtype=f16),
+            floats(n * k, seed=2, dtype=f16),
+            *i32(m, n, k),
+        ]
         yield _launch("wmma_tiles", f"{m} x {n} x {k}", arguments, (1, n // 16), (2 * m, 1))
     for n, grid, options in ((1000, 2, ()), (500, 4, ("-use_fast_math",))):
         arguments = [
-            zeros(n), zeros(n), floats(n, 5, 30), floats(n, 1, 100, 2), floats(n, 0.25, 10, 3), f32(0.02), f32(0.3), *i32(n),
+            zeros(n), zeros(n), floats(n, 5, 30), floats(n, 1, 100, 2), floats(n, 0.25, 10, 3),
+            f32(0.02), f32(0.3), *i32(n),
         ]  # fmt: skip
         what = f"n = {n}{', fast' if options else ''}"
         yield _launch("black_scholes", what, arguments, grid, 128, options=options)

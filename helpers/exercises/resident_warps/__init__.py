@@ -1,0 +1,189 @@
+"""Occupancy: how many warps of a kernel a multiprocessor holds, from what each block takes.
+
+The rules are those of NVIDIA's occupancy calculator for compute capability 9.0 (Nsight Compute,
+"Occupancy Calculator"; CUDA C++ Programming Guide, "Technical Specifications per Compute
+Capability").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import limits
+from helpers.exercises.answers import right, wrong
+from helpers.exercises.python_exercise import Found, PythonExercise
+
+MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4
+REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
+DRAWN = 60
+
+# Threads, registers, shared bytes: each row meets one limit that the others do not.
+FIXED = (
+    (256, 32, 0),  # nothing but the number of warps
+    (32, 16, 0),  # blocks
+    (256, 64, 0),  # registers
+    (128, 33, 0),  # registers, rounded up to 40
+    (1024, 40, 0),  # registers for 48 warps, but only whole blocks of 32
+    (64, 32, 16 * 1024),  # shared memory, with the kilobyte that each block takes besides
+    (96, 40, 0),  # registers: 48 warps in quarters, 51 without
+    (33, 32, 0),  # the second warp of each block has one thread
+    (1024, 255, 0),  # no block fits
+    (256, 32, 228 * 1024),  # no block fits
+)
+
+
+def reference(threads: int, registers: int, shared_bytes: int) -> int:
+    """Return the warps of a kernel that a multiprocessor of compute capability 9.0 holds."""
+    warps = -(-threads // limits.WARP)
+    of_thread = -(-registers // REGISTER_UNIT) * REGISTER_UNIT
+    quarter = limits.MULTIPROCESSOR_REGISTERS // QUARTERS
+    by_registers = QUARTERS * (quarter // (of_thread * limits.WARP))
+    of_block = shared_bytes + limits.RESERVED_SHARED_BYTES
+    by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // of_block
+    return warps * min(MOST_BLOCKS, MOST_WARPS // warps, by_registers // warps, by_shared)
+
+
+def cases(seed: int) -> list[tuple[int, int, int]]:
+    """The fixed rows, and drawn ones."""
+    rng = np.random.default_rng(seed)
+    drawn = [
+        (
+            int(rng.integers(1, 1025)),
+            int(rng.integers(16, 256)),
+            int(rng.choice((0, 1, 4, 12, 24, 48, 96))) * 1024,
+        )
+        for _ in range(DRAWN)
+    ]
+    return [*FIXED, *drawn]
+
+
+def made(resident_warps: Callable[[int, int, int], Any], seed: int) -> list[Any]:
+    """What the answer says for each case; text where it is no whole number."""
+    values = [resident_warps(*case) for case in cases(seed)]
+    return [int(v) if isinstance(v, int | np.integer) else repr(v) for v in values]
+
+
+def _hint(case: tuple[int, int, int], value: int, want: int) -> str:
+    threads, registers, shared_bytes = case
+    warps = -(-threads // limits.WARP)
+    if want == 0:
+        return "Not even one block fits here. Then there is no warp."
+    if threads % limits.WARP and value % warps:
+        return "A warp belongs to one block: round the threads of a block up to whole warps first."
+    if value % warps:
+        return "A block is resident whole or not at all: count blocks, then their warps."
+    if value > want and want == warps * MOST_BLOCKS:
+        return "A multiprocessor holds 32 blocks, however small they are."
+    of_block = shared_bytes + limits.RESERVED_SHARED_BYTES
+    if want == warps * (limits.MULTIPROCESSOR_SHARED_BYTES // of_block):
+        return "Each block takes its shared memory and 1,024 bytes besides."
+    if value > want and registers % REGISTER_UNIT:
+        return "The registers of a thread are rounded up to a multiple of 8."
+    if value > want:
+        return "Each quarter of the multiprocessor has 16,384 registers, and a warp lives in one."
+    return "The smallest of the limits decides. Is one of them counted twice, or per thread?"
+
+
+def judged(values: list[Any], seed: int) -> Found:
+    """Whether each number is the reference's."""
+    rows = cases(seed)
+    if len(values) != len(rows):
+        return Found("wrong", f"{len(values)} answers for {len(rows)} kernels", "Return a number.")
+    for case, value in zip(rows, values, strict=True):
+        if not isinstance(value, int):
+            text = f"for {_words(case)} it returns {value}; return a whole number of warps"
+            return Found("wrong", text, "Use // for divisions, and return the result.")
+        want = reference(*case)
+        if value != want:
+            text = f"for {_words(case)} it returns {value} warps; the multiprocessor holds {want}"
+            return Found("wrong", text, _hint(case, value, want))
+    return Found("pass", f"{len(rows)} kernels", checked=f"{len(rows)} kernels")
+
+
+def _words(case: tuple[int, int, int]) -> str:
+    threads, registers, shared_bytes = case
+    return (
+        f"{threads} threads a block, {registers} registers a thread, {shared_bytes:,} shared bytes"
+    )
+
+
+EXERCISE = PythonExercise(
+    name="resident_warps",
+    lab="25_hiding_latency",
+    title="How many warps of a kernel a multiprocessor holds",
+    folder=Path(__file__).parent,
+    answer="resident_warps",
+    made=made,
+    judged=judged,
+    hints=(
+        "Count blocks first: how many does each resource allow? The smallest number decides. Only "
+        "then count their warps.",
+        "Registers: round a thread's up to a multiple of 8, times 32 lanes for a warp. How many "
+        "such warps fit into the 16,384 registers of one quarter? There are four quarters.",
+        "Shared memory: 228 * 1024 bytes over (what a block asks for + 1024). Blocks: 32 at most.",
+    ),
+    right=(
+        right("a minimum of four limits", "solution.py"),
+        right("one block after another", "right_counting.py"),
+    ),
+    wrong=(
+        wrong("the stub", "32 blocks", file="stub.py"),
+        wrong(
+            "partial warps",
+            "whole warps",
+            ("-(-threads // 32)", "threads / 32"),
+            ("    return blocks * warps_of_block", "    return int(blocks * threads // 32)"),
+            file="solution.py",
+        ),
+        wrong("no limit on blocks", "32 blocks", ("        32,\n", ""), file="solution.py"),
+        wrong(
+            "registers not rounded",
+            "multiple of 8",
+            ("-(-registers // 8) * 8", "registers"),
+            file="solution.py",
+        ),
+        wrong(
+            "no quarters",
+            "quarter of the multiprocessor",
+            ("4 * (16_384 // registers_of_warp)", "65_536 // registers_of_warp"),
+            file="solution.py",
+        ),
+        wrong(
+            "warps that are no whole blocks",
+            "whole or not at all",
+            (
+                "    return blocks * warps_of_block",
+                "    return min(64, warps_by_registers, 32 * warps_of_block)",
+            ),
+            file="solution.py",
+        ),
+        wrong(
+            "the kilobyte of each block forgotten",
+            "1,024 bytes besides",
+            ("(shared_bytes + 1024)", "max(shared_bytes, 1)"),
+            file="solution.py",
+        ),
+        wrong(
+            "blocks in place of warps",
+            "per thread",
+            ("    return blocks * warps_of_block", "    return blocks"),
+            file="solution.py",
+        ),
+        wrong(
+            "a number with a fraction",
+            "whole number",
+            ("    return blocks * warps_of_block", "    return blocks * threads / 32"),
+            file="solution.py",
+        ),
+        wrong(
+            "nothing is returned",
+            "whole number",
+            ("    return blocks * warps_of_block", "    blocks * warps_of_block"),
+            file="solution.py",
+        ),
+    ),
+)

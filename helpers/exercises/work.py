@@ -1,0 +1,105 @@
+"""Budgets that hold for every exercise: the blocks of a grid share its work, and so do the warps of
+a block.
+
+A kernel whose block 0, last block or first warp does everything is right, and uses a small part of
+a GPU. How the work lies is seen in memory: in one more run, blocks 0, 2, 4 ... alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+
+from helpers.exercises.budgets import Budget, warps
+from helpers.exercises.cases import Case
+from helpers.exercises.outcome import Outcome
+
+BLOCKS = (
+    "Each block must do its own part: blockIdx says which. A GPU runs blocks beside each other, so "
+    "one that does the work of all leaves the others idle."
+)
+WARPS = (
+    "Each thread must do its own part: threadIdx says which. The warps of a block run beside each "
+    "other, so one that does the work of all leaves the others idle."
+)
+FEW, LEAST = 4, 0.02  # blocks; and the share of each half of them, whatever tiles a kernel has
+
+MostOfABlock = Callable[[Case], int]
+
+
+def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
+    """The blocks share the work. most: values that one of them may write; None where that is the
+    answer's choice.
+    """
+    if most is None:
+        yield from (_half(even) for even in (True, False))
+        return
+    yield Budget(
+        "values that a block of 0, 2, 4 ... writes on average",
+        lambda case, one: one.spread.even / -(-one.counts[0].blocks // 2) if one.spread else 0,
+        most,
+        BLOCKS,
+        quiet=True,
+    )
+    yield Budget(
+        "values that a block of 1, 3, 5 ... writes on average",
+        lambda case, one: one.spread.odd / (one.counts[0].blocks // 2) if one.spread else 0,
+        most,
+        BLOCKS,
+        quiet=True,
+    )
+
+
+def of_warps(most: MostOfABlock) -> Iterator[Budget]:
+    """The warps of a block share its work. most: values that the block may write."""
+    yield Budget(
+        "values that the first warp of block 0 writes",
+        lambda case, one: max(one.spread.first_warp, 0) if one.spread else 0,
+        lambda case: 1.5 * _of_a_warp(case, most),
+        WARPS,
+        quiet=True,
+    )
+    yield Budget(
+        "store requests per warp",
+        lambda case, one: _stores(case, one) / warps(case),
+        lambda case: 2 * -(-_of_a_warp(case, most) // 32),
+        WARPS,
+        quiet=True,
+    )
+    yield Budget(
+        "idle warps at the start of block 0",
+        lambda case, one: _is_idle(case, one, most),
+        0,
+        WARPS,
+        quiet=True,
+    )
+
+
+def _half(even: bool) -> Budget:
+    def share(case: Case, one: Outcome) -> float:
+        if one.spread is None or one.counts[0].blocks < FEW:
+            return 0
+        total = one.spread.even + one.spread.odd
+        return (one.spread.even if even else one.spread.odd) / max(total, 1)
+
+    which = "0, 2, 4" if even else "1, 3, 5"
+    return Budget(
+        f"of the values are written by blocks {which} ...", share, 1 - LEAST, BLOCKS, quiet=True
+    )
+
+
+def _stores(case: Case, one: Outcome) -> int:
+    return sum(one.total("requests", "global", "store", name) for name in case.outputs)
+
+
+def _of_a_warp(case: Case, most: MostOfABlock) -> int:
+    """Values of a warp whose block has shared its work evenly."""
+    return max(-(-most(case) * 32 // prod(case.steps[0].block)), 1)
+
+
+def _is_idle(case: Case, one: Outcome, most: MostOfABlock) -> int:
+    """Whether warp 0 of block 0 stores nothing, where each of its threads has an output."""
+    if one.spread is None or one.spread.first_warp != 0:
+        return 0
+    full = one.spread.even + one.spread.odd >= 2 * most(case)
+    return int(full and _of_a_warp(case, most) >= 32)

@@ -1,0 +1,115 @@
+// barriers.cpp -- barriers of a block: who waits, who may go on, and what is wrong with it
+#include <vector>
+
+#include "paths.h"
+
+namespace {
+
+struct Waiting {
+    Warp* warp;
+    Path* path;
+};
+
+void release(Worker& w, const std::vector<Waiting>& those) {
+    std::uint32_t count = 0, threads = 0;
+    for (const Waiting& one : those)
+        for (std::uint32_t left = one.path->arriving; left != 0; left &= left - 1)
+            count += static_cast<std::uint32_t>(one.warp->stage[__builtin_ctz(left)] & 1),
+                ++threads;
+    for (const Waiting& one : those) {
+        Path& path = *one.path;
+        const Instruction& i = w.instruction(path.pc);
+        const Decoded& decoded = w.decoded[path.pc];
+        if (decoded.control == BARRIER_REDUCE) {
+            one.warp->enter(*path.frame);
+            if (decoded.detail == 0) {
+                auto* to = one.warp->at<std::uint32_t>(i.operand[0]);
+                for (std::uint32_t left = path.arriving; left != 0; left &= left - 1)
+                    to[__builtin_ctz(left)] = count;
+            } else {
+                const bool result = decoded.detail == 1 ? count == threads : count != 0;
+                std::uint32_t& to = one.warp->predicate(i.operand[0]);
+                to = (to & ~path.arriving) | (result ? path.arriving : 0);
+            }
+        }
+        path.state = Path::READY, path.pc += 1;
+    }
+    w.turn = ++w.now;
+    for (Warp& warp : w.warps) { warp.clock.fill(w.now); }
+}
+
+std::uint32_t group_of(const Worker& w, const Path& path) {
+    return w.launch.program.place_groups[w.instruction(path.pc).place];
+}
+std::uint64_t caller_of(const Path& path) {
+    return path.frame != nullptr && path.frame->caller != nullptr ? path.frame->call + 1 : 0;
+}
+
+}    // namespace
+
+bool pass_barrier(Worker& w) {
+    std::vector<Waiting> waiting;
+    bool exited = false;
+    Place gone;
+    for (Warp& warp : w.warps) {
+        for (Path& path : warp.paths)
+            if (path.state == Path::AT_BARRIER) waiting.push_back({&warp, &path});
+        if (std::uint32_t out = warp.exist & ~warp.live; out != 0 && !exited)
+            exited = true, gone = w.place(warp, __builtin_ctz(out), warp.exit_pc, LOAD);
+    }
+    if (waiting.empty()) return false;
+    // Barriers that count their threads: those whose number is reached.
+    std::vector<Waiting> plain;
+    for (const Waiting& one : waiting) {
+        if (one.path->barrier_count == 0) {
+            plain.push_back(one);
+            continue;
+        }
+        std::vector<Waiting> same;
+        std::uint32_t threads = w.arrived[one.path->barrier];
+        for (const Waiting& other : waiting)
+            if (other.path->barrier == one.path->barrier)
+                same.push_back(other),
+                    threads += static_cast<std::uint32_t>(__builtin_popcount(other.path->arriving));
+        if (threads < one.path->barrier_count) continue;
+        w.arrived[one.path->barrier] = 0;
+        release(w, same);
+        return true;
+    }
+    Finding finding;
+    auto place = [&](const Waiting& one) {
+        Place here = waiting_place(w, *one.warp, *one.path);
+        here.caller = caller_of(*one.path);
+        return here;
+    };
+    const Waiting& first = plain.empty() ? waiting.front() : plain.front();
+    finding.here = place(first);
+    const Waiting* elsewhere = nullptr;
+    for (const Waiting& one : waiting) {
+        if (one.path->barrier != first.path->barrier ||
+            group_of(w, *one.path) != group_of(w, *first.path)) {
+            finding.kind = BARRIER_DIVERGENCE, finding.other = place(one);
+            w.end_launch(finding);
+            return false;
+        }
+        const bool other_call =
+            w.instruction(one.path->pc).place != w.instruction(first.path->pc).place ||
+            caller_of(*one.path) != caller_of(*first.path);
+        if (elsewhere == nullptr && other_call) elsewhere = &one;
+    }
+    if (plain.empty()) {    // a barrier whose number of threads can never be reached
+        finding.kind = BARRIER_DIVERGENCE, finding.other = exited ? gone : finding.here;
+        w.end_launch(finding);
+        return false;
+    }
+    if (elsewhere != nullptr && (w.observe & BARRIERS)) {
+        finding.kind = BARRIER_CALLERS, finding.other = place(*elsewhere);
+        w.findings.add(finding);
+    }
+    if (exited && (w.observe & BARRIERS)) {
+        finding.kind = BARRIER_EXITED, finding.other = gone;
+        w.findings.add(finding);
+    }
+    release(w, waiting);
+    return true;
+}

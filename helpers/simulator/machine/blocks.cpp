@@ -1,0 +1,213 @@
+// blocks.cpp -- a block from its start to its end, and how its instructions are decoded
+#include <algorithm>
+#include <cstring>
+
+#include "atomics.h"
+#include "paths.h"
+#include "schedule.h"
+
+namespace {
+
+void fill_block_statics(Worker& w, Warp& warp) {
+    const Program& program = w.launch.program;
+    for (std::uint32_t k = 0; k < program.static_count; ++k) {
+        const Static& one = program.statics[k];
+        std::uint32_t value = 0;
+        switch (one.kind) {
+            case CTAID_X: value = w.block_index.x; break;
+            case CTAID_Y: value = w.block_index.y; break;
+            case CTAID_Z: value = w.block_index.z; break;
+            default: continue;
+        }
+        std::fill_n(warp.at<std::uint32_t>(static_cast<std::int32_t>(one.slot) + 1), WARP_SIZE,
+                    value);
+    }
+}
+
+std::uint32_t special_value(const Worker& w, const Warp& warp, std::uint16_t kind, int lane) {
+    const Dim &block = w.launch.block, &grid = w.launch.grid;
+    const std::uint32_t thread = warp.thread(lane), bit = 1u << lane;
+    switch (kind) {
+        case TID_X: return thread % block.x;
+        case TID_Y: return thread / block.x % block.y;
+        case TID_Z: return thread / block.x / block.y;
+        case NTID_X: return block.x;
+        case NTID_Y: return block.y;
+        case NTID_Z: return block.z;
+        case NCTAID_X: return grid.x;
+        case NCTAID_Y: return grid.y;
+        case NCTAID_Z: return grid.z;
+        case LANEID: return static_cast<std::uint32_t>(lane);
+        case WARPID: return warp.number;
+        case NWARPID: return static_cast<std::uint32_t>(w.warps.size());
+        case NSMID: return 132;    // an H200
+        case LANEMASK_EQ: return bit;
+        case LANEMASK_LT: return bit - 1;
+        case LANEMASK_LE: return bit | (bit - 1);
+        case LANEMASK_GT: return ~(bit | (bit - 1));
+        case LANEMASK_GE: return ~(bit - 1);
+        case DYNAMIC_SMEM_SIZE: return w.launch.dynamic_shared;
+        case TOTAL_SMEM_SIZE: return w.launch.shared_bytes;
+        default: return 0;
+    }
+}
+
+void fill_statics(const Worker& w, Warp& warp) {
+    const Program& program = w.launch.program;
+    for (std::uint32_t k = 0; k < program.static_count; ++k) {
+        const Static& one = program.statics[k];
+        const auto slot = static_cast<std::int32_t>(one.slot) + 1;
+        for (int lane = 0; lane < WARP_SIZE; ++lane) {
+            const std::uint64_t value =
+                one.kind == CONSTANT_VALUE ? one.value : special_value(w, warp, one.kind, lane);
+            switch (one.bytes) {
+                case 0:
+                    if (lane == 0) warp.predicate(slot) = value != 0 ? ALL_LANES : 0;
+                    break;
+                case 2:
+                    warp.at<std::uint16_t>(slot)[lane] = static_cast<std::uint16_t>(value);
+                    break;
+                case 4:
+                    warp.at<std::uint32_t>(slot)[lane] = static_cast<std::uint32_t>(value);
+                    break;
+                case 8: warp.at<std::uint64_t>(slot)[lane] = value; break;
+                default: {    // 128 bits: the lower half
+                    auto* wide = warp.at<std::uint64_t>(slot) + 2 * lane;
+                    wide[0] = value, wide[1] = 0;
+                }
+            }
+        }
+    }
+}
+
+void begin_block(Worker& w, std::uint64_t number) {
+    const Dim& grid = w.launch.grid;
+    w.block_index = {static_cast<std::uint32_t>(number % grid.x),
+                     static_cast<std::uint32_t>(number / grid.x % grid.y),
+                     static_cast<std::uint32_t>(number / grid.x / grid.y)};
+    w.block_linear = number;
+    w.block_number = w.first_block + static_cast<std::uint32_t>(number) * (w.one_of_many ? 2 : 1);
+    w.turn = ++w.now;
+    w.order.begin_block();
+    w.arrived.clear();
+    w.async = {};
+    for (Region* region : w.shared) {
+        Initialisation::forget(*region, number == 0 || !(w.observe & INITIALISATION));
+        region->oldest = w.block_number;    // other blocks have shared memory of their own
+    }
+    if (!w.local.empty()) {
+        std::memset(w.local.data(), 0xFF, w.local.size());
+        std::memset(w.local_written.data(), 0, w.local_written.size());
+    }
+    for (Warp& warp : w.warps) {
+        warp.live = warp.exist;
+        warp.paths.resize(1);
+        warp.paths[0] = Path();
+        warp.paths[0].lanes = warp.exist, warp.paths[0].frame = &warp.bottom;
+        for (auto& frame : warp.frames) frame->function = -1;
+        warp.joins.clear();
+        warp.clock.fill(w.now);
+        warp.fence.fill({});
+        if (warp.ordered) warp.after.fill({}), warp.ordered = false;
+        warp.guessing = 0;
+        warp.yielding = false, warp.yields = 0;
+        if (!warp.copies.pending.empty()) warp.copies.pending.clear();
+        fill_block_statics(w, warp);
+    }
+}
+
+}    // namespace
+
+void prepare_warps(Worker& w) {
+    const Dim& block = w.launch.block;
+    const std::uint32_t threads = block.x * block.y * block.z;
+    const std::uint32_t count = (threads + WARP_SIZE - 1) / WARP_SIZE;
+    const Program& program = w.launch.program;
+    const std::size_t frame_bytes = (program.functions[0].frame_bytes + 63) / 64 * 64;
+    w.local.assign(std::size_t(count) * WARP_SIZE * w.launch.local_bytes, static_cast<char>(0xFF));
+    w.local_written.assign(w.local.size(), 0);
+    w.warps.clear();
+    for (std::uint32_t k = 0; k < count; ++k) {
+        w.warps.emplace_back();
+        Warp& warp = w.warps.back();
+        warp.worker = &w, warp.number = k;
+        const std::uint32_t lanes = std::min<std::uint32_t>(threads - k * WARP_SIZE, WARP_SIZE);
+        warp.exist = lanes == WARP_SIZE ? ALL_LANES : (1u << lanes) - 1;
+        warp.storage.reset(new char[frame_bytes + program.statics_bytes + 128]());
+        char* start = warp.storage.get();
+        start += (64 - reinterpret_cast<std::uintptr_t>(start) % 64) % 64;
+        warp.bottom.slots = start;
+        warp.bases[0] = start, warp.bases[1] = start + frame_bytes - 1;
+        warp.more = program.operands;
+        warp.local = w.local.data() + std::size_t(k) * WARP_SIZE * w.launch.local_bytes;
+        fill_statics(w, warp);
+    }
+}
+
+void run_block(Worker& w, std::uint64_t number) {
+    begin_block(w, number);
+    do {
+        for (bool again = true; again && !w.aborted;) {
+            again = false;
+            for (Warp& warp : w.warps) {
+                again |= run_warp(w, warp);
+                if (w.aborted) break;
+            }
+        }
+        if (w.aborted) break;
+        for (Warp& warp : w.warps)
+            if (warp.guessing != 0)
+                for (int lane = 0; lane < WARP_SIZE; ++lane) settle_guess(w, warp, lane, false);
+    } while (pass_barrier(w));
+    if (!w.aborted && !w.async.bulk.empty()) watch_end_of_block(w);
+}
+
+std::vector<std::string> machine_names() {
+    std::vector<std::string> names = {
+        "ld",           "ldu",          "st",         "bra",       "brx.idx",        "call",
+        "ret",          "exit",         "trap",       "brkpt",     "bar.sync",       "bar.arrive",
+        "bar.red.popc", "bar.red.and",  "bar.red.or", "fence",     "activemask",     "mov.clock",
+        "mov.local",    "nop",          "prefetch",   "nanosleep", "griddepcontrol", "pmevent",
+        "discard",      "applypriority"};
+    for (const char* operation : atomic_names) names.push_back(std::string("atom.") + operation);
+    return names;
+}
+
+Decoded decode(const std::string& name, Operation run) {
+    Decoded decoded;
+    decoded.run = run;
+    if (run != nullptr) return decoded;
+    static const std::pair<const char*, Control> controls[] = {
+        {"bra", BRANCH_TO},
+        {"brx.idx", BRANCH_BY_INDEX},
+        {"call", CALL},
+        {"ret", RETURN},
+        {"exit", EXIT},
+        {"trap", TRAP_HERE},
+        {"brkpt", TRAP_HERE},
+        {"bar.sync", BARRIER_SYNC},
+        {"bar.arrive", BARRIER_ARRIVE},
+        {"fence", FENCE},
+        {"activemask", ACTIVE_MASK},
+        {"mov.clock", CLOCK},
+        {"mov.local", LOCAL_ADDRESS},
+    };
+    decoded.control = NOTHING;
+    for (const auto& [known, control] : controls)
+        if (name == known) decoded.control = control;
+    if (name == "ld" || name == "ldu") decoded.control = MACHINE, decoded.machine = run_load;
+    if (name == "st") decoded.control = MACHINE, decoded.machine = run_store;
+    if (name.rfind("bar.red.", 0) == 0) {
+        decoded.control = BARRIER_REDUCE;
+        decoded.detail = name == "bar.red.popc" ? 0 : name == "bar.red.and" ? 1 : 2;
+    }
+    if (name.rfind("atom.", 0) == 0)
+        for (std::size_t k = 0; k < std::size(atomic_names); ++k)
+            if (name.substr(5) == atomic_names[k])
+                decoded.control = ATOMIC_UPDATE, decoded.detail = static_cast<std::uint8_t>(k);
+    if (const WarpOperation* operation = warp_operation(name))
+        decoded.control = MEET, decoded.meeting = operation;
+    if (MachineOperation operation = other_operation(name))
+        decoded.control = MACHINE, decoded.machine = operation;
+    return decoded;
+}

@@ -1,0 +1,368 @@
+// load_store.cpp -- loads and stores: the lanes' addresses, the checks of local memory, and the
+// move
+#include <algorithm>
+#include <cstring>
+
+#include "access.h"
+
+bool addresses_of(Worker& w, Warp& warp, const Instruction& i, std::int32_t, std::uint32_t lanes,
+                  std::uint64_t* result) {
+    std::uint64_t base = static_cast<std::uint64_t>(i.immediate);
+    if (i.operand[0] < 0) {
+        if (i.space == SHARED_SPACE)
+            base =
+                reinterpret_cast<std::uint64_t>(w.shared_window) + static_cast<std::uint32_t>(base);
+        for (int lane = 0; lane < WARP_SIZE; ++lane) result[lane] = base;
+    } else if (i.space == SHARED_SPACE) {    // an offset of 32 bits in the block's window
+        const auto window = reinterpret_cast<std::uint64_t>(w.shared_window);
+        const auto shift = static_cast<std::uint32_t>(base);
+        if (i.flags & ADDRESS_32) {
+            const auto* x = warp.at<std::uint32_t>(i.operand[0]);
+            for (int lane = 0; lane < WARP_SIZE; ++lane) result[lane] = window + (x[lane] + shift);
+        } else {
+            const auto* x = warp.at<std::uint64_t>(i.operand[0]);
+            for (int lane = 0; lane < WARP_SIZE; ++lane) result[lane] = window + (x[lane] + base);
+        }
+    } else if (i.flags & ADDRESS_32) {
+        const auto* x = warp.at<std::uint32_t>(i.operand[0]);
+        for (int lane = 0; lane < WARP_SIZE; ++lane)
+            result[lane] = static_cast<std::uint32_t>(x[lane] + base);
+    } else {
+        const auto* x = warp.at<std::uint64_t>(i.operand[0]);
+        for (int lane = 0; lane < WARP_SIZE; ++lane) result[lane] = x[lane] + base;
+    }
+    if (i.space == LOCAL_SPACE) {
+        const std::uint64_t frame = i.flags & FRAME_LOCAL ? warp.frame().local : 0;
+        for (int lane = 0; lane < WARP_SIZE; ++lane)
+            result[lane] += reinterpret_cast<std::uint64_t>(warp.local_of(lane)) + frame;
+    }
+    static_cast<void>(lanes);
+    return true;
+}
+
+namespace {
+
+// ---- local memory and parameters ----
+
+bool in_own_stack(const Worker& w, const Warp& warp, int lane, std::uint64_t address,
+                  std::uint32_t size) {
+    std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
+    return size <= w.launch.local_bytes && offset <= w.launch.local_bytes - size;
+}
+
+bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                 const std::uint64_t* addresses, std::uint32_t size, Access access) {
+    const bool checked = !(i.flags & PARAMETER);
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        std::uint64_t address = addresses[lane];
+        std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
+        if (!in_own_stack(w, warp, lane, address, size)) {
+            Finding finding;
+            finding.kind = LOCAL_OVERRUN, finding.size = size,
+            finding.offset = static_cast<std::int64_t>(offset);
+            finding.region = w.local_region != nullptr ? w.local_region->id : 0;
+            finding.here = w.place(warp, lane, pc, access);
+            w.end_launch(finding);
+            return false;
+        }
+        if (checked && (address & (size - 1))) {
+            refuse_access(w, warp, lane, MISALIGNED, w.local_region, address, size, pc, access);
+            return false;
+        }
+        std::uint8_t* written =
+            w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
+        if (access == LOAD) {
+            if (checked && (w.observe & INITIALISATION) &&
+                std::memchr(written, 0, size) != nullptr && !may_be_gap(i, written, size)) {
+                Finding finding;
+                finding.kind = UNINITIALISED, finding.size = size,
+                finding.offset = static_cast<std::int64_t>(offset);
+                finding.region = w.local_region != nullptr ? w.local_region->id : 0;
+                finding.here = w.place(warp, lane, pc, access);
+                w.findings.add(finding);
+            }
+        } else {
+            std::memset(written, 1, size);
+        }
+    }
+    return true;
+}
+
+// Lanes whose generic addresses lie in their own local memory, and those in the kernel's
+// parameters.
+std::uint32_t local_lanes(const Worker& w, const Warp& warp, std::uint32_t lanes,
+                          const std::uint64_t* addresses) {
+    if (w.local.empty()) return 0;
+    std::uint32_t found = 0;
+    const auto start = reinterpret_cast<std::uint64_t>(w.local.data());
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        if (addresses[lane] - start >= w.local.size()) continue;
+        std::uint64_t own = addresses[lane] - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
+        if (own < w.launch.local_bytes) found |= 1u << lane;
+    }
+    return found;
+}
+std::uint32_t parameter_lanes(const Worker& w, std::uint32_t lanes, const std::uint64_t* addresses,
+                              std::uint32_t size) {
+    const auto start = reinterpret_cast<std::uint64_t>(w.launch.parameters);
+    std::uint32_t found = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        if (addresses[lane] - start + size <= w.launch.parameter_bytes) found |= 1u << lane;
+    }
+    return found;
+}
+
+// ---- the move itself ----
+
+template <class T>
+void gather(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+            const Shapes& shapes) {
+    for (int k = 0; k < i.elements; ++k) {
+        std::int32_t slot = warp.operand(i, 1 + k);
+        if (slot < 0) continue;
+        T* to = warp.at<T>(slot);
+        const std::uint64_t shift = std::uint64_t(k) * sizeof(T);
+        auto from = [&](int lane) {
+            return reinterpret_cast<const char*>(addresses[lane] + shift);
+        };
+        std::uint32_t rest = lanes;
+        for (int h = 0; h < 2; ++h) {
+            const int first = half_warp * h;
+            if ((lanes >> first & first_half) != first_half) continue;
+            rest &= ~(first_half << first);
+            if (shapes.half[h] == UNIFORM) {
+                T value;
+                std::memcpy(&value, from(first), sizeof(T));
+                std::fill_n(to + first, half_warp, value);
+            } else if (shapes.half[h] == CONTIGUOUS && i.elements == 1) {
+                std::memcpy(to + first, from(first), half_warp * sizeof(T));
+            } else {
+                for (int lane = first; lane < first + half_warp; ++lane)
+                    std::memcpy(&to[lane], from(lane), sizeof(T));
+            }
+        }
+        for (; rest != 0; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            std::memcpy(&to[lane], from(lane), sizeof(T));
+        }
+    }
+}
+template <class T>
+void scatter(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+             const Shapes& shapes) {
+    for (int k = 0; k < i.elements; ++k) {
+        std::int32_t slot = warp.operand(i, 1 + k);
+        if (slot < 0) continue;
+        const T* from = warp.at<T>(slot);
+        if (shapes.warp == CONTIGUOUS && i.elements == 1) {
+            std::memcpy(reinterpret_cast<char*>(addresses[0]), from, WARP_SIZE * sizeof(T));
+            continue;
+        }
+        const std::uint64_t shift = std::uint64_t(k) * sizeof(T);
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            std::memcpy(reinterpret_cast<char*>(addresses[lane] + shift), &from[lane], sizeof(T));
+        }
+    }
+}
+struct Bits128 {
+    std::uint64_t low, high;
+};
+
+void move_in(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+             const Shapes& shapes = {}) {
+    switch (i.bytes) {
+        case 1:    // lives in 16 bits
+            for (int k = 0; k < i.elements; ++k) {
+                std::int32_t slot = warp.operand(i, 1 + k);
+                if (slot < 0) continue;
+                auto* to = warp.at<std::uint16_t>(slot);
+                for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+                    int lane = __builtin_ctz(left);
+                    auto value = *reinterpret_cast<const std::uint8_t*>(
+                        addresses[lane] + static_cast<std::uint64_t>(k));
+                    to[lane] = i.type == S8
+                                   ? static_cast<std::uint16_t>(static_cast<std::int8_t>(value))
+                                   : value;
+                }
+            }
+            break;
+        case 2: gather<std::uint16_t>(warp, i, lanes, addresses, shapes); break;
+        case 4: gather<std::uint32_t>(warp, i, lanes, addresses, shapes); break;
+        case 8: gather<std::uint64_t>(warp, i, lanes, addresses, shapes); break;
+        default: gather<Bits128>(warp, i, lanes, addresses, shapes);
+    }
+}
+void move_out(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
+              const Shapes& shapes = {}) {
+    switch (i.bytes) {
+        case 1:
+            for (int k = 0; k < i.elements; ++k) {
+                std::int32_t slot = warp.operand(i, 1 + k);
+                if (slot < 0) continue;
+                const auto* from = warp.at<std::uint16_t>(slot);
+                for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+                    int lane = __builtin_ctz(left);
+                    *reinterpret_cast<std::uint8_t*>(addresses[lane] +
+                                                     static_cast<std::uint64_t>(k)) =
+                        static_cast<std::uint8_t>(from[lane]);
+                }
+            }
+            break;
+        case 2: scatter<std::uint16_t>(warp, i, lanes, addresses, shapes); break;
+        case 4: scatter<std::uint32_t>(warp, i, lanes, addresses, shapes); break;
+        case 8: scatter<std::uint64_t>(warp, i, lanes, addresses, shapes); break;
+        default: scatter<Bits128>(warp, i, lanes, addresses, shapes);
+    }
+}
+
+bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uint64_t address,
+                      std::uint32_t size, Access access) {
+    refuse_access(w, warp, lane, access == LOAD ? OUT_OF_BOUNDS : READ_ONLY, nullptr, address, size,
+                  pc, access);
+    return false;
+}
+
+// A flag that threads of several blocks look at: no race with the other accesses of its kind. A
+// volatile variable is one where the kernel has fences and waits for it in a loop.
+bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc) {
+    if (i.flags & (ACQUIRE | RELEASE)) return true;
+    if (i.space == SHARED_SPACE) return false;
+    if (i.flags & RELAXED) return true;
+    if (!(i.flags & VOLATILE) || !w.has_fences || !w.has_polls) return false;
+    return w.decoded[pc].machine == run_store || w.decoded[pc].detail != 0;
+}
+
+std::uint32_t counted_size(const Instruction& i) {
+    return i.flags & NO_COUNT ? 0 : i.join > 0 ? static_cast<std::uint32_t>(i.join) : UINT32_MAX;
+}
+
+void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
+                   const std::uint64_t* addresses, std::int32_t pc) {
+    if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;
+    if (!w.order.used) return;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        if (i.flags & RELEASE) {    // as a fence before it
+            warp.clock[lane] = ++w.now;
+            (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
+                warp.clock[lane];
+        }
+        w.order.atomic(addresses[lane], Toucher32(w, warp, lane, pc), warp.fence[lane],
+                       warp.after[lane]);
+    }
+}
+
+}    // namespace
+
+bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
+    std::uint64_t addresses[WARP_SIZE];
+    addresses_of(w, warp, i, pc, lanes, addresses);
+    const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
+    if (i.space == PARAM_SPACE) {
+        const std::uint64_t limit = w.launch.parameter_bytes;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            if (UNLIKELY(addresses[lane] + size > limit))
+                return refuse_parameter(w, warp, lane, pc, addresses[lane], size, LOAD);
+            if (i.operand[0] < 0) break;    // all lanes read the same place
+        }
+        for (std::uint64_t& address : addresses)
+            address += reinterpret_cast<std::uint64_t>(w.launch.parameters);
+        move_in(warp, i, lanes, addresses, shapes_of(addresses, lanes, size));
+        return true;
+    }
+    if (i.space == LOCAL_SPACE) {
+        if (!check_local(w, warp, i, pc, lanes, addresses, size, LOAD)) return false;
+        move_in(warp, i, lanes, addresses);
+        return true;
+    }
+    const Shapes shapes = shapes_of(addresses, lanes, size);
+    std::uint32_t rest = lanes;
+    if (i.space == GENERIC) {
+        std::uint32_t own = local_lanes(w, warp, lanes, addresses);
+        if (own != 0 && !check_local(w, warp, i, pc, own, addresses, size, LOAD)) return false;
+        rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
+    }
+    if (rest != 0) {
+        const bool flag = is_flag(w, i, pc);
+        const std::uint32_t counted = counted_size(i);
+        if (UNLIKELY(flag)) {
+            if (!observe_access(w, warp, pc, rest, addresses, size, ATOMIC, true, counted, i.target,
+                                false, Shapes()))
+                return false;
+        } else if (!observe_access(w, warp, pc, rest, addresses, size, LOAD, true, counted,
+                                   i.target, true, rest == lanes ? shapes : Shapes())) {
+            return false;
+        }
+        if (UNLIKELY(flag)) {
+            order_by_flag(w, warp, i, rest, addresses, pc);
+            warp.yielding = true;    // it may be waiting
+            if (w.observe & TRAFFIC) {
+                Region* region = memory.find(addresses[__builtin_ctz(rest)]);
+                w.traffic.request({addresses, rest, static_cast<std::uint32_t>(pc), size, size,
+                                   LOAD, region, nullptr},
+                                  w.traffic.watches(w.block_linear, warp.number));
+            }
+        } else if (UNLIKELY((i.flags & VOLATILE) != 0)) {
+            warp.yielding = true;
+        }
+    }
+    move_in(warp, i, lanes, addresses, shapes);
+    return true;
+}
+
+bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
+    std::uint64_t addresses[WARP_SIZE];
+    addresses_of(w, warp, i, pc, lanes, addresses);
+    const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
+    if (i.space == PARAM_SPACE) {
+        int lane = __builtin_ctz(lanes);
+        return refuse_parameter(w, warp, lane, pc, addresses[lane], size, STORE);
+    }
+    if (i.space == LOCAL_SPACE) {
+        if (!check_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
+        move_out(warp, i, lanes, addresses);
+        return true;
+    }
+    const Shapes shapes = shapes_of(addresses, lanes, size);
+    std::uint32_t rest = lanes;
+    if (i.space == GENERIC) {
+        std::uint32_t own = local_lanes(w, warp, lanes, addresses);
+        if (own != 0 && !check_local(w, warp, i, pc, own, addresses, size, STORE)) return false;
+        rest &= ~own;
+    }
+    if (rest != 0) {
+        bool flag = is_flag(w, i, pc);
+        if (flag)    // to the observer of initialisation it is a store
+            for (std::uint32_t left = rest; left != 0; left &= left - 1) {
+                const std::uint64_t address = addresses[__builtin_ctz(left)];
+                Region* region = memory.find(address);
+                if (region == nullptr || !region->holds(address, size)) continue;
+                Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
+            }
+        w.storing = addresses, w.storing_lanes = rest;
+        const std::uint32_t counted = counted_size(i);
+        const bool good =
+            flag ? observe_access(w, warp, pc, rest, addresses, size, ATOMIC, true, counted,
+                                  i.target, false, Shapes())
+                 : observe_access(w, warp, pc, rest, addresses, size, STORE, true, counted,
+                                  i.target, true, rest == lanes ? shapes : Shapes());
+        w.storing = nullptr;
+        if (!good) return false;
+        if (UNLIKELY(flag)) {
+            order_by_flag(w, warp, i, rest, addresses, pc);
+            if (w.observe & TRAFFIC) {
+                Region* region = memory.find(addresses[__builtin_ctz(rest)]);
+                w.traffic.request({addresses, rest, static_cast<std::uint32_t>(pc), size, size,
+                                   STORE, region, nullptr},
+                                  w.traffic.watches(w.block_linear, warp.number));
+            }
+        }
+    }
+    move_out(warp, i, lanes, addresses, shapes);
+    return true;
+}

@@ -1,0 +1,401 @@
+// race_watch.cpp -- what the observer of races does at an access of a warp to one array
+#include <algorithm>
+#include <cstring>
+
+#include "access.h"
+
+namespace {
+
+// ---- what cannot be ruled out at once ----
+
+// Whether an earlier access of this launch comes before the present one for sure.
+bool comes_before(const Worker& w, const Warp& warp, const Earlier& earlier, std::uint64_t address,
+                  const Toucher& me) {
+    const LaneClocks& after = warp.after[me.thread() & 31];
+    if (earlier.block == me.block && !(earlier.flags & Races::MANY_BLOCKS)) {
+        if (earlier.when < me.turn) return true;
+        std::uint32_t thread = Toucher::thread_of(earlier.who);
+        if (!(earlier.flags & Races::MANY_WARPS)) {
+            if (thread == me.thread() &&
+                (!(earlier.flags & Races::MANY_THREADS) || earlier.when < me.when))
+                return true;
+            if (thread != me.thread() && thread >> 5 == me.thread() >> 5 &&
+                earlier.when < after[thread & 31])
+                return true;
+        }
+    }
+    if (w.async.order.covers(earlier, me, after)) return true;
+    return w.order.used && w.order.covers(earlier, address, me, after);
+}
+
+Place place_of(const Worker& w, const Earlier& earlier, const Toucher& me) {
+    const Dim& grid = w.launch.grid;
+    Place place;
+    place.pc = Toucher::pc_of(earlier.who), place.thread = Toucher::thread_of(earlier.who),
+    place.access = earlier.access;
+    std::uint32_t linear = earlier.block - w.first_block;
+    place.block[0] = linear % grid.x, place.block[1] = linear / grid.x % grid.y,
+    place.block[2] = linear / grid.x / grid.y;
+    if (earlier.block == me.block &&
+        place.thread ==
+            me.thread()) {    // the last of several is this thread: the others are unknown
+        if (earlier.flags & Races::MANY_BLOCKS) place.block[0] = Place::unknown;
+        place.thread = Place::unknown;
+    }
+    return place;
+}
+
+// True when it was a race, so that a wide access tells it once.
+__attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Region& region,
+                                       const Earlier& earlier, std::uint64_t address,
+                                       std::uint32_t size, std::int32_t pc, Access access,
+                                       const Toucher& me) {
+    if (comes_before(w, warp, earlier, address, me)) return false;
+    Finding finding;
+    finding.kind = RACE, finding.region = region.id, finding.size = size;
+    finding.offset = static_cast<std::int64_t>(address - region.start);
+    finding.here = w.place(warp, lane, pc, access);
+    finding.other = place_of(w, earlier, me);
+    if (access == LOAD &&
+        earlier.access == ATOMIC) {    // perhaps the first guess of a compare-and-swap loop
+        if ((warp.guessing >> lane & 1) && warp.guessed[lane] == address) return true;
+        settle_guess(w, warp, lane, false);
+        warp.guessing |= 1u << lane, warp.guessed[lane] = address, warp.guess[lane] = finding;
+    } else {
+        w.findings.add(finding);
+    }
+    return true;
+}
+
+// The write that an access must be held against: for an atomic the plain one, where atomics came
+// after it.
+Earlier written_before(const Worker& w, const RaceCell& cell, Access access) {
+    if (access == ATOMIC && (cell.write_flags & Races::PLAIN_BEFORE)) {
+        auto known = w.plain_before.find(&cell);
+        if (known != w.plain_before.end()) return known->second;
+    }
+    return Races::last_write(cell);
+}
+
+// A byte of what a lane stores.
+std::uint8_t stored_byte(const Warp& warp, const Instruction& i, int lane, std::uint64_t at) {
+    const std::int32_t slot = warp.operand(i, 1 + static_cast<int>(at / i.bytes));
+    const std::size_t width = i.bytes == 1 ? 2 : i.bytes;    // bytes live in 16 bits
+    return static_cast<std::uint8_t>(
+        warp.at<char>(slot)[static_cast<std::size_t>(lane) * width + at % i.bytes]);
+}
+
+// Whether a lane stores what the bytes hold already: by an earlier instruction, or by a lane before
+// it.
+__attribute__((noinline)) bool stores_equal(const Worker& w, const Warp& warp, int lane,
+                                            std::uint64_t address, std::uint64_t first,
+                                            std::uint64_t count, std::int32_t pc) {
+    if (w.storing == nullptr) return false;
+    const Instruction& i = w.instruction(pc);
+    for (int k = 0; k < i.elements; ++k)
+        if (warp.operand(i, 1 + k) < 0) return false;
+    const std::uint64_t size = std::uint64_t(i.bytes) * i.elements;
+    for (std::uint64_t at = first; at < first + count; ++at) {
+        std::uint8_t before = *reinterpret_cast<const std::uint8_t*>(address + at);
+        for (std::uint32_t left = w.storing_lanes & ((1u << lane) - 1); left != 0;
+             left &= left - 1) {
+            const int other = __builtin_ctz(left);
+            const std::uint64_t there = address + at - w.storing[other];
+            if (there < size) before = stored_byte(warp, i, other, there);
+        }
+        if (before != stored_byte(warp, i, lane, at)) return false;
+    }
+    return true;
+}
+
+__attribute__((noinline)) void refine(Region& region, std::uint64_t offset, std::uint32_t size) {
+    std::uint8_t grain = region.grain;
+    while ((offset | size) & ((std::uint64_t(1) << grain) - 1)) --grain;
+    region.refine(grain);
+}
+
+// Readers that a lock has ordered before this one: whoever comes after this one comes after them.
+__attribute__((noinline)) void forget_readers_before(const Worker& w, const Warp& warp,
+                                                     RaceCell& cell, std::uint32_t oldest,
+                                                     std::uint64_t address, const Toucher& me) {
+    if (cell.read_block < oldest || cell.read_flags != 0) return;
+    bool own = cell.read_block == me.block && Toucher::thread_of(cell.read_who) == me.thread();
+    if (!own && comes_before(w, warp, Races::last_read(cell, me), address, me)) cell.read_block = 0;
+}
+
+template <Access access>
+void watch_together(Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
+                    const Toucher& me) {
+    std::uint64_t offset = address - region.start;
+    bool fits = ((offset | size) & ((std::uint64_t(1) << region.grain) - 1)) == 0;
+    if (!fits || access == ATOMIC || !region.shadowed || (access == STORE && !region.writable))
+        return w.give_up();
+    const std::uint64_t first = offset >> region.grain, count = size >> region.grain;
+    region.spread_together(first), region.spread_together(first + count - 1);
+    RaceCell* cell = region.races.cells + first;
+    for (RaceCell* end = cell + count; cell != end; ++cell)
+        if (UNLIKELY(Races::collides<access == STORE>(*cell, me, region.oldest)))
+            return w.give_up();
+}
+
+// A half-warp whose lanes lie one behind the other, while other workers run. False: its cells have
+// to be looked at one by one.
+template <Access access>
+bool touch_stretch_together(Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
+                            const Toucher& me) {
+    const std::uint64_t offset = address - region.start, first = offset >> region.grain;
+    const std::uint64_t cell_bytes = std::uint64_t(1) << region.grain;
+    if (size != cell_bytes || offset % (cell_bytes << Stretch::log_cells) != 0) return false;
+    if (access == ATOMIC || !region.shadowed || (access == STORE && !region.writable)) return false;
+    const std::uint32_t oldest = region.oldest;
+    Stretch& stretch = region.stretches.cells[first >> Stretch::log_cells];
+    if (__atomic_load_n(&stretch.apart, __ATOMIC_ACQUIRE) == oldest) return false;
+    stretch.lock();
+    const bool is_whole = stretch.apart != oldest;
+    bool collides = false;
+    if (is_whole) {
+        stretch.shift = 0;    // in this launch all have one cell a lane
+        collides = Races::collides<access == STORE>(stretch.all, me, oldest);
+    }
+    stretch.unlock();
+    if (collides) w.give_up();
+    return is_whole;
+}
+
+template <Access access>
+inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, int lane,
+                                                       Region& region, std::uint64_t address,
+                                                       std::uint32_t size, std::int32_t pc,
+                                                       const Toucher& me, bool within_block) {
+    RaceCell* cell = region.cells_at(address - region.start, size);
+    RaceCell* end = cell + (size >> region.grain);
+    const std::uint32_t oldest = region.oldest;
+    bool told = false, repeated = false;
+    for (std::uint64_t first = 0; cell != end; ++cell, first += std::uint64_t(1) << region.grain) {
+        bool equal = false;
+        if (UNLIKELY(Races::meets_write(*cell, access == ATOMIC, me, oldest, within_block))) {
+            const Earlier earlier = written_before(w, *cell, access);
+            equal =
+                access == STORE && earlier.access == STORE &&
+                !comes_before(w, warp, earlier, address, me) &&
+                stores_equal(w, warp, lane, address, first, std::uint64_t(1) << region.grain, pc);
+            repeated |= equal;
+            // Of a wide store, only a part may be equal.
+            told = told || (!equal &&
+                            suspect(w, warp, lane, region, earlier, address, size, pc, access, me));
+        }
+        if (access != LOAD && !equal && UNLIKELY(Races::meets_read(*cell, me, oldest)))
+            told = told || suspect(w, warp, lane, region, Races::last_read(*cell, me), address,
+                                   size, pc, access, me);
+        if (access == LOAD) {
+            if (UNLIKELY(w.order.used)) forget_readers_before(w, warp, *cell, oldest, address, me);
+            if (UNLIKELY(cell->read_block == me.block && cell->read_when >= me.turn &&
+                         cell->read_when != me.when))
+                Races::supersede_reads(*cell, me, warp.after[lane].data());
+            Races::remember_read(*cell, me, oldest);
+        } else {
+            bool covers =
+                access == ATOMIC && UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
+            if (covers) w.plain_before[cell] = Races::last_write(*cell);
+            Races::remember_write(*cell, access == ATOMIC, me, oldest, equal);
+            if (covers) cell->write_flags |= Races::PLAIN_BEFORE;
+            if (within_block) cell->write_flags |= Races::WITHIN_BLOCK;
+        }
+    }
+    if (access == STORE && UNLIKELY(repeated) && (w.observe & TRAFFIC))
+        w.traffic.repeated(static_cast<std::uint32_t>(pc), &region, size);
+}
+
+// All lanes read one word that nobody has written since the last barrier: the first and the last
+// lane stand for all.
+inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t address,
+                        std::uint32_t size, std::int32_t pc) {
+    RaceCell* cell = region.cells_at(address - region.start, size);
+    RaceCell* end = cell + (size >> region.grain);
+    const Toucher32 first(w, warp, 0, pc), last(w, warp, WARP_SIZE - 1, pc);
+    if (w.order.used || warp.ordered || first.when != last.when) return false;
+    for (RaceCell* c = cell; c != end; ++c)
+        if (c->write_block >= region.oldest && Races::meets_write(*c, false, first, region.oldest))
+            return false;
+        else if (c->write_block == first.block && c->write_when >= first.turn) return false;
+    for (; cell != end; ++cell) {
+        Races::remember_read(*cell, first, region.oldest);
+        Races::remember_read(*cell, last, region.oldest);
+    }
+    return true;
+}
+
+// ---- accesses that cannot collide ----
+
+// The cells of a stretch speak for themselves. From now on the stretch may speak for them again,
+// where what they know is history, or, for a store, older than the block's last barrier.
+template <bool write>
+bool gather(Region& region, Stretch& stretch, std::uint64_t first, std::uint32_t block,
+            std::uint32_t turn, std::uint32_t when, std::uint32_t who) {
+    const RaceCell* const cells = region.races.cells + first;
+    const std::uint32_t oldest = region.oldest;
+    for (int k = 0; k < Stretch::cells; ++k) {
+        const RaceCell& cell = cells[k];
+        const std::uint32_t lane = static_cast<std::uint32_t>(k) >> stretch.shift;
+        if (write ? !Races::is_quiet<true>(cell, block, turn, when, who + lane, oldest)
+                  : cell.write_block >= oldest || cell.read_block >= oldest)
+            return false;
+    }
+    stretch.apart = 0;
+    stretch.all.write_block = stretch.all.read_block = 0;
+    return true;
+}
+
+// A half-warp whose lanes lie one behind the other. True: it cannot collide, and the cells know it.
+template <bool write>
+inline bool touch_stretches(const Worker& w, Region& region, std::uint64_t address,
+                            std::uint32_t size, std::uint32_t when, std::uint32_t who) {
+    const std::uint64_t first = (address - region.start) >> region.grain;
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    if (first % Stretch::cells != 0) return false;
+    const auto shift = static_cast<std::uint8_t>(__builtin_ctz(size) - region.grain);
+    Stretch* const stretches = region.stretches.cells + (first >> Stretch::log_cells);
+    const std::uint32_t count = 1u << shift;
+    const std::uint32_t lanes = static_cast<std::uint32_t>(Stretch::cells) >> shift;
+    for (std::uint32_t k = 0; k < count; ++k) {
+        Stretch& stretch = stretches[k];
+        const bool is_apart = stretch.apart == oldest;
+        if (UNLIKELY(stretch.shift != shift)) {
+            if (!is_apart &&
+                (stretch.all.write_block >= oldest || stretch.all.read_block >= oldest))
+                return false;
+            stretch.shift = shift;
+        }
+        const std::uint32_t lead = who + k * lanes;
+        if (UNLIKELY(is_apart) &&
+            !gather<write>(region, stretch, first + k * Stretch::cells, block, turn, when, lead))
+            return false;
+        if (UNLIKELY((!Races::is_quiet<write>(stretch.all, block, turn, when, lead, oldest))))
+            return false;
+    }
+    for (std::uint32_t k = 0; k < count; ++k) {
+        if (write) Races::write_quietly(stretches[k].all, block, when, who + k * lanes);
+        else Races::read_quietly(stretches[k].all, block, turn, when, who + k * lanes, oldest);
+    }
+    return true;
+}
+
+// A half-warp that reads one place. After two lanes the others say nothing new.
+inline bool read_by_half(const Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
+                         std::uint32_t when, std::uint32_t who) {
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    RaceCell* const cells = region.cells_at(address - region.start, size);
+    const std::uint64_t count = size >> region.grain;
+    for (std::uint64_t k = 0; k < count; ++k)
+        if (UNLIKELY((!Races::is_quiet<false>(cells[k], block, turn, when, who, oldest))))
+            return false;
+    for (std::uint64_t k = 0; k < count; ++k) {
+        Races::read_quietly(cells[k], block, turn, when, who, oldest);
+        Races::read_quietly(cells[k], block, turn, when, who + 1, oldest);
+    }
+    return true;
+}
+
+// Whether 16 lanes have passed the same barriers.
+inline bool same_clocks(const std::uint32_t* clocks) {
+    std::uint32_t differ = 0;
+    for (int lane = 0; lane < half_warp; ++lane) differ |= clocks[lane] ^ clocks[0];
+    return differ == 0;
+}
+
+// Accesses that cannot collide, which nearly all are: since the last barrier nobody has written the
+// cells, and for a store nobody has read them. The lanes that are left need a closer look.
+template <Access access>
+std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, std::uint32_t lanes,
+                             const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc,
+                             const Shapes& shapes) {
+    if (access == ATOMIC || w.order.used) return lanes;
+    const std::uint64_t start = region.start, count = size >> region.grain;
+    const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
+    const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    for (int h = 0; h < 2; ++h) {
+        const int lane = half_warp * h;
+        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
+        if (shapes.half[h] == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+        bool quiet = false;
+        if (shapes.half[h] == CONTIGUOUS)
+            quiet = touch_stretches<access == STORE>(w, region, addresses[lane], size, when, who);
+        else if (access == LOAD) quiet = read_by_half(w, region, addresses[lane], size, when, who);
+        if (quiet) lanes &= ~(first_half << lane);
+    }
+    std::uint32_t rest = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
+        RaceCell* cell = region.cells_at(addresses[lane] - start, size);
+        bool quiet = true;
+        for (std::uint64_t k = 0; k < count; ++k)
+            quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, who, oldest);
+        if (UNLIKELY(!quiet)) {
+            rest |= 1u << lane;
+            continue;
+        }
+        for (std::uint64_t k = 0; k < count; ++k) {
+            if (access == STORE) Races::write_quietly(cell[k], block, when, who);
+            else Races::read_quietly(cell[k], block, turn, when, who, oldest);
+        }
+    }
+    return rest;
+}
+
+}    // namespace
+
+void settle_guess(Worker& w, Warp& warp, int lane, bool good) {
+    if (!(warp.guessing >> lane & 1)) return;
+    if (!good) w.findings.add(warp.guess[lane]);
+    warp.guessing &= ~(1u << lane);
+}
+
+template <Access access>
+bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,
+                     const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+    if (UNLIKELY(w.one_of_many) && !region.is_shared()) {
+        for (int lane : {0, half_warp}) {
+            const Shape shape = shapes.half[lane / half_warp];
+            if (shape == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+            const std::uint32_t half = first_half << lane;
+            if (shape == UNIFORM && access == LOAD)
+                lanes &= ~half | (3u << lane);    // after two lanes the others say nothing new
+            else if (shape == CONTIGUOUS &&
+                     touch_stretch_together<access>(w, region, addresses[lane], size,
+                                                    Toucher32(w, warp, lane, pc)))
+                lanes &= ~half;
+        }
+        for (std::uint32_t left = lanes; left != 0 && !w.aborted; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            watch_together<access>(w, region, addresses[lane], size, Toucher32(w, warp, lane, pc));
+        }
+        return !w.aborted;
+    }
+    const std::uint64_t low =
+        size | region.start |
+        bits_of_any(addresses, lanes);    // arrays start at multiples of their cells
+    if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 ||
+                 region.races.cells == nullptr))
+        refine(region, low, size);
+    if (shapes.warp == UNIFORM && access == LOAD &&
+        read_by_all(w, warp, region, addresses[0], size, pc))
+        return true;
+    const Instruction& i = w.instruction(pc);
+    bool within_block = access == ATOMIC && (i.flags & SCOPE_CTA) && !region.is_shared();
+    for (std::uint32_t left =
+             lanes_to_watch<access>(w, warp, region, lanes, addresses, size, pc, shapes);
+         left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        watch_races<access>(w, warp, lane, region, addresses[lane], size, pc,
+                            Toucher32(w, warp, lane, pc), within_block);
+    }
+    return true;
+}
+
+template bool watch_for_races<LOAD>(Worker&, Warp&, Region&, std::int32_t, std::uint32_t,
+                                    const std::uint64_t*, std::uint32_t, const Shapes&);
+template bool watch_for_races<STORE>(Worker&, Warp&, Region&, std::int32_t, std::uint32_t,
+                                     const std::uint64_t*, std::uint32_t, const Shapes&);
+template bool watch_for_races<ATOMIC>(Worker&, Warp&, Region&, std::int32_t, std::uint32_t,
+                                      const std::uint64_t*, std::uint32_t, const Shapes&);

@@ -1,0 +1,711 @@
+"""The launches whose counters `helpers.tools.counters` compares: kernels, sizes and arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import kernels, simulator
+from helpers.experiments import waiting
+from helpers.launch import Launch, bound
+from helpers.limits import ConvShape
+from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
+from helpers.problems.lenet import pipeline
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch to count: the same source, options, arguments and grid on GPU and simulator.
+
+    label: a unique name, "kernel, its special sizes". arguments: a function that returns NumPy
+    arrays (outputs zeroed) and NumPy scalars, the same at each call. constants: the values of
+    `__constant__` symbols. shared: bytes of dynamic shared memory. folder: where the sources
+    lie that kernels/ does not have.
+    """
+
+    kernel: str
+    what: str
+    arguments: Callable[[], Sequence[Any]]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    options: tuple[str, ...] = ()
+    constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shared: int = 0
+    folder: Path = Path()
+
+    @classmethod
+    def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
+        """Return the case of a launch of a plan; arrays: the values of its arrays by name."""
+
+        def arguments() -> Sequence[Any]:
+            return bound(one, arrays())[0]
+
+        constants = bound(one, arrays())[1] if one.constants else {}
+        how = one.grid, one.block, one.options, constants, one.shared
+        return cls(one.name, what, arguments, *how)
+
+    @property
+    def label(self) -> str:
+        return f"{self.kernel}, {self.what}" if self.what else self.kernel
+
+    @property
+    def path(self) -> Path:
+        """The kernel's source: in kernels/, or else in the folder."""
+        if self.kernel in kernels.names():
+            return kernels.path(self.kernel)
+        return self.folder / f"{self.kernel}.cu"
+
+    def profile(self) -> simulator.Profile:
+        """Run the launch in the simulator and return its profile."""
+        return simulator.profile(
+            self.path.read_text(),
+            self.kernel,
+            *self.arguments(),
+            grid=self.grid,
+            block=self.block,
+            shared=self.shared,
+            options=self.options,
+            constants=self.constants,
+        )
+
+
+def _cells(count: int, dtype: Any = np.float32) -> np.ndarray:
+    return (np.arange(count) % 251).astype(dtype)
+
+
+def _bytes(count: int) -> np.ndarray:
+    return np.random.default_rng(7).integers(0, 256, count, dtype=np.uint8)
+
+
+def _ints(*values: int) -> list[np.int32]:
+    return [np.int32(value) for value in values]
+
+
+def _grid(cells: int, threads: int) -> tuple[int, int, int]:
+    return (-(-cells // threads), 1, 1)
+
+
+# Types of 1 to 16 bytes, with their sizes.
+_TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
+
+
+def _of_type(name: str, cells: int) -> np.ndarray:
+    return np.zeros(cells * _TYPES[name], np.uint8)
+
+
+def _conv1d() -> Iterable[Case]:
+    cases = [
+        (spec, n, width, "")
+        for spec in conv1d.CONV1D
+        for n in (1000, 10_007)
+        for width in (3, 31)
+        if spec.fits(width)
+    ]
+    nine = conv1d.conv1d_named("conv1d_outputs")
+    eight = replace(nine, tile=8 * nine.threads, outputs=8)  # Its lanes access the same banks.
+    for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
+
+        def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
+            taps = np.linspace(-1, 1, width).astype(np.float32)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
+
+        (one,) = spec.plan(n, width)
+        yield Case.of(f"n = {n}, filter of {width}{more}", one, arrays)
+
+
+def _axpy() -> Iterable[Case]:
+    for n in (1000, 4096):
+        yield Case(
+            "axpy_basic",
+            f"n = {n}",
+            partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
+            _grid(n, 256),
+            (256, 1, 1),
+        )
+
+
+def _waiting() -> Iterable[Case]:
+    """Chains of loads, and copies with several loads in flight, of the lab on latency."""
+    rng = np.random.default_rng(25)
+    for name, cells, stride in ((waiting.CHAIN, 4096, 32), (waiting.SHARED_CHAIN, 1024, 1)):
+        following = waiting.chain(cells, rng, stride)
+        arrays = {"last": np.zeros(1, np.int32), "next": following}
+        (one,) = waiting.chain_plan(name, cells, 0, 100)
+        yield Case.of("100 steps", one, partial(dict, arrays))
+    for loads in waiting.LOADS:
+        n = 10_007
+        (one,) = waiting.copy_plan(n, 6, loads)
+        values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
+        yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
+
+
+def _copies() -> Iterable[Case]:
+    n, wide = 1000, 33 * 1000
+    shapes = [(name, 1, 0) for name in _TYPES] + [
+        ("float", s, o) for s, o in ((2, 0), (7, 3), (32, 0), (1, 1), (1, 7))
+    ]
+    shapes += [
+        ("char", 3, 1),
+        ("char", 33, 0),
+        ("short", 5, 1),
+        ("double", 3, 1),
+        ("float2", 2, 1),
+        ("float4", 5, 1),
+    ]
+    for name, stride, offset in shapes:
+        what = f"{name}, stride {stride}, offset {offset}"
+        options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
+        yield Case(
+            "copy_strided",
+            what,
+            partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
+            _grid(n, 128),
+            (128, 1, 1),
+            options,
+        )
+        if (stride, offset) != (1, 0):
+            yield Case(
+                "store_strided",
+                what,
+                partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
+                _grid(n, 128),
+                (128, 1, 1),
+                options,
+            )
+    yield Case(
+        "copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1)
+    )
+    yield Case(
+        "copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1)
+    )
+    index = np.random.default_rng(3).permutation(n).astype(np.int32)
+    for kernel in ("gather", "scatter"):
+        yield Case(
+            kernel,
+            "a permutation",
+            lambda: [_cells(n), _cells(n), index, np.int32(n)],
+            _grid(n, 128),
+            (128, 1, 1),
+        )
+
+
+def _planes() -> Iterable[Case]:
+    for height, width in ((100, 67), (64, 96)):
+        shape = f"{height} x {width}"
+
+        def plane(height: int = height, width: int = width) -> list[Any]:
+            return [_cells(height * width), _cells(height * width), *_ints(height, width)]
+
+        tiles = (-(-width // 32), -(-height // 32), 1)
+        yield Case(
+            "transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1)
+        )
+        for pad in (0, 1):
+            yield Case(
+                "transpose_shared",
+                f"{shape}, pad {pad}",
+                plane,
+                tiles,
+                (32, 8, 1),
+                (f"-DPAD={pad}",),
+            )
+        yield Case("stencil2d", shape, plane, (-(-width // 16), -(-height // 16), 1), (16, 16, 1))
+        taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
+        blocks = (-(-width // 16), -(-height // 16), 1)
+        yield Case("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
+        yield Case("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
+        yield Case("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
+    for k in (3, 5):
+        cells = 3 * (21 - k) * (18 - k)
+        yield Case(
+            "im2col",
+            f"3 x 20 x 17, K = {k}",
+            partial(
+                lambda k, cells: [
+                    np.zeros(k * k * cells, np.float32),
+                    _cells(3 * 20 * 17),
+                    *_ints(3, 20, 17),
+                ],
+                k,
+                cells,
+            ),
+            _grid(cells, 128),
+            (128, 1, 1),
+            (f"-DK={k}",),
+        )
+
+
+def _products() -> Iterable[Case]:
+    for rows, inner, columns in ((33, 45, 70), (64, 64, 64)):
+        shape = f"{rows} x {inner} x {columns}"
+
+        def matrices(rows: int = rows, inner: int = inner, columns: int = columns) -> list[Any]:
+            return [
+                _cells(rows * columns),
+                _cells(rows * inner),
+                _cells(inner * columns),
+                *_ints(rows, inner, columns),
+            ]
+
+        yield Case(
+            "matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1)
+        )
+        for tile in (16, 32):
+            grid = (-(-columns // tile), -(-rows // tile), 1)
+            yield Case(
+                "matmul_tiled",
+                f"{shape}, tile {tile}",
+                matrices,
+                grid,
+                (tile, tile, 1),
+                (f"-DTILE={tile}",),
+            )
+
+
+def _sums() -> Iterable[Case]:
+    for kernel in ("reduce_tree", "reduce_interleaved", "reduce_shuffle"):
+        yield Case(
+            kernel,
+            "n = 1000",
+            lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)],
+            (4, 1, 1),
+            (256, 1, 1),
+        )
+    yield Case(
+        "scan_block",
+        "n = 1000",
+        lambda: [_cells(1000), _cells(1000), np.int32(1000)],
+        (4, 1, 1),
+        (256, 1, 1),
+    )
+
+
+# The bin of each lane of a warp: pairs, halves, all bins in one sector or line, with and without
+# repeats.
+_BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "t": lambda t: t,
+    "t / 2": lambda t: t // 2,
+    "t % 16": lambda t: t % 16,
+    "t % 2": lambda t: t % 2,
+    "t / 8": lambda t: t // 8,
+    "8 t": lambda t: 8 * t % 256,
+    "8 (t % 4)": lambda t: 8 * (t % 4),
+    "32 (t % 2)": lambda t: 32 * (t % 2),
+    "t^2 % 16": lambda t: t * t % 16,
+    "t^2 % 32": lambda t: t * t % 32,
+    "t^3 % 64": lambda t: t * t * t % 64,
+    "5 t^2 % 128": lambda t: 5 * t * t % 128,
+}
+
+
+def _histograms() -> Iterable[Case]:
+    for kernel in ("histogram_global", "histogram_shared"):
+        for what, cells in (
+            ("random", lambda: _bytes(1000)),
+            ("one bin", lambda: np.full(1000, 5, np.uint8)),
+        ):
+            yield Case(
+                kernel,
+                what,
+                partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
+                (4, 1, 1),
+                (256, 1, 1),
+            )
+    for what, rule in _BINS.items():
+        yield Case(
+            "histogram_global",
+            f"a warp, bin {what}",
+            partial(
+                lambda rule: [
+                    np.zeros(256, np.uint32),
+                    rule(np.arange(32)).astype(np.uint8),
+                    np.int32(32),
+                ],
+                rule,
+            ),
+            (1, 1, 1),
+            (32, 1, 1),
+        )
+
+
+def _lanes() -> Iterable[Case]:
+    n = 1000
+    for first in (1, 16, 31):
+        yield Case(
+            "lanes_diverge",
+            f"first {first}",
+            lambda: [_cells(n), _cells(n), _cells(n), _cells(n), np.int32(n)],
+            _grid(n, 128),
+            (128, 1, 1),
+            (f"-DFIRST={first}",),
+        )
+    yield Case(
+        "lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1)
+    )
+    yield Case(
+        "lanes_loop",
+        "",
+        lambda: [_cells(n), _cells(n + 64), np.int32(n)],
+        _grid(n, 128),
+        (128, 1, 1),
+    )
+    for stride in (0, 1, 5):
+        yield Case(
+            "constant_table",
+            f"stride {stride}",
+            lambda: [_cells(n), *_ints(3, n)],
+            _grid(n, 128),
+            (128, 1, 1),
+            (f"-DSTRIDE={stride}",),
+            {"table": _cells(1024)},
+        )
+    yield Case(
+        "particles_aos",
+        "",
+        lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)],
+        _grid(n, 128),
+        (128, 1, 1),
+    )
+    yield Case(
+        "particles_soa",
+        "",
+        lambda: [_cells(n), _cells(n), _cells(n), np.float32(0.5), np.int32(n)],
+        _grid(n, 128),
+        (128, 1, 1),
+    )
+    yield Case(
+        "rgb_to_grey",
+        "",
+        lambda: [_bytes(n), _bytes(3 * n), np.int32(n)],
+        _grid(n, 128),
+        (128, 1, 1),
+    )
+
+
+def _shared() -> Iterable[Case]:
+    strides = {
+        "char": (0, 1, 3, 4, 128),
+        "short": (0, 1, 2, 3, 64),
+        "float": (0, 1, 2, 3, 8, 32, 33),
+    }
+    strides |= {"double": (0, 1, 2, 3, 16), "float2": (1, 2), "float4": (0, 1, 2, 3, 8)}
+    for name, several in strides.items():
+        for stride in several:
+            options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}")
+
+            def tile(name: str = name) -> list[Any]:
+                return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
+
+            yield Case(
+                "shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options
+            )
+            if stride:
+                yield Case(
+                    "shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options
+                )
+    some_lanes = (
+        ("float", 0x0000FFFF),
+        ("double", 0x0000FFFF),
+        ("double", 0x55555555),
+        ("float4", 0x000000FF),
+        ("float4", 0x11111111),
+        ("float4", 0x80000001),
+    )
+    for name, active in some_lanes:
+        yield Case(
+            "shared_load",
+            f"{name}, stride 2, lanes {active:#010x}",
+            partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name),
+            (1, 1, 1),
+            (64, 1, 1),
+            (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
+        )
+    for name in ("double", "float4"):
+        for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
+            yield Case(
+                "shared_load",
+                f"{name}, index {index}",
+                partial(
+                    lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name
+                ),
+                (1, 1, 1),
+                (64, 1, 1),
+                (f"-DELEMENT={name}", f"-DINDEX=({index})"),
+            )
+    for name in ("float2", "float4"):
+        for pad in (0, 1):
+            yield Case(
+                "vector_rows",
+                f"{name}, pad {pad}",
+                partial(
+                    lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name
+                ),
+                (2, 1, 1),
+                (256, 1, 1),
+                (f"-DVECTOR={name}", f"-DPAD={pad}"),
+            )
+
+
+# The two layers, and a small one that no tile, patch or group of output maps divides.
+_RAGGED = ConvShape(2, C=3, M=5, H=43, W=38, K=7)
+LAYERS = {
+    "layer 1": conv2d.shape_of("layer 1", 1),
+    "layer 2": conv2d.shape_of("layer 2", 1),
+    "ragged": _RAGGED,
+    "ragged, stride 2": dataclasses.replace(_RAGGED, stride=2),
+}
+
+
+def _conv2d() -> Iterable[Case]:
+    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
+    for spec in conv2d.CONV2D:
+        for what, shape in LAYERS.items():
+            try:
+                spec.require(shape)
+            except conv2d.LayerError:
+                continue
+            for one in spec.plan(shape):
+                yield Case.of(what, one, partial(_layer_arrays, shape))
+
+
+def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
+    """y, x and the filter by name."""
+    weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
+    return {
+        "y": np.zeros(shape.y_shape, np.float32),
+        "x": _cells(math.prod(shape.x_shape)).reshape(shape.x_shape),
+        "filter": weights.reshape(shape.filter_shape),
+    }
+
+
+def _reduced() -> Iterable[Case]:
+    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
+    for n in (1001, 4096):
+        yield Case(
+            "to_half",
+            f"n = {n}",
+            partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
+            _grid(n, 512),
+            (256, 1, 1),
+        )
+    for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
+        for what, shape in LAYERS.items():
+            if shape.stride != 1:
+                continue
+
+            def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
+                arrays = _layer_arrays(shape)
+                return arrays | {
+                    "x as half": arrays["x"].astype(np.float16),
+                    "filter as half": arrays["filter"].astype(np.float16),
+                }
+
+            tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
+            yield Case.of(f"{what}{tf32}", spec.plan(shape)[-1], arrays)
+
+
+def _tensor() -> Iterable[Case]:
+    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+
+    By default they have as many blocks as a device holds at once. One block is enough for one
+    image.
+    """
+    for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
+        for what, shape in LAYERS.items():
+            try:
+                spec.require(shape)
+            except conv2d.LayerError:
+                continue
+            yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+    for pooled in pipeline.POOLED:
+        if isinstance(pooled, pipeline.MmaPool):
+            shape = LAYERS[pooled.layer]
+            (one,) = dataclasses.replace(pooled, blocks=1).plan(shape)
+
+            def arrays(shape: ConvShape = shape, pool: int = pooled.pool) -> dict[str, np.ndarray]:
+                windows = pipeline.pooled_shape(shape, pool)
+                return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
+
+            yield Case.of(pooled.layer, one, arrays)
+
+
+def _background_copies() -> Iterable[Case]:
+    taps = np.linspace(-1, 1, 15).astype(np.float32)
+    for name in copies.NAMES:
+        for n, tile in ((4096, 512), (10_004, 1024)):
+
+            def arrays(n: int = n) -> dict[str, np.ndarray]:
+                P = np.zeros(n - taps.size + 1, np.float32)
+                return {"P": P, "N": _cells(n), "filter": taps}
+
+            (one,) = copies.Copies(name, tile, threads=128).plan(n, taps.size, blocks=3)
+            yield Case.of(f"n = {n}, tiles of {tile}", one, arrays)
+
+
+def _one_warp() -> Iterable[Case]:
+    def halves() -> dict[str, np.ndarray]:
+        A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
+        return {"D": np.zeros((16, 8), np.float32), "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
+
+    def matrices() -> dict[str, np.ndarray]:
+        A, B = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
+        D = np.zeros((3, 16, 8), np.float32)
+        return {"D": D, "A": A.reshape(16, 160), "B": B.reshape(3, 160, 8)}
+
+    for product in (tensor_product.ONE_WARP, tensor_product.LDMATRIX):
+        yield Case.of("16 x 16 x 8", product.plan()[0], halves)
+    for products, short in ((1, 0), (3, 0), (3, 4)):
+        (one,) = tensor_product.Split(products, short).plan(batch=3, steps=10)
+        yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
+
+
+def _fourier() -> Iterable[Case]:
+    for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
+
+        def signals(size: int = size, row: int = row) -> list[Any]:
+            cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
+            return [np.zeros_like(cells), cells, fft.twiddles(row)]
+
+        yield Case(
+            fft.TRANSFORM,
+            f"{size} in rows of {row}, {threads} threads",
+            signals,
+            (5, 1, 1),
+            (threads, 1, 1),
+            (f"-DFFT_SIZE={size}", f"-DROW={row}"),
+            shared=8 * size,
+        )
+    for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
+
+        def cells(
+            spec: fft.OverlapAdd = spec, n: int = n, width: int = width
+        ) -> dict[str, np.ndarray]:
+            padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
+            spectrum = fft.reference(padded).astype(np.complex64)
+            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
+
+        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
+    shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
+    for tiles in (fft.Tiles(4), fft.Tiles(5)):
+
+        def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
+            arrays = _layer_arrays(shape)
+            spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
+            return arrays | {"spectra": spectra.astype(np.complex64)}
+
+        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
+
+
+def _lenet() -> Iterable[Case]:
+    """The network's other kernels."""
+    side = datasets.NETWORK_SIDE
+    yield Case(
+        "lenet_resize",
+        "2 images",
+        lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
+        (2, 1, 1),
+        (side // 2, pipeline.RESIZE_ROWS, 1),
+    )
+    inputs, units, outputs = pipeline.CELLS, pipeline.HIDDEN, pipeline.CLASSES
+    each = pipeline.DENSE_WARPS * pipeline.DENSE_EACH  # images of a block
+
+    def dense(images: int = each + 5) -> list[Any]:
+        arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
+        return [
+            np.zeros(images, np.uint8),
+            np.zeros((images, outputs), np.float32),
+            *arrays,
+            np.int32(images),
+        ]
+
+    yield Case(
+        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * pipeline.DENSE_WARPS, 1, 1),
+        (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
+    )  # fmt: skip
+    fused = pipeline.pooled_named("lenet_conv_pool", 2)
+    assert isinstance(fused, pipeline.ConvPool)
+    small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
+    for what, pool, spec in (
+        ("layer 1", pipeline.POOLS[0], fused),
+        ("layer 2", pipeline.POOLS[1], fused),
+        ("ragged", 2, small),
+    ):
+        spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
+        spec.require(shape)
+        windows = spec.pooled_shape(shape)
+
+        def pooled(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
+            return [
+                np.zeros(windows, np.float32),
+                _cells(shape.outputs) - 99,
+                np.int32(shape.B * shape.M),
+            ]
+
+        yield Case(
+            "lenet_pool", f"{what}, windows of {pool}", pooled,
+            _grid(int(np.prod(windows)), pipeline.BLOCK), (pipeline.BLOCK, 1, 1),
+            (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
+        )  # fmt: skip
+
+        def arrays(
+            shape: ConvShape = shape, windows: tuple[int, ...] = windows
+        ) -> dict[str, np.ndarray]:
+            return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
+
+        (one,) = spec.plan(shape)
+        yield Case.of(f"{what}, windows of {pool}", one, arrays)
+
+
+_PARTS = (
+    _axpy,
+    _waiting,
+    _conv1d,
+    _conv2d,
+    _reduced,
+    _tensor,
+    _one_warp,
+    _background_copies,
+    _fourier,
+    _lenet,
+    _copies,
+    _planes,
+    _products,
+    _sums,
+    _histograms,
+    _lanes,
+    _shared,
+)
+LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
+
+
+def matching(pattern: str, folder: Path) -> tuple[Case, ...]:
+    """Return the launches whose label matches a regular expression; `folder` has the sources that
+    kernels/ does not have.
+
+    Raises ValueError if there is none, for a wrong expression, and for a missing source.
+    """
+    try:
+        launches = tuple(
+            replace(launch, folder=folder) for launch in LAUNCHES if re.search(pattern, launch.label)
+        )
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    if not launches:
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in LAUNCHES))
+        raise ValueError(
+            f"no launch has {pattern!r} in its label, which begins with its kernel's name: {names}"
+        )
+    missing = sorted({launch.path.name for launch in launches if not launch.path.exists()})
+    if missing:
+        raise ValueError(
+            f"{folder} lacks {', '.join(missing)}: give the folder of the counted kernels"
+        )
+    return launches

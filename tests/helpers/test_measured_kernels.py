@@ -1,0 +1,157 @@
+"""The experiments on 1D kernels and on sums: what they measure, and what their records say."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from helpers import checking, device, kernels, results, timing
+from helpers.experiments import copies, crossover, split_error
+from helpers.problems import fft
+from helpers.problems.tensor_product import Split
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock for the simulator: every launch is run, and takes 2 ms, the second of a pair 1 ms."""
+    device.select()
+
+    def timed(name: str, ms: float) -> timing.Timing:
+        samples = [ms] * timing.FEWEST_SAMPLES
+        return timing.Timing.of(name, samples, what="kernel", device="test", cache="cold")
+
+    def time_gpu(launch, *, verdict, name, **_):
+        assert verdict
+        launch(None)
+        return timed(name, 2.0)
+
+    def compare(a, b, *, verdicts, names, **_):
+        assert all(verdicts)
+        a(None)
+        b(None)
+        pair = (timed(name, ms) for name, ms in zip(names, (2.0, 1.0), strict=True))
+        return timing.Comparison(2.0, 1.9, 2.1, *pair)
+
+    monkeypatch.setattr(timing, "time_gpu", time_gpu)
+    monkeypatch.setattr(timing, "compare", compare)
+
+
+def record_of(rows: list[dict], name: str = crossover.NAME) -> results.Record:
+    """A record of these rows, as `results.record` makes it."""
+    return results.Record(
+        name=name,
+        lab="test",
+        created="2026-01-01T00:00:00Z",
+        device=results.load(results.MEASURED / "20_fft.json").device,
+        software={},
+        sources={},
+        measurements=tuple(results._measurement(row) for row in rows),
+    )
+
+
+def test_crossover_measures_each_width(clock):
+    rows = list(crossover.measure((3, 9, 17), (3000,)))
+    found = {(row["series"], row.get("filter_width")) for row in rows}
+    series = (crossover.TRANSFORMS, crossover.DIRECT, "ratio")
+    pairs = {(name, width) for name in series for width in (3, 9, 17)}
+    assert found == {(crossover.COPY, None), *pairs}
+    assert all(row["ratio"] == 2.0 for row in rows if row["series"] == "ratio")
+
+
+def test_crossover_times_nothing_that_is_wrong(clock, monkeypatch):
+    monkeypatch.setattr(
+        fft.OverlapAdd, "prepared", lambda self, _: np.zeros((1, self.size), np.complex64)
+    )
+    with pytest.raises(checking.CheckError, match=crossover.TRANSFORMS):
+        list(crossover.measure((9,), (3000,)))
+
+
+def ratios(*highs: float) -> results.Record:
+    rows = [
+        {"series": "ratio", "n": 10, "filter_width": 2 * k + 3, "ratio": high - 0.01, "high": high}
+        for k, high in enumerate(highs)
+    ]
+    return record_of([row | {"timing": None} for row in rows])
+
+
+def test_width_from_which_transforms_win():
+    assert crossover.width_from(ratios(1.5, 1.1, 0.9, 0.8), 10) == 7
+    assert crossover.width_from(ratios(1.5, 0.9, 1.005, 0.8), 10) == 9  # the last loss counts
+    assert crossover.width_from(ratios(0.9, 0.9), 10) == 3
+    assert crossover.width_from(ratios(0.9, 1.0), 10) is None
+
+
+def test_shares_and_pictures_of_the_crossover(clock):
+    data = record_of(list(crossover.measure((3, 9, 17), (3000,))))
+    assert crossover.copy_shares(data, 3000) == {3: 200, 9: 200, 17: 200}
+    share = crossover.unit_shares(data, 3000)
+    assert share[17] == pytest.approx(100 * 2 * 17 * 3000 / data.device.fp32_peak / 1e-3)
+    fig, axes = plt.subplots(2)
+    crossover.picture(axes[0], data, 3000)
+    crossover.shares(axes[1], data, 3000)
+    assert "at no width tried" in axes[0].get_title(loc="left")
+    plt.close(fig)
+
+
+def test_copies_are_checked_and_timed(clock):
+    rows = list(copies.measure((3,), (64,), (1,), n=4000))
+    assert [row["series"] for row in rows] == [
+        "copy_async",
+        "copy_plain",
+        "ratio",
+        "copy_bulk",
+        "ratio",
+    ]
+    fig, axes = plt.subplots(1, 2)
+    copies.picture(axes, record_of(rows, copies.NAME), 64)
+    assert len(axes[0].lines) == 3
+    plt.close(fig)
+
+
+def test_a_wrong_copy_is_not_timed(clock, monkeypatch):
+    right = kernels.source
+    wrong = {"copy_bulk": right("copy_bulk").replace("cells[o + j]", "cells[o]")}
+    monkeypatch.setattr(kernels, "source", lambda name: wrong.get(name) or right(name))
+    with pytest.raises(checking.CheckError, match="copy_bulk"):
+        list(copies.measure((3,), (64,), (1,), n=4000))
+
+
+def test_configurations_fit_a_multiprocessor():
+    cases = list(copies.configurations((3,), (1024, 4096), (1, 2, 4, 8, 16)))
+    assert (3, 1024, 8) in cases and (3, 4096, 4) in cases
+    assert not [case for case in cases if case[1:] in ((1024, 16), (4096, 8))]
+
+
+def test_errors_of_sums_in_the_simulator():
+    rows = split_error.simulated((64, 1024))
+    error = {(r["series"], r["length"], r["signs"]): r["error"] for r in rows}
+    for signs in split_error.SIGNS:
+        assert error["halves", 64, signs] > 100 * error["split, short sums", 64, signs]
+    assert error["split", 1024, "one sign"] > 20 * error["split, short sums", 1024, "one sign"]
+    assert error["split, short sums", 1024, "one sign"] < 2 * error["FP32 units", 1024, "one sign"]
+
+
+def test_error_of_known_sums():
+    A, B = np.ones((16, 4), np.float32), np.full((1, 4, 8), -2, np.float32)
+    found = split_error.errors(np.full((1, 16, 8), -8 + 0.5, np.float32), A, B)
+    assert found == {"error": 0.5 / 8, "mean": 0.5 / 8, "largest": 0.5 / 8}
+
+
+def test_the_simulator_adds_as_the_gpu_did():
+    """Every result of a recorded sum, bit for bit."""
+    recorded = results.load(results.MEASURED / f"{split_error.NAME}.json").rows()
+    there = {(r["series"], r["length"], r["signs"]): r["checksum"] for r in recorded}
+    lengths = split_error.LENGTHS[:6]
+    rows = split_error.simulated(lengths)
+    here = {(r["series"], r["length"], r["signs"]): r["checksum"] for r in rows}
+    assert len(here) == 2 * 4 * len(lengths)
+    assert {key: there[key] for key in here} == here
+
+
+def test_picture_of_the_errors():
+    rows = split_error.simulated((16, 64))
+    fig, axes = plt.subplots(1, 2)
+    split_error.picture(axes, record_of(rows, split_error.NAME))
+    assert [len(ax.lines) for ax in axes] == [4, 4]
+    plt.close(fig)
+    assert "split, short sums" in split_error.said(rows, 16)
+    assert split_error.SERIES["split"] == Split(3, 0)

@@ -1,0 +1,284 @@
+"""A student's hour in a real JupyterLab: own copies of two labs, run whole; wrong kernels and a
+right one; the stop button; a hint; a restart. At 1366 x 768 no line is cut, and no word is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import exercises
+from helpers.course import copies
+from tests.labs.browser import WAIT_MS, open_file, screenshot
+
+ROOT = Path(__file__).resolve().parents[2]
+TWO_LABS = ("00", "02")
+RUN_S = 400  # for all cells of a lab, on a machine that is busy
+EDGE = exercises.find("02").solution
+RUNAWAY = EDGE.replace("P[i] = sum;", "while (true) P[i] += sum;")
+
+# Every output of text: its box must show all of it, and no word of it may stand on two lines.
+MEASURE = """notebook => {
+    const cut = [], broken = [];
+    for (const box of notebook.querySelectorAll('.jp-OutputArea-output')) {
+        for (const inner of [box, ...box.querySelectorAll('pre, .highlight, table')]) {
+            if (inner.clientWidth && inner.scrollWidth > inner.clientWidth + 1) {
+                cut.push(inner.className + ' ' + inner.scrollWidth + ' > '
+                    + inner.clientWidth + ': '
+                    + inner.textContent.trim().slice(0, 200));
+            }
+        }
+        for (const pre of box.querySelectorAll('pre')) {
+            const texts = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+            for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+                for (const word of text.data.matchAll(/\\S+/g)) {
+                    const range = document.createRange();
+                    range.setStart(text, word.index);
+                    range.setEnd(text, word.index + word[0].length);
+                    const tops = new Set([...range.getClientRects()].map(r => Math.round(r.top)));
+                    if (tops.size > 1) broken.push(word[0]);
+                }
+            }
+        }
+    }
+    return [cut, broken];
+}"""
+# The exercise's cell, and every other one of CUDA: a line that is longer than the cell is cut.
+CUT_KERNELS = """notebook => [
+    ...notebook.querySelectorAll('.jp-CodeCell .cm-content[data-language=cpp]')]
+    .map(one => one.closest('.cm-scroller')).filter(one => one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent.slice(0, 200))"""
+
+
+def run_all(page) -> None:
+    """Choose Run All Cells, and wait until the kernel has nothing to do."""
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]')
+    page.wait_for_selector(
+        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=RUN_S * 1000
+    )
+
+
+def the_cell(page, file: str, begins: str):
+    """The code cell of a notebook's file whose text begins so, scrolled to. JupyterLab numbers all
+    cells, and keeps only those near the window in the page.
+    """
+    cells = json.loads((ROOT / file).read_text(encoding="utf-8"))["cells"]
+    (number,) = (k for k, one in enumerate(cells) if begins in "".join(one["source"]))
+    found = page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{number}"]')
+    page.mouse.move(700, 400)
+    for _ in range(100):
+        if found.count() and found.locator(".cm-content").count():
+            found.scroll_into_view_if_needed()
+            return found
+        page.mouse.wheel(0, 500)
+        time.sleep(0.1)
+    raise AssertionError(f"no cell begins {begins!r}")
+
+
+def type_into(page, one, text: str) -> None:
+    """Put a text in the place of a cell's, as a student does, and run the cell."""
+    one.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    page.keyboard.press("Control+v")
+    run(page, one)
+
+
+def run(page, one) -> None:
+    """Run a cell, and wait for its end."""
+    one.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    time.sleep(0.3)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=120_000)
+    time.sleep(0.3)
+
+
+def said(one) -> str:
+    """The text of a cell's outputs."""
+    return "\n".join(one.locator(".jp-OutputArea-output").all_inner_texts()).strip()
+
+
+@pytest.fixture
+def student(server, page):
+    """A page of its own for each test, which may use the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    own = page.context.new_page()
+    own.set_default_timeout(WAIT_MS)
+    yield own
+    own.close()
+
+
+@pytest.fixture
+def copy(request):
+    """A copy of a lab, as make jupyter makes it, beside the student's own."""
+    (lab,) = (ROOT / "labs").glob(f"{request.param}_*.ipynb")
+    file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}_{lab.name}"
+    file.write_text(copies.copy_of(lab.read_text(encoding="utf-8")), encoding="utf-8")
+    yield f"{copies.FOLDER}/{file.name}"
+    file.unlink()
+
+
+def test_the_copies_and_their_start_page_are_there(server, student):
+    labs = {path.name for path in (ROOT / "labs").glob("*.ipynb")}
+    assert labs <= {path.name for path in (ROOT / copies.FOLDER).glob("*.ipynb")}
+    student.goto(f"{server}/?token=key")
+    student.locator(".jp-MarkdownViewer td a").first.wait_for()
+    time.sleep(1)
+    screenshot(student, "start_page")
+
+
+def every_part(page, name: str) -> tuple[list[str], list[str], list[str]]:
+    """What is cut or broken anywhere in the notebook: it is scrolled through, for JupyterLab keeps
+    only what is near the window.
+    """
+    cut, broken, kernels = set(), set(), set()
+    page.locator(".jp-Notebook .jp-Cell").first.scroll_into_view_if_needed()
+    page.mouse.move(700, 400)
+    notebook = page.locator(".jp-Notebook").element_handle()
+    for part in range(80):
+        first, second = page.evaluate(MEASURE, notebook)
+        cut.update(first)
+        broken.update(second)
+        kernels.update(page.evaluate(CUT_KERNELS, notebook))
+        screenshot(page, f"{name}_{part:02}")
+        before = page.evaluate("""() => {
+            const all = [...document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')];
+            return all.map(one => one.scrollTop).join();
+        }""")
+        page.mouse.wheel(0, 560)
+        time.sleep(0.3)
+        after = page.evaluate("""() => {
+            const all = [...document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')];
+            return all.map(one => one.scrollTop).join();
+        }""")
+        if before == after:
+            break
+    return sorted(cut), sorted(broken), sorted(kernels)
+
+
+@pytest.mark.parametrize("copy", TWO_LABS, indirect=True)
+def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
+    open_file(student, server, copy)
+    run_all(student)
+    number = Path(copy).stem.split("_")[3]
+    cut, broken, kernels = every_part(student, f"lab_{number}")
+    assert (cut, broken, kernels) == ([], [], [])
+    assert not student.get_by_text("Traceback (most recent call last)").count()
+
+
+WRONG = (  # a text of lab 02's exercise, and what the student must read
+    ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
+    ("out of bounds", exercises.find("02").text_of(
+        next(one for one in exercises.find("02").wrong if one.what == "one end is read outside")
+    ), "out-of-bounds: thread"),
+)  # fmt: skip
+RACE = next(one for one in exercises.find("05").wrong if one.what == "no __syncwarp()")
+
+
+@pytest.mark.parametrize("copy", ["02"], indirect=True)
+def test_a_student_works_on_an_exercise(server, student, copy):
+    open_file(student, server, copy)
+    kernel = the_cell(student, copy, "%%kernel conv1d_edge")
+    assert kernel.locator(".cm-content").get_attribute("data-language") == "cpp"
+
+    # Right after a start nothing above has been run: the check says what to run.
+    check = the_cell(student, copy, "exercise.check(conv1d_edge)")
+    run(student, check)
+    screenshot(student, "exercise_not_run")
+    assert "name 'conv1d_edge' is not defined" in said(check)
+    assert "Run All Above Selected Cell" in said(check)
+
+    for what, text, must in WRONG:
+        type_into(student, kernel, text)
+        run(student, check)
+        text = said(kernel) + "\n" + said(check)
+        screenshot(student, f"exercise_{what.replace(' ', '_')}")
+        assert must in text and "Traceback" not in text and len(text.splitlines()) <= 12, text
+        if what == "compile":
+            assert "its %%kernel cell failed" in said(check)
+
+    type_into(student, kernel, RUNAWAY)
+    run(student, check)
+    screenshot(student, "exercise_runaway_check")
+    assert "still running after 5 s" in said(check)
+
+    type_into(student, check, check_text(hint=True))
+    screenshot(student, "exercise_hint")
+    assert said(check).splitlines()[0].startswith("Hint 1 of 3:")
+    run(student, check)
+    assert said(check).splitlines()[0].startswith("Hint 2 of 3:")
+
+    type_into(student, kernel, EDGE)
+    type_into(student, check, check_text())
+    screenshot(student, "exercise_right")
+    assert said(check).startswith("PASS conv1d_edge: 6 sizes, 2 filters")
+
+
+def check_text(hint: bool = False) -> str:
+    """The check's cell, or the cell that asks for a hint."""
+    asked = "exercise.hint()" if hint else "exercise.check(conv1d_edge)"
+    return f'from helpers import exercises\n\nexercise = exercises.find("02")\n{asked}'
+
+
+@pytest.mark.parametrize("copy", ["05"], indirect=True)
+def test_a_race_is_named_in_a_few_lines(server, student, copy):
+    open_file(student, server, copy)
+    kernel = the_cell(student, copy, "%%kernel block_sums")
+    type_into(student, kernel, exercises.find("05").text_of(RACE))
+    check = the_cell(student, copy, "exercise.check(block_sums)")
+    run(student, check)
+    screenshot(student, "exercise_race")
+    words = " ".join(said(check).split())
+    assert "race: thread" in words and "a __syncwarp() is missing" in words
+    assert len(said(check).splitlines()) <= 12
+
+
+SPIN = "%%kernel spin\n__global__ void spin(float* out)\n{\n    while (true) out[0] += 1.0f;\n}"
+LAUNCH = "import numpy as np\nimport pycuda.driver as cuda\n"
+LAUNCH += "spin(cuda.InOut(np.zeros(1, np.float32)), block=(32, 1, 1))"
+
+
+@pytest.mark.parametrize("copy", ["02"], indirect=True)
+def test_the_stop_button_stops_a_kernel_and_the_session_goes_on(server, student, copy):
+    open_file(student, server, copy)
+    kernel = the_cell(student, copy, "%%kernel conv1d_edge")
+    type_into(student, kernel, SPIN)
+    check = the_cell(student, copy, "exercise.check(conv1d_edge)")
+    check.locator(".cm-content").click()
+    student.keyboard.press("Control+a")
+    student.evaluate("text => navigator.clipboard.writeText(text)", LAUNCH)
+    student.keyboard.press("Control+v")
+    student.keyboard.press("Control+Enter")
+    student.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]')
+    time.sleep(2)  # until the kernel spins
+    pressed = time.monotonic()
+    student.locator('[data-command="notebook:interrupt-kernel"]').first.click()
+    student.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    assert time.monotonic() - pressed < 10
+    time.sleep(0.5)
+    screenshot(student, "exercise_stopped")
+    assert said(check).startswith("KeyboardInterrupt: ") and len(said(check).splitlines()) <= 3
+    type_into(student, kernel, EDGE)
+    type_into(student, check, check_text())
+    assert said(check).startswith("PASS conv1d_edge")
+
+
+@pytest.mark.parametrize("copy", ["02"], indirect=True)
+def test_what_is_too_long_is_seen_by_the_measure(server, student, copy):
+    """The measure itself: one line that is cut, one word that is broken, one cell that is cut."""
+    open_file(student, server, copy)
+    kernel = the_cell(student, copy, "%%kernel conv1d_edge")
+    type_into(student, kernel, EDGE.replace("P[i] = sum;", "P[i] = sum;" + " " * 200 + "// far"))
+    check = the_cell(student, copy, "exercise.check(conv1d_edge)")
+    html = "'<pre style=\"white-space: pre; overflow: auto\">' + 'word ' * 80 + '</pre>'"
+    type_into(student, check, f"from IPython.display import HTML\nprint('x' * 300)\nHTML({html})")
+    notebook = student.locator(".jp-Notebook").element_handle()
+    cut, broken = student.evaluate(MEASURE, notebook)
+    assert cut and any(word.startswith("xxxx") for word in broken)
+    assert student.evaluate(CUT_KERNELS, notebook)
