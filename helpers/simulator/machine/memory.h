@@ -40,6 +40,12 @@ struct Stretch {
     RaceCell all;    // of cell k: the threads are k >> shift further than those named here
     std::uint32_t apart;    // Region::oldest when the cells began to speak for themselves; 0: never
     std::uint8_t shift;    // each lane touches 1 << shift cells
+    std::uint8_t locked;    // by one of several workers
+
+    void lock() {
+        while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE) != 0) {}
+    }
+    void unlock() { __atomic_store_n(&locked, 0, __ATOMIC_RELEASE); }
 };
 
 // Pages of memory come at the first touch, which is slow: shadows of race cells are used again,
@@ -178,15 +184,23 @@ struct Region {
     __attribute__((noinline)) void spread(std::uint64_t cell) {
         Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
         if (stretch.apart == oldest) return;
-        stretch.apart = oldest;
         const RaceCell all = stretch.all;
-        if (all.write_block < oldest && all.read_block < oldest) return;
         RaceCell* to = races.cells + (cell >> Stretch::log_cells << Stretch::log_cells);
-        for (std::uint32_t k = 0; k < Stretch::cells; ++k) {
+        const bool is_history = all.write_block < oldest && all.read_block < oldest;
+        for (std::uint32_t k = 0; k < Stretch::cells && !is_history; ++k) {
             const std::uint32_t lane = k >> stretch.shift;
             to[k] = all;
             to[k].write_who += lane, to[k].read_who += lane, to[k].first_reader += lane;
         }
+        __atomic_store_n(&stretch.apart, oldest, __ATOMIC_RELEASE);
+    }
+    // The same where other workers may touch the cells at the same time.
+    void spread_together(std::uint64_t cell) {
+        Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
+        if (__atomic_load_n(&stretch.apart, __ATOMIC_ACQUIRE) == oldest) return;
+        stretch.lock();
+        spread(cell);
+        stretch.unlock();
     }
     // Cells of 1 << `finer` bytes from now on; what the coarser ones know is kept.
     void refine(std::uint8_t finer) {

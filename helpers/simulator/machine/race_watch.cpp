@@ -130,10 +130,36 @@ void watch_together(Worker& w, Region& region, std::uint64_t address, std::uint3
     bool fits = ((offset | size) & ((std::uint64_t(1) << region.grain) - 1)) == 0;
     if (!fits || access == ATOMIC || !region.shadowed || (access == STORE && !region.writable))
         return w.give_up();
-    RaceCell* cell = region.races.cells + (offset >> region.grain);
-    for (RaceCell* end = cell + (size >> region.grain); cell != end; ++cell)
+    const std::uint64_t first = offset >> region.grain, count = size >> region.grain;
+    region.spread_together(first), region.spread_together(first + count - 1);
+    RaceCell* cell = region.races.cells + first;
+    for (RaceCell* end = cell + count; cell != end; ++cell)
         if (UNLIKELY(Races::collides<access == STORE>(*cell, me, region.oldest)))
             return w.give_up();
+}
+
+// A half-warp whose lanes lie one behind the other, while other workers run. False: its cells have
+// to be looked at one by one.
+template <Access access>
+bool touch_stretch_together(Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
+                            const Toucher& me) {
+    const std::uint64_t offset = address - region.start, first = offset >> region.grain;
+    const std::uint64_t cell_bytes = std::uint64_t(1) << region.grain;
+    if (size != cell_bytes || offset % (cell_bytes << Stretch::log_cells) != 0) return false;
+    if (access == ATOMIC || !region.shadowed || (access == STORE && !region.writable)) return false;
+    const std::uint32_t oldest = region.oldest;
+    Stretch& stretch = region.stretches.cells[first >> Stretch::log_cells];
+    if (__atomic_load_n(&stretch.apart, __ATOMIC_ACQUIRE) == oldest) return false;
+    stretch.lock();
+    const bool is_whole = stretch.apart != oldest;
+    bool collides = false;
+    if (is_whole) {
+        stretch.shift = 0;    // in this launch all have one cell a lane
+        collides = Races::collides<access == STORE>(stretch.all, me, oldest);
+    }
+    stretch.unlock();
+    if (collides) w.give_up();
+    return is_whole;
 }
 
 template <Access access>
@@ -328,6 +354,17 @@ template <Access access>
 bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,
                      const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
     if (UNLIKELY(w.one_of_many) && !region.is_shared()) {
+        for (int lane : {0, half_warp}) {
+            const Shape shape = shapes.half[lane / half_warp];
+            if (shape == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+            const std::uint32_t half = first_half << lane;
+            if (shape == UNIFORM && access == LOAD)
+                lanes &= ~half | (3u << lane);    // after two lanes the others say nothing new
+            else if (shape == CONTIGUOUS &&
+                     touch_stretch_together<access>(w, region, addresses[lane], size,
+                                                    Toucher32(w, warp, lane, pc)))
+                lanes &= ~half;
+        }
         for (std::uint32_t left = lanes; left != 0 && !w.aborted; left &= left - 1) {
             int lane = __builtin_ctz(left);
             watch_together<access>(w, region, addresses[lane], size, Toucher32(w, warp, lane, pc));

@@ -46,8 +46,8 @@ public:
     };
 
     // Whether the last write to a cell may collide. The rest of the question is for `comes_before`
-    // in race_watch.cpp, which is slow. within_block: an atomic that only threads of its block see as
-    // one (atomicAdd_block).
+    // in race_watch.cpp, which is slow. within_block: an atomic that only threads of its block see
+    // as one (atomicAdd_block).
     static bool meets_write(const RaceCell& cell, bool atomic, const Toucher& me,
                             std::uint32_t oldest, bool within_block = false) {
         if (cell.write_block < oldest) return false;
