@@ -346,7 +346,8 @@ def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
     """The arrays inside variables that are structures."""
     for variable in variables:
         kind = dwarf.structures.get(variable.element)
-        if kind is None or variable.extents or variable.space == "local" or kind.nbytes != variable.size:
+        is_plain = not variable.extents and variable.space != "local"
+        if kind is None or not is_plain or kind.nbytes != variable.size:
             continue
         for name, offset, inner in kind.members:
             if name and inner.extents and inner.nbytes and offset + inner.total <= variable.size:

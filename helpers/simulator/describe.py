@@ -384,7 +384,8 @@ class _Describer:
                 f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}",
                 cause,
             )
-        declared = f"{axis.element} {''.join(f'[{extent}]' for extent in axis.extents[axis.axis :])}".strip()
+        extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
+        declared = f"{axis.element} {extents}".strip()
         message = (
             f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as "
             f"{declared}"
@@ -481,7 +482,8 @@ class _Describer:
         cause = (
             "On a GPU either may come first: a __syncthreads() is missing between the two lines."
             if same_block
-            else "Blocks run in any order: let each block write its own part, use an atomic, or make it two launches."
+            else "Blocks run in any order: let each block write its own part, use an atomic, or "
+            "make it two launches."
         )
         return index, self.array.name if self.array else None, message, cause
 

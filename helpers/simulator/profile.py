@@ -208,7 +208,7 @@ class Profile:
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a LineTraffic counter over lines: total("sectors", "global", "load", array="N")."""
+        """Sum of a LineTraffic counter over lines, as total("sectors", "global", "load")."""
         return sum(
             getattr(row, counter)
             for row in self.lines
@@ -336,7 +336,8 @@ class Profile:
         said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
         findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
         title = f"<p><b>{html.escape(self.title())}</b></p>"
-        return f"{title}{_html_table(_HEAD, self._rows())}{f'<ul>{said}</ul>' if said else ''}{findings}"
+        sentences = f"<ul>{said}</ul>" if said else ""
+        return f"{title}{_html_table(_HEAD, self._rows())}{sentences}{findings}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(row.line, _traffic_row(row)) for row in self.lines]
@@ -401,17 +402,24 @@ def _sentences(profile: Profile) -> Iterable[str]:
             arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
             if len(arrays) > 1:
                 lines = _listed(arrays[0].lines)
-                yield f"array {arrays[0].array} takes {_percent(arrays[0].sectors / total)} of the {access} sectors ({lines})"
+                part = _percent(arrays[0].sectors / total)
+                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({lines})"
     for access in ("load", "store"):
         rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
         if total := _sum(rows, "conflicts"):
             worst = _busiest_line(rows, "conflicts")
             passes = _sum(worst, "wavefronts") / _sum(worst, "requests")
             share = _percent(_sum(worst, "conflicts") / total)
-            yield f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: {passes:.3g} wavefronts a request"
+            yield (
+                f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
+                f"{passes:.3g} wavefronts a request"
+            )
     yield from _of_turns(profile)
     for row in (row for row in profile.lines if row.repeated):
-        yield f"line {row.line} stores what another thread has just put in {row.array}: the values are equal, so this is no race"
+        yield (
+            f"line {row.line} stores what another thread has just put in {row.array}: the values "
+            "are equal, so this is no race"
+        )
     yield from _of_control(profile)
 
 
@@ -444,14 +452,20 @@ def _of_turns(profile: Profile) -> Iterable[str]:
         if rows:
             worst = _busiest_line(rows, counter)
             turns = 1 + _sum(worst, counter) / _sum(worst, "requests")
-            yield f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request ({worst[0].array}, {worst[0].space})"
+            yield (
+                f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request "
+                f"({worst[0].array}, {worst[0].space})"
+            )
 
 
 def _of_control(profile: Profile) -> Iterable[str]:
     branches = [row for row in profile.control if row.kind == "branch"]
     if branches:
         worst = max(branches, key=lambda row: row.count)
-        yield f"line {worst.line} parts the lanes of a warp {worst.count:,} times; {worst.lanes / worst.count:.3g} wait each time"
+        yield (
+            f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
+            f"{worst.lanes / worst.count:.3g} wait each time"
+        )
 
 
 def _listed(lines: Sequence[int]) -> str:

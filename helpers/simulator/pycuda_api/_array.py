@@ -104,7 +104,8 @@ class GPUArray:
     """
 
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]  # as NumPy: == compares elements, so an array cannot be a key
+    # As in NumPy, == compares elements, so an array cannot be a key.
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,

@@ -37,7 +37,8 @@ _KERNEL = """{includes}{preamble}
 
 extern "C" __global__ void {name}({arguments})
 {{
-    const size_t tid = threadIdx.x, total_threads = size_t(gridDim.x) * blockDim.x, cta_start = size_t(blockDim.x) * blockIdx.x;
+    const size_t tid = threadIdx.x, total_threads = size_t(gridDim.x) * blockDim.x;
+    const size_t cta_start = size_t(blockDim.x) * blockIdx.x;
     {loop_prep};
     {loop}
     {{

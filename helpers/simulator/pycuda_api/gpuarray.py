@@ -572,7 +572,10 @@ def subset_sum(
 ) -> GPUArray:
     """The sum of a[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
-    picked = lambda s, x: np.sum(_picked(x, s, "subset_sum"), dtype=dtype)  # noqa: E731 - read beside its use
+
+    def picked(s, x):
+        return np.sum(_picked(x, s, "subset_sum"), dtype=dtype)
+
     return reduce_arrays("subset_sum", picked, (subset, a), dtype, stream, allocator)
 
 

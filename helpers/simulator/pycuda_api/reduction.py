@@ -38,7 +38,8 @@ extern "C" __global__ void {name}(out_type *out, {arguments}, unsigned int seq_c
     for (unsigned int half = BLOCK_SIZE / 2; half > 0; half /= 2) {{
         __syncthreads();
         if (threadIdx.x < half)
-            halo_partial[threadIdx.x] = REDUCE(halo_partial[threadIdx.x], halo_partial[threadIdx.x + half]);
+            halo_partial[threadIdx.x] = REDUCE(halo_partial[threadIdx.x],
+                                               halo_partial[threadIdx.x + half]);
     }}
     if (threadIdx.x == 0)
         out[blockIdx.x] = halo_partial[0];

@@ -24,7 +24,8 @@ _KERNELS = """{includes}{preamble}
 typedef {scan_type} scan_type;
 #define SCAN_EXPR(a, b) ({scan_expr})
 
-extern "C" __global__ void {name}_reduce(const scan_type *in, scan_type *stretches, size_t n, size_t length)
+extern "C" __global__ void {name}_reduce(const scan_type *in, scan_type *stretches, size_t n,
+                                         size_t length)
 {{
     const size_t stretch = size_t(blockIdx.x) * blockDim.x + threadIdx.x, begin = stretch * length;
     if (begin >= n)
@@ -41,7 +42,8 @@ extern "C" __global__ void {name}_stretches(scan_type *stretches, size_t count)
         stretches[k] = SCAN_EXPR(stretches[k - 1], stretches[k]);
 }}
 
-extern "C" __global__ void {name}_update(const scan_type *in, scan_type *out, const scan_type *stretches, size_t n, size_t length)
+extern "C" __global__ void {name}_update(const scan_type *in, scan_type *out,
+                                         const scan_type *stretches, size_t n, size_t length)
 {{
     const size_t stretch = size_t(blockIdx.x) * blockDim.x + threadIdx.x, begin = stretch * length;
     if (begin >= n)
