@@ -180,10 +180,11 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                 !comes_before(w, warp, earlier, address, me) &&
                 stores_equal(w, warp, lane, address, first, std::uint64_t(1) << region.grain, pc);
             repeated |= equal;
-            told = told || equal ||
-                   suspect(w, warp, lane, region, earlier, address, size, pc, access, me);
+            // Of a wide store, only a part may be equal.
+            told = told || (!equal &&
+                            suspect(w, warp, lane, region, earlier, address, size, pc, access, me));
         }
-        if (access != LOAD && UNLIKELY(Races::meets_read(*cell, me, oldest)))
+        if (access != LOAD && !equal && UNLIKELY(Races::meets_read(*cell, me, oldest)))
             told = told || suspect(w, warp, lane, region, Races::last_read(*cell, me), address,
                                    size, pc, access, me);
         if (access == LOAD) {
