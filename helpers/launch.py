@@ -255,8 +255,8 @@ def _required(array: Any, spec: Array) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _image(compiler: Any, source: str, options: tuple[str, ...], on: device.Device | None) -> bytes:
-    """Return the compiled source.
+def _image(compiler: Any, source: str, options: tuple[str, ...], on: tuple[int, int]) -> bytes:
+    """The compiled source, for a compute capability: cards of one computer may differ.
 
     This cache exists because PyCUDA runs nvcc's preprocessor for each compilation of a source with
     an #include, even if its own cache has the result, and the labs create many networks.
@@ -310,9 +310,8 @@ class Modules:
     """
 
     def __init__(self, cuda: Any = None, compiler: Any = None):
-        self._selected = None
         if cuda is None:
-            self._selected = device.select()
+            device.select()
             import pycuda.compiler
             import pycuda.driver
 
@@ -328,7 +327,8 @@ class Modules:
         """
         key = one.name, one.source, one.options
         if key not in self._loaded:
-            image = _image(self._compiler, one.source, one.options, self._selected)
+            capability = tuple(self.cuda.Context.get_device().compute_capability())
+            image = _image(self._compiler, one.source, one.options, capability)
             module = self.cuda.module_from_buffer(image)
             self._loaded[key] = _Loaded(module, module.get_function(one.name))
         function = self._loaded[key].function

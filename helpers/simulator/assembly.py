@@ -144,7 +144,8 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     )
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        # Without its analysis of data flow, which the listing does not show, it takes 3/4 of the time.
+        # Without its analysis of data flow, which the listing does not show, it takes 3/4 of the
+        # time.
         command = [str(disassembler), "--print-code", "--no-dataflow", lines, "kernel.cubin"]
         done = toolkit.run(command, folder)
     if done.returncode:

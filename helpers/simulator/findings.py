@@ -21,12 +21,12 @@ class Finding:
     """One thing that is wrong with a launch, the first time it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
-    "assert", "unwritten", "resources", "leak", "unsynchronised", "fault" or "runaway"; severity:
-    "error" or "warning"; message: one sentence on what happened; cause: one sentence on what
-    usually leads to it; line: of `file`, 0 if unknown; thread, block: (x, y, z); array, index: what
-    was touched (index: int, or one int an axis; None where it does not apply); other_line: the line
-    of the access or barrier that this one collides with; count: how often the same instruction did
-    it.
+    "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-thread",
+    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence on what happened;
+    cause: one sentence on what usually leads to it; line: of `file`, 0 if unknown; thread, block:
+    (x, y, z); array, index: what was touched (index: int, or one int an axis; None where it does
+    not apply); other_line: the line of the access or barrier that this one collides with; count:
+    how often the same instruction did it.
     """
 
     kind: str

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
@@ -37,7 +36,7 @@ from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, LaunchRefused, OutOfMemory
 from .findings import Finding, finding_of_launch, merge_findings
-from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, machine
+from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
 
@@ -62,7 +61,6 @@ _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
 
 Extents = tuple[int, int, int]
-_launch_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def launch(
     most = _workers(kernel, grid, block, observe, sample_every)
     workers = most if workers is None else min(workers, max(most, 1))
     deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
-    with _launch_lock:
+    with door:
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.fatal is not None:
             print(rehearsed.printed, end="", flush=True)

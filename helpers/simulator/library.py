@@ -7,7 +7,11 @@ machine/traffic.h.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
 from ctypes import (
     c_char,
     c_char_p,
@@ -175,6 +179,40 @@ _RESULTS_AND_ARGUMENTS = {
 
 class LibraryMismatch(RuntimeError):
     """The library's structures are not those that this module declares."""
+
+
+class _Door:
+    """Lets one thread at a time to the machine: its table of arrays is read while a launch runs.
+
+    Python frees arrays wherever it collects garbage, in any thread and in the middle of anything.
+    Nobody may wait there, because whoever is inside may wait for that very thread: so `when_free`
+    puts off what cannot be done at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._later: deque[Callable[[], None]] = deque()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._do_the_rest()
+        self._lock.release()
+
+    def when_free(self, action: Callable[[], None]) -> None:
+        """Does it at once where nobody else is inside, else when the door is next left."""
+        self._later.append(action)
+        if self._lock.acquire(blocking=False):
+            self.__exit__()
+
+    def _do_the_rest(self) -> None:
+        while self._later:
+            with contextlib.suppress(IndexError):
+                self._later.popleft()()
+
+
+door = _Door()
 
 
 @cache

@@ -694,7 +694,9 @@ def matching(pattern: str, folder: Path) -> tuple[Case, ...]:
     """
     try:
         launches = tuple(
-            replace(launch, folder=folder) for launch in LAUNCHES if re.search(pattern, launch.label)
+            replace(launch, folder=folder)
+            for launch in LAUNCHES
+            if re.search(pattern, launch.label)
         )
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None

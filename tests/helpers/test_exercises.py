@@ -194,7 +194,12 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
 
 
 def test_python_exercises_are_those_that_grade_what_python_makes():
-    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17", "25"]
+    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == [
+        "01",
+        "14",
+        "17",
+        "25",
+    ]
 
 
 @pytest.mark.parametrize("seed", [2, 246446619280644])

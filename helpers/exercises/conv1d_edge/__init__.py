@@ -1,4 +1,4 @@
-"""Repeat the edge: a 1D convolution whose array goes on with copies of its first and its last cell."""
+"""Repeat the edge: a 1D convolution whose array goes on with copies of its end cells."""
 
 from __future__ import annotations
 
@@ -175,7 +175,10 @@ EXERCISE = Exercise(
             "other names, and each cell read three times",
             "loads of N per output",
             ("const float* N,", "const float* in,"),
-            ("N[cell]", "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]"),
+            (
+                "N[cell]",
+                "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]",
+            ),
             status="budget",
         ),
         wrong(
