@@ -42,8 +42,9 @@ class Variant:
 
     asks: what each warp asks for in a turn of the kernel's loop (each launch of rate_dram and
     rate_blocks: in all), by names of `bounds.RESOURCES`. want: what y must hold, from the turns;
-    its cells repeat. cells, dtype: of y. filled: the length of x, all ones, 0 without. expected: a guess of
-    the first rate of `asks`, which only says how many turns take about TARGET_S; 0: one turn.
+    its cells repeat. cells, dtype: of y. filled: the length of x, all ones, 0 without. expected: a
+    guess of the first rate of `asks`, which only says how many turns take about TARGET_S; 0: one
+    turn.
     """
 
     name: str
