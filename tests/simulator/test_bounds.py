@@ -1,4 +1,4 @@
-"""Bounds: by hand for tiny kernels, never lower for more work, and no work moved out of sight."""
+"""Bounds: by hand for tiny kernels, never lower for more work, and no work goes out of sight."""
 
 import re
 from dataclasses import replace
@@ -13,7 +13,9 @@ from helpers.simulator.bounds.machine_code import Anchor
 
 # Round rates, so that a bound is reckoned in the head: of all 132 multiprocessors together.
 PER_SECOND = 132e9
-ROUND = Rates("toy", 132, 0, {name: Rate(name, PER_SECOND, "made up") for name in bounds.RESOURCES})
+ROUND = Rates(
+    "toy", 132, 0, {name: Rate(name, PER_SECOND, "made up") for name in bounds.RESOURCES}
+)
 
 
 @pytest.fixture
