@@ -90,57 +90,56 @@ def measure() -> list[dict[str, Any]]:
 
     A metric that this chip or ncu does not know is None. Raises NcuError.
     """
-    program = ncu.program()
+    ncu.program()
     for kernel, name in LAUNCHES:  # Compile first: ncu would also follow the compiler's processes.
         conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
+    rows = read("helpers.experiments.layer_counters", LAUNCHES, METRICS)
+    return [row | {"batch": BATCH} for row in rows]
+
+
+def read(
+    module: str, launches: Sequence[tuple[str, str]], metrics: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Run ``python -m module --launch`` under ncu and return a row for each of its launches.
+
+    launches: (kernel, layer), in order. metrics: columns and ncu's names. Raises NcuError.
+    """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
-        options = [
-            "--clock-control",
-            "none",
-            "--csv",
-            "--print-units",
-            "base",
-            "--log-file",
-            str(log),
-        ]
-        options += ["--metrics", ",".join(METRICS.values())]
-        command = [
-            program,
-            *options,
-            sys.executable,
-            "-m",
-            "helpers.experiments.layer_counters",
-            "--launch",
-        ]
+        options = ["--clock-control", "none", "--csv", "--print-units", "base"]
+        options += ["--log-file", str(log), "--metrics", ",".join(metrics.values())]
+        command = [ncu.program(), *options, sys.executable, "-m", module, "--launch"]
         how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
         done = subprocess.run(command, check=False, capture_output=True, **how)
-        return parse(log.read_text() if log.exists() else "", done.stderr)
+        text = log.read_text() if log.exists() else ""
+        return parse(text, done.stderr, launches, metrics)
 
 
-def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
-    """Return a row for each of LAUNCHES from ncu's CSV text. Raises NcuError for other launches."""
+def parse(
+    output: str,
+    errors: str = "",
+    launches: Sequence[tuple[str, str]] = LAUNCHES,
+    metrics: Mapping[str, str] = METRICS,
+) -> list[dict[str, Any]]:
+    """Return a row for each of `launches` from ncu's CSV text. Raises NcuError for other ones."""
     table = csv.DictReader(
         io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
     )
-    launches: dict[int, dict[str, str]] = {}
+    seen: dict[int, dict[str, str]] = {}
     for row in table:
-        entry = launches.setdefault(
-            int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
-        )
+        entry = seen.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
         entry[row["Metric Name"]] = row["Metric Value"]
-    entries = [launches[number] for number in sorted(launches)]
-    if [entry["kernel"] for entry in entries] != [kernel for kernel, _ in LAUNCHES]:
+    entries = [seen[number] for number in sorted(seen)]
+    if [entry["kernel"] for entry in entries] != [kernel for kernel, _ in launches]:
         words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(entries)} launches of {len(LAUNCHES)}. It said:\n{words}")
+        raise NcuError(f"ncu saw {len(entries)} launches of {len(launches)}. It said:\n{words}")
     return [
         {
             "series": kernel,
             "layer": name,
-            "batch": BATCH,
-            **{key: _number(entry.get(metric)) for key, metric in METRICS.items()},
+            **{key: _number(entry.get(metric)) for key, metric in metrics.items()},
         }
-        for (kernel, name), entry in zip(LAUNCHES, entries, strict=True)
+        for (kernel, name), entry in zip(launches, entries, strict=True)
     ]
 
 

@@ -129,6 +129,11 @@ def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
     return machine_code.accesses(listing) if listing is not None else None
 
 
+def with_lines_of_ptx(compiled: Compiled) -> str | None:
+    """As `sass`, with the lines of the PTX text."""
+    return _listing(compiled, "--print-line-info-ptx")
+
+
 def _listing(compiled: Compiled, lines: str) -> str | None:
     """The machine code; lines: nvdisasm's option that says of which text."""
     disassembler = toolkit.program("nvdisasm")

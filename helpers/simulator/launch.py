@@ -71,7 +71,9 @@ class LaunchReport:
     fatal: the finding that ended the launch before its time, None when it ran to its end; printed:
     what its printf calls wrote; watched: of WatchedLane, shape (lanes,); workers: processor cores
     that ran its blocks; executed: by instruction of the program, how many warps executed it,
-    uint64; empty without the observer of instructions.
+    uint64; empty without the observer of instructions. sectors_read, sectors_written: different
+    ones of global memory, with the observer of traffic; one that was written before it was read is
+    not among those read.
     """
 
     findings: tuple[Finding, ...]
@@ -86,6 +88,8 @@ class LaunchReport:
     printed: str = ""
     workers: int = 1
     executed: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), compare=False)
+    sectors_read: int = 0
+    sectors_written: int = 0
 
 
 def launch(
@@ -401,6 +405,7 @@ class _Launch:
             findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named),
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
+            engine.halo_sectors_read(), engine.halo_sectors_written(),
         )  # fmt: skip
 
 

@@ -168,6 +168,8 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_printed": (c_void_p, [c_void_p]),
     "halo_site_count": (c_size_t, []),
     "halo_site": (None, [c_size_t, ctypes.POINTER(Site)]),
+    "halo_sectors_read": (c_uint64, []),
+    "halo_sectors_written": (c_uint64, []),
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
     "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
     "halo_shared_region": (c_uint32, [c_uint32]),

@@ -19,6 +19,7 @@ from helpers.device import Device
 from helpers.plotting import launches, memory, styles
 from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
+from helpers.simulator.bounds import Bounds, Share
 from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
@@ -227,6 +228,40 @@ def test_lines_named_by_several_columns(ax):
 def test_scaling_refuses(ax, data, options, message):
     with pytest.raises(ValueError, match=message):
         plotting.scaling(ax, data, **options)
+
+
+# --------------------------------------------------------------------------------------------------
+# resources
+
+
+def share(resource: str, microseconds: float) -> Share:
+    return Share(resource, f"{resource} units", microseconds, "things", 1e6, "it is so")
+
+
+def resources(*microseconds: float) -> Bounds:
+    shares = tuple(share(f"r{k}", value) for k, value in enumerate(microseconds))
+    return Bounds("H200", "conv1d_basic", "cold", shares)
+
+
+def test_resource_bars_start_at_zero_and_the_longest_is_the_bound(ax):
+    assert plotting.resource_bars(ax, resources(200.0, 50.0, 10.0, 1.0)) is ax
+    bars = [patch for patch in ax.patches if patch.get_width()]
+    assert [bar.get_width() for bar in bars] == [200.0, 50.0, 10.0]  # 1 is below a hundredth
+    assert all(bar.get_x() == 0 for bar in bars) and ax.get_xlim()[0] == 0
+    assert [bar.get_hatch() for bar in bars] == [None, "///", "///"]  # readable in grey
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["200 µs, the bound", "50 µs, 25 %", "10 µs, 5 %"]
+    title = ax.get_title(loc="left")
+    assert title.startswith("No H200 runs conv1d_basic in less than 200 µs: its r0 units would")
+    assert "at least" in ax.get_xlabel() and "time" not in title.split(":")[0]
+
+
+def test_long_bounds_are_in_milliseconds_and_few_bars_can_be_asked_for(ax):
+    plotting.resource_bars(ax, resources(1.5e6, 1.2e6, 1e6), most=2, title="A claim")
+    assert [text.get_text() for text in ax.texts] == ["1,500 ms, the bound", "1,200 ms, 80 %"]
+    assert ax.get_title(loc="left") == "A claim"
+    with pytest.raises(ValueError, match="one bar or more"):
+        plotting.resource_bars(ax, resources(1.0), most=0)
 
 
 # --------------------------------------------------------------------------------------------------

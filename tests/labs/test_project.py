@@ -192,7 +192,8 @@ def rows(document: str) -> set[str]:
 
 
 def test_every_kernel_and_lab_is_listed():
-    kernels = {path.name for path in (ROOT / "kernels").glob("*.cu")}
+    folder = ROOT / "kernels"
+    kernels = {str(path.relative_to(folder)) for path in folder.rglob("*.cu")}
     labs = {path.stem for path in LABS}
     assert kernels == {name for name in rows("kernels/README.md") if name.endswith(".cu")}
     for document in ("README.md", "labs/README.md"):

@@ -93,7 +93,8 @@ class Program:
     come back to itself, and then it is that of each function once. most_threads: of a block
     (.maxntid), 0 for no limit; exact_block: (.reqntid). by_machine_code: bool, one an instruction:
     its accesses are counted as the kernel's machine code has them, not by rules. origins: see
-    origins.py. axes: of the checks of rows, by their numbers, see axes.py.
+    origins.py. ptx_lines: by instruction, the line of the PTX text that it comes from, 0 for none,
+    int32. axes: of the checks of rows, by their numbers, see axes.py.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Program:
     exact_block: tuple[int, ...]
     by_machine_code: np.ndarray
     origins: np.ndarray
+    ptx_lines: np.ndarray
     axes: list[Axis] = field(default_factory=list)
 
 
@@ -149,7 +151,7 @@ def encode(
 
     order = [name, *(one for one in module.functions if one in codes and one != name)]
     places: dict[Place, int] = {}
-    pieces, certain, roots, relocations, start = [], [], [], [], 0
+    pieces, certain, roots, lines, relocations, start = [], [], [], [], [], 0
     extra: list[int] = []
     functions = np.zeros(len(module.functions) + 1, FUNCTION)
     functions["first"] = functions["end"] = -1
@@ -163,6 +165,7 @@ def encode(
         pieces.append(piece)
         certain.append(known)
         roots.append(origins(context, code, piece))
+        lines.append(_lines(code, len(piece)))
         mark_copies(code, piece)
         relocations += [
             Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
@@ -206,7 +209,14 @@ def encode(
         exact_block=exact,
         by_machine_code=np.concatenate(certain),
         origins=np.concatenate(roots),
+        ptx_lines=np.concatenate(lines),
     )
+
+
+def _lines(code: Code, count: int) -> np.ndarray:
+    """The line of the PTX text of each instruction of a function."""
+    statement = np.searchsorted(code.first_rows[: len(code.body.lines)], np.arange(count), "right")
+    return np.array([0, *code.body.lines], np.int32)[statement]
 
 
 def _groups(places: Iterable[Place]) -> np.ndarray:
