@@ -69,6 +69,8 @@ def caption(ax: Axes, record: Record) -> Axes:
 
 def tick_text(value: float, _: int) -> str:
     """Return a tick's label as a plain number without an exponent: 0.01, 30, 100,000."""
+    if 0 < value < 1e-4:
+        return f"{value:.12f}".rstrip("0")
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 

@@ -77,7 +77,8 @@ def speedup(
     ratios[baseline] = (1.0, 1.0, 1.0)
     style(ax, title)
     _draw_bars(ax, ratios, baseline)
-    ax.set_xlabel(f"speedup over {baseline} (times; longer is faster)")
+    how = "a logarithmic axis; right" if ax.get_xscale() == "log" else "longer"
+    ax.set_xlabel(f"speedup over {baseline} (times; {how} is faster)")
     return ax
 
 

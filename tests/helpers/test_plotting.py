@@ -122,6 +122,7 @@ def test_far_apart_speedups_get_a_logarithmic_axis_around_one(ax):
     far = record(("a", 1, 100.0, 99.0, 101.0), ("b", 1, 10.0, 9.9, 10.1), ("c", 1, 1.0, 0.9, 1.1))
     plotting.speedup(ax, far, baseline="b")
     assert ax.get_xscale() == "log" and not ax.patches, "no bars: a logarithmic axis has no zero"
+    assert ax.get_xlabel() == "speedup over b (times; a logarithmic axis; right is faster)"
     assert np.allclose(dots(ax), [0.1, 1, 10])
     assert hollow_dots(ax) == [False, True, False]
 
@@ -504,6 +505,14 @@ def test_large_ratios_are_written_out(ax):
     plotting.speedup(ax, far, baseline="a")
     assert {"86,600×", "866×"} <= texts(ax)
     assert not any("e+" in text for text in texts(ax))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e-5, "0.00001"), (2e-7, "0.0000002"), (0.0001, "0.0001"), (3.0, "3"), (1e5, "100,000")],
+)
+def test_tick(value, text):
+    assert styles.tick_text(value, 0) == text
 
 
 @pytest.mark.parametrize(
