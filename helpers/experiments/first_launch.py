@@ -150,7 +150,9 @@ def _rows(n: int, random: np.random.Generator) -> Iterator[Mapping[str, Any]]:
             yield _comparison(f"lanes {name}", n, other, launch, (passed, verdict))
 
 
-def _ways(launch: Callable[..., None], verdict: checking.Verdict, x: Any, y: Any, d_x: Any, d_y: Any) -> Iterator[timing.Timing]:
+def _ways(
+    launch: Callable[..., None], verdict: checking.Verdict, x: Any, y: Any, d_x: Any, d_y: Any
+) -> Iterator[timing.Timing]:
     """Time the same launch in several ways, all but one of them wrong for the kernel's time."""
     import pycuda.driver as cuda
     from pycuda.compiler import SourceModule
@@ -246,7 +248,11 @@ def figure_of_baselines(record: Record) -> Figure:
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP, COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
     }  # fmt: skip
-    rows = [row | {"series": names[row["series"]]} for row in record.rows() if row["n"] == TIMED and row["series"] in names]
+    rows = [
+        row | {"series": names[row["series"]]}
+        for row in record.rows()
+        if row["n"] == TIMED and row["series"] in names
+    ]
     rows.sort(key=lambda row: list(names.values()).index(row["series"]))
     title = (
         f"Against one core in C++ the kernel alone is {_times(ms[CPP, TIMED], ms[EVENTS, TIMED])}, "
@@ -270,7 +276,12 @@ def figure_of_sizes(record: Record) -> Figure:
 
     ms = medians(record)
     few, many = SIZES[0], SIZES[-1]
-    rows = [row for name in (NOBODY_WAITS, WAITED, EVENTS) for row in record.rows() if row["series"] == name]
+    rows = [
+        row
+        for name in (NOBODY_WAITS, WAITED, EVENTS)
+        for row in record.rows()
+        if row["series"] == name
+    ]
     grown = ms[NOBODY_WAITS, many] / ms[NOBODY_WAITS, few]
     title = f"{many // few:,} times the work: {grown:.1f} times the time, if nobody waits"
     figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")

@@ -39,7 +39,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def read(command: Sequence[str], metrics: Sequence[str], launches: Sequence[str]) -> list[dict[str, float | int | None]]:
+def read(
+    command: Sequence[str], metrics: Sequence[str], launches: Sequence[str]
+) -> list[dict[str, float | int | None]]:
     """Run `command` under ncu; return the metrics of each of its launches.
 
     launches: the names of the kernels that the command launches, in order. A metric that this chip
@@ -59,9 +61,13 @@ def read(command: Sequence[str], metrics: Sequence[str], launches: Sequence[str]
         return parse(log.read_text() if log.exists() else "", launches, done.stderr)
 
 
-def parse(output: str, launches: Sequence[str], errors: str = "") -> list[dict[str, float | int | None]]:
+def parse(
+    output: str, launches: Sequence[str], errors: str = ""
+) -> list[dict[str, float | int | None]]:
     """Return the metrics of each launch from ncu's CSV text. Raises NcuError for other launches."""
-    table = csv.DictReader(io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"'))))
+    table = csv.DictReader(
+        io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
+    )
     names: dict[int, str] = {}
     values: dict[int, dict[str, float | int | None]] = {}
     for row in table:

@@ -182,7 +182,9 @@ def table_of_wins(record: Record) -> str:
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
         cpu = medians(record, cpu_name(record, program))
-        rows.append((cpu_name(record, program), *(_first_win(medians(record, w), cpu) for w in ways)))
+        rows.append(
+            (cpu_name(record, program), *(_first_win(medians(record, w), cpu) for w in ways))
+        )
     return tables.text(("GPU faster than", *ways), rows)
 
 

@@ -48,10 +48,10 @@ def speedup(
 ) -> Axes:
     """Draw horizontal bars: how many times faster than `baseline` each series is.
 
-    The baseline has a bar of its own, at 1. If the values differ by more than a factor of 30, the axis
-    is logarithmic, and dots take the place of bars. data: a Record, or its rows (dicts with "series",
-    "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to draw, such as
-    {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
+    The baseline has a bar of its own, at 1. If the values differ by more than a factor of 30, the
+    axis is logarithmic, and dots take the place of bars. data: a Record, or its rows (dicts with
+    "series", "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to
+    draw, such as {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
 
     The speedup is the baseline's median time divided by the series' median time. Its whisker goes
     from the fastest baseline over the slowest series to the slowest baseline over the fastest
