@@ -47,7 +47,8 @@ VARIANTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     IN_GRID: (
         (
             f"const int i = {INDEX};",
-            f"const int thread = {INDEX};\n    const int i = thread < n ? thread % (n / 8) * 8 + thread / (n / 8) : n;",
+            f"const int thread = {INDEX};\n"
+            "    const int i = thread < n ? thread % (n / 8) * 8 + thread / (n / 8) : n;",
         ),
     ),
 }
@@ -246,7 +247,8 @@ def figure_of_baselines(record: Record) -> Figure:
 
     ms = medians(record)
     names = {
-        PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP, COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
+        PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
+        COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
     }  # fmt: skip
     rows = [
         row | {"series": names[row["series"]]}
@@ -402,7 +404,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     gpu = device.select()
     if gpu.kind != "gpu":
         print(
-            "Nsight Compute reads the counters of a GPU, and there is none here: run it on a machine with an NVIDIA GPU",
+            "Nsight Compute reads the counters of a GPU, and there is none here: "
+            "run it on a machine with an NVIDIA GPU",
             file=sys.stderr,
         )
         return 2
