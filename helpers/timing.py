@@ -548,8 +548,7 @@ def device_faults(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        message = str(error).lower()
-        if _simulated() or not any(fault in message for fault in _LOST):
+        if _simulated() or not is_fault(error):
             raise
         raise DeviceLostError(
             f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, "
@@ -557,6 +556,13 @@ def device_faults(name: str) -> Iterator[None]:
             "and run again from the top. To see which line and index it was, "
             "run the same source through helpers.simulator.check."
         ) from error
+
+
+def is_fault(error: Exception) -> bool:
+    """Return whether an error says that a kernel faulted, on a GPU or in the simulator."""
+    message = str(error).lower()
+    found = getattr(error, "finding", None) is not None
+    return found or any(fault in message for fault in _LOST)
 
 
 def _simulated() -> bool:

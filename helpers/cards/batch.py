@@ -3,7 +3,8 @@
 Each card has a share of the images in pinned host memory of its own, and cuts it into pieces.
 Pieces take turns on a few lanes: a stream and device arrays each, so that copies and kernels of
 different pieces overlap. A card that fails in the middle is left out from then on: the others do
-what it had not finished.
+what it had not finished. A kernel that faults cannot be made good: on a GPU it ends CUDA for the
+whole process, on all cards.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers import timing
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
@@ -317,8 +319,8 @@ class Batch:
         """Do all pieces on all cards at once, and wait; return who did what.
 
         A card that raises is left out from then on, with a CardFailed warning, and the others do
-        what it has not finished. Raises CardsFailedError when none is left; for resident data
-        nobody else has the images, and the card's error is raised.
+        what it has not finished. Raises CardsFailedError when none is left, and for a fault of a
+        kernel; for resident data nobody else has the images, and the card's error is raised.
         """
         left = {share.place: share.pieces() for share in self._shares}
         done = dict.fromkeys((card.number for card in self.cards), 0)
@@ -332,14 +334,16 @@ class Batch:
                 place: self.cards[place].start(self._do, place, pieces)
                 for place, pieces in todo.items()
             }
+            outcomes = {place: one.result() for place, one in running.items()}
             again: list[Piece] = []
-            for place, one in running.items():
-                finished, error = one.result()
+            for place, (finished, _) in outcomes.items():
                 done[self.cards[place].number] += sum(end - first for _, first, end in finished)
+            for place, (finished, error) in outcomes.items():
                 if error is not None:
                     rest = [piece for piece in todo[place] if piece not in finished]
                     lost[place] = lost.get(place, 0) + sum(end - first for _, first, end in rest)
-                    again += self._fail(place, error, rest)
+                    self._fail(place, error, sum(done.values()))
+                    again += rest
             todo = self._dealt({-1: again})
         failures = tuple(
             Failure(self.cards[k].number, self.cards[k].failed, count) for k, count in lost.items()
@@ -372,15 +376,20 @@ class Batch:
     def __exit__(self, *_: Any) -> None:
         self.free()
 
-    def _fail(self, place: int, error: Exception, rest: list[Piece]) -> list[Piece]:
+    def _fail(self, place: int, error: Exception, done: int) -> None:
+        """Leave a card out. Raises for what the others cannot make good."""
         card = self.cards[place]
-        card.failed = " ".join(f"{type(error).__name__}: {error}".split("\n")[0].split())
+        said = str(error).split("\n")[0]
+        card.failed = " ".join(f"{type(error).__name__}: {said}".split())
+        if timing.is_fault(error):
+            raise CardsFailedError(
+                f"{self.work.name}: a kernel on card {card.number} faulted ({card.failed}). On a "
+                "GPU a fault ends CUDA for the whole process, on every card. "
+                f"{done:,} of {self.images:,} images are done, and result() gives them; find the "
+                "fault in the simulator, and do the others in a new process"
+            ) from error
         if self.resident:
             raise error
-        if not self.cards.living:
-            told = "; ".join(f"card {card.number}: {card.failed}" for card in self.cards)
-            raise CardsFailedError(f"{self.work.name}: no card is left. {told}") from error
-        return rest
 
     def _dealt(self, left: Mapping[int, list[Piece]]) -> dict[int, list[Piece]]:
         """The pieces that each living card does: its own, and a part of those of cards that are
@@ -392,9 +401,8 @@ class Batch:
             piece for place, pieces in left.items() if place not in living for piece in pieces
         ]
         if orphans and not living:
-            raise CardsFailedError(
-                f"{self.work.name}: no card is left. Restart the process to use the cards again"
-            )
+            told = "; ".join(f"card {card.number}: {card.failed}" for card in self.cards)
+            raise CardsFailedError(f"{self.work.name}: no card is left. {told}")
         if orphans:
             weights = [self._weights[place] for place in living]
             counts = shares(len(orphans), weights if sum(weights) else [1.0] * len(living))
@@ -442,8 +450,7 @@ class Batch:
             if host is share:
                 self._enqueue(share, lane, x, y)
                 continue
-            # What a lost context has pinned makes every copy fail, on any card. The CPU can still
-            # read and write it: so other cards take copies of it.
+            # The memory was pinned by a card that has failed: others take copies of it.
             copied, made = np.array(x), np.empty_like(np.asarray(y))
             self._enqueue(share, lane, copied, made)
             lane.stream.synchronize()

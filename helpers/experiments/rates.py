@@ -42,8 +42,9 @@ class Variant:
 
     asks: what each warp asks for in a turn of the kernel's loop (each launch of rate_dram and
     rate_blocks: in all), by names of `bounds.RESOURCES`. want: what y must hold, from the turns;
-    its cells repeat. cells, dtype: of y. filled: the length of x, all ones, 0 without. expected: a guess of
-    the first rate of `asks`, which only says how many turns take about TARGET_S; 0: one turn.
+    its cells repeat. cells, dtype: of y. filled: the length of x, all ones, 0 without. expected: a
+    guess of the first rate of `asks`, which only says how many turns take about TARGET_S; 0: one
+    turn.
     """
 
     name: str
@@ -213,9 +214,7 @@ def _shared() -> Iterator[Variant]:
         if mode == "BOTH":
             asks = {"l1_data": passes * (1 + 1 / each), "lsu": accesses * (1 + 1 / each)}
 
-        def want(
-            turns: int, mode: str = mode, width: int = width, each: int = each
-        ) -> np.ndarray:
+        def want(turns: int, mode: str = mode, width: int = width, each: int = each) -> np.ndarray:
             if mode == "WRITE":
                 return np.array([3.0 + turns - 1])
             cell = 3.0 + (1.0 / each if mode == "BOTH" else 0.0)

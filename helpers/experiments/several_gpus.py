@@ -70,24 +70,27 @@ def lenet(weights: datasets.Weights, layers: Sequence[Any] = pipeline.FUSED) -> 
     return cards.Work("LeNet", plan, "pixels", "classes", dict(pipeline._constants(weights)))
 
 
-FAR_AWAY = """
+BROKEN = """
 extern "C" __global__ void far_away(float *y, const float *x)
 {
     y[(1ull << 36) + threadIdx.x] = x[threadIdx.x];
 }
 """
+TOO_MANY = 70_000  # blocks along y: a grid has 65,535 at most
 
 
-def failing(work: cards.Work, images: int) -> cards.Work:
-    """Return a work that goes wrong on pieces of so many images: its kernel writes far outside of
-    its arrays.
+def failing(work: cards.Work, images: int, *, fault: bool = False) -> cards.Work:
+    """Return a work that goes wrong on pieces of so many images: the driver refuses its launch.
+
+    fault: the launch runs, and writes far outside of its arrays.
     """
+    grid = (1, 1, 1) if fault else (1, TOO_MANY, 1)
 
     def plan(count: int) -> Plan:
         if count != images:
             return work.plan(count)
         y, x = (work.arrays(count)[name] for name in (work.y, work.x))
-        return (Launch(FAR_AWAY, "far_away", (), (1, 1, 1), (32, 1, 1), arguments=(y, x)),)
+        return (Launch(BROKEN, "far_away", (), grid, (32, 1, 1), arguments=(y, x)),)
 
     return replace(work, plan=plan)
 

@@ -37,7 +37,8 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     ax.invert_yaxis()
     ax.set_xlim(0, 1.3 * factor * bound)
     ax.set_xlabel(f"busy for so long at least, on an {found.device} ({unit})")
-    said = f"No {found.device} runs {found.kernel} in less than {ratio_text(factor * bound)} {unit}: "
+    least = f"{ratio_text(factor * bound)} {unit}"
+    said = f"No {found.device} runs {found.kernel} in less than {least}: "
     return style(ax, title or f"{said}{_cause(found)}")
 
 

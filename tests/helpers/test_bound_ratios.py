@@ -61,7 +61,10 @@ def test_bounds_rank_as_times_do():
     assert len(layers) > 150
     assert bound_ratios.correlation(layers) >= 0.9
     assert bound_ratios.correlation(ROWS) >= 0.9
-    assert RECORD["summary"] == pytest.approx(bound_ratios.summary(ROWS))
+    boards = "rank_correlation_by_layer_and_batch"
+    found, kept = bound_ratios.summary(ROWS), dict(RECORD["summary"])
+    assert kept.pop(boards) == pytest.approx(found.pop(boards))
+    assert kept == pytest.approx(found)
     # Bounds that say nothing would not: the same ones in another order.
     shuffled = np.random.default_rng(0).permutation([row["bound_us"] for row in layers])
     other = [{**row, "bound_us": us} for row, us in zip(layers, shuffled, strict=True)]
@@ -95,11 +98,11 @@ def stage_plan(images: int):
 @pytest.mark.parametrize(
     ("plan_of", "sizes"),
     [
-        (layer_plan("conv2d_basic"), (2, 4, 7)),
-        (layer_plan("conv2d_tiled_maps"), (2, 4, 7)),
-        (layer_plan("conv2d_register_tiled"), (2, 4, 7)),
-        (layer_plan("conv2d_channels_atomics"), (2, 4, 7)),
-        (stage_plan, (2, 4, 7)),
+        (layer_plan("conv2d_basic"), (2, 4, 8)),
+        (layer_plan("conv2d_tiled_maps"), (2, 4, 8)),
+        (layer_plan("conv2d_register_tiled"), (2, 4, 8)),
+        (layer_plan("conv2d_channels_atomics"), (2, 4, 8)),
+        (stage_plan, (2, 4, 8)),
         (array_plan("conv1d_tiled_steps", 31), (24 * 256, 48 * 256, 96 * 256)),
         (array_plan("conv1d_vector", 31), (24 * 768, 48 * 768, 96 * 768)),
         (array_plan("conv1d_one_block", 3), (24 * 1024, 48 * 1024, 96 * 1024)),
@@ -107,7 +110,10 @@ def stage_plan(images: int):
     ids=("basic", "tiled_maps", "register_tiled", "atomics", "resize", "1d", "vector", "one_block"),
 )
 def test_a_few_images_stand_for_more(plan_of, sizes):
-    """The counts of a third size are those of the line through two, and so is the bound."""
+    """The counts of a third size are those of the line through two, and so is the bound.
+
+    An image of layer 1 ends in the middle of a sector, so that two images are alike, and not one.
+    """
 
     def counted(size):
         plan = plan_of(size)

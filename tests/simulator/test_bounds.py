@@ -1,4 +1,4 @@
-"""Bounds: by hand for tiny kernels, never lower for more work, and no work is moved out of sight."""
+"""Bounds: by hand for tiny kernels, never lower for more work, and no work goes out of sight."""
 
 import re
 from dataclasses import replace

@@ -391,7 +391,7 @@ def memcpy_dtod_async(
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
     """Copies `size` bytes from one context's memory to another's.
 
-    A context that is left out is the current one. It comes after everything on both devices, and
+    Both contexts must be given. It comes after everything on both devices, and
     before whatever follows there.
     """
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeer", None)
@@ -411,12 +411,15 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
     nbytes = _whole_number(size, f"{call}: size")
     devices = []
     for context, address, role in ((dest_context, target, "dest"), (src_context, source, "src")):
-        if context is not None and not isinstance(context, Context):
+        if context is None:
+            detail = f"give {role}_context: PyCUDA 2026.1 ends the process where it is left out"
+            raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
+        if not isinstance(context, Context):
             given = type(context).__name__
             raise TypeError(
                 f"{call}: {role}_context must be a pycuda.driver.Context, was given {given}"
             )
-        number = (context or need_context(call))._device._number
+        number = context._device._number
         _devices.warn_of_place(address, number, call, role)
         devices.append(number)
     if nbytes:
