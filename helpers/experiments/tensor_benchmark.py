@@ -41,7 +41,10 @@ def ways(layer: str) -> dict[str, tuple[Conv2d, ...]]:
 
     Those that refuse its shape are left out of the benchmark, with their reason.
     """
-    units = (conv2d.conv2d_named("conv2d_register_tiled"), *conv2d.SMALL)
+    tiled = conv2d.conv2d_named("conv2d_register_tiled")
+    changes = conv2d.OCCUPANCY.get(layer)
+    resident = (dataclasses.replace(tiled, **changes),) if changes else ()
+    units = (tiled, *resident, *conv2d.SMALL)
     if conv2d.LAYERS[layer].C == 1:
         return {
             UNITS: units,
@@ -198,6 +201,11 @@ class TensorBenchmark:
     def _ours(self, way: str, spec: Conv2d, problem: Problem, x: np.ndarray) -> Contender:
         """One of our kernels, checked. Raises LayerError for a shape that it does not take."""
         row: Row = {"series": spec.name, "way": way, "kernel": spec.sources[-1]}
+        name = f"{spec.name}, {way}"
+        if isinstance(spec, conv2d.RegisterTiled):
+            row |= {"resident": spec.resident, "weights_shared": spec.weights_shared}
+            if spec.resident:
+                name = f"{spec.name}, {spec.resident} blocks, {way}"
         run = conv2d.compile(spec, problem.shape)
         if isinstance(spec, TensorLayer) and spec.half_io:
             return self._halves(spec, run, problem, x, row)
@@ -209,7 +217,7 @@ class TensorBenchmark:
         launch(None)
         verdict = problem.check(spec.name, spec.precision)
         row["relative_error"] = problem.relative_error(spec.name, spec.precision)
-        return Contender(f"{spec.name}, {way}", launch, verdict, run.free, row)
+        return Contender(name, launch, verdict, run.free, row)
 
     def _halves(
         self, spec: TensorLayer, run: conv2d.Compiled, problem: Problem, x: np.ndarray, row: Row

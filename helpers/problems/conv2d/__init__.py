@@ -46,7 +46,7 @@ from .mma import (
 )
 from .refusals import PLAINEST, SPARE
 from .register_images import RegisterImages, register_images
-from .register_tiled import FITTED, RegisterTiled
+from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
 from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
 from .table import CONV2D, REDUCED, SMALL, channels_shuffle, channels_tree, conv2d_named
@@ -62,6 +62,7 @@ __all__ = [
     "LAYERS",
     "MOST_SHARED_BYTES",
     "MULTIPROCESSOR_SHARED_BYTES",
+    "OCCUPANCY",
     "PLAINEST",
     "REDUCED",
     "SCALED_HALF",
