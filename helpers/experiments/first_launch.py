@@ -47,8 +47,8 @@ VARIANTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     IN_GRID: (
         (
             f"const int i = {INDEX};",
-            f"const int thread = {INDEX};\n    const int i = thread < n ? thread % (n "
-            "/ 8) * 8 + thread / (n / 8) : n;",
+            f"const int thread = {INDEX};\n"
+            "    const int i = thread < n ? thread % (n / 8) * 8 + thread / (n / 8) : n;",
         ),
     ),
 }

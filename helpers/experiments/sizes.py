@@ -4,8 +4,7 @@
 the kernel with the copies of its arrays, one block that does all the work, and the same convolution
 in C++ on one core and on all cores.
 
-    python -m helpers.experiments.sizes       # on a GPU: one launch of 1,000 cells, to run under
-    ncu
+    python -m helpers.experiments.sizes   # on a GPU: one launch of 1,000 cells, to run under ncu
 """
 
 from __future__ import annotations
