@@ -239,8 +239,8 @@ def convolutions_figure(data: Record) -> Figure:
     swapped, unrolled = ms[PLAIN] / ms["swapped"], ms[PLAIN] / ms["unrolled_4"]
     title = f"Swapping the loops: {swapped:.1f} times as fast. Unrolling by 4: {unrolled:.2f} times"
     plotting.speedup(ax, data, baseline="C++, one core", title=title)
-    label = f"times as fast as C++, one core; 1,000,000 cells, {WIDTH} weights\nCPU: {cpu_of(data)}"
-    ax.set_xlabel(label)
+    label = f"times as fast as C++, one core (logarithmic); {N_CELLS:,} cells, {WIDTH} weights"
+    ax.set_xlabel(f"{label}\nCPU: {cpu_of(data)}")
     return figure
 
 
