@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, results
+from helpers import device, results, tables
 from helpers.experiments import layer_counters, layer_tiles
 from helpers.experiments.ncu import NcuError
 from helpers.launch import Plan
@@ -39,7 +39,6 @@ METRICS = {
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "l1_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
     "l1_wavefronts_of_peak": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
-    "l1_tags_of_peak": "l1tex__t_throughput.avg.pct_of_peak_sustained_elapsed",
     "lsu_instructions": "sm__inst_executed_pipe_lsu.sum",
     "lsu_of_peak": "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active",
     "constant_hits": "idc__requests_lookup_hit.sum",
@@ -130,9 +129,131 @@ def recorded() -> results.Record:
     return results.load(results.MEASURED / f"{RECORD}.json")
 
 
-def hit_share(row: Mapping[str, Any]) -> float:
-    """Return the share of a row's sectors of global loads that the L1 cache had."""
-    return row["load_sectors_hit"] / row["load_sectors"]
+# A kernel in a table: its name, the maps that share a tile, the variant of its source.
+Key = tuple[str, int, str]
+BASIC: Key = ("conv2d_basic", 1, "")
+UNCOALESCED: Key = ("conv2d_uncoalesced", 1, "")
+CONSTANT: Key = ("conv2d_constant", 1, "")
+TILED: Key = ("conv2d_tiled", 1, "")
+
+
+def mapped(maps: int, variant: str = "") -> Key:
+    """Return the key of conv2d_tiled_maps with so many maps."""
+    return "conv2d_tiled_maps", maps, variant
+
+
+def row(record: results.Record, layer: str, key: Key) -> Mapping[str, Any]:
+    """Return the row of a kernel on a layer. Raises ValueError if it was not counted."""
+    for one in record.rows():
+        if one["layer"] == layer and (one["series"], one["maps"], one["variant"]) == key:
+            return one
+    raise ValueError(f"the record {record.name} has no {key} on {layer}")
+
+
+def hit_share(one: Mapping[str, Any]) -> float:
+    """Return the share of the sectors of global loads that the L1 cache had."""
+    return one["load_sectors_hit"] / one["load_sectors"]
+
+
+def constant_miss_share(one: Mapping[str, Any]) -> float:
+    """Return the share of the requests to constant memory that missed the nearest cache."""
+    return one["constant_misses"] / (one["constant_hits"] + one["constant_misses"])
+
+
+def instructions_per_multiply_add(one: Mapping[str, Any]) -> float:
+    """Return how many instructions a warp executes for each multiply-add of its 32 lanes.
+
+    Only the multiply-adds of the formula count, of lanes with an output.
+    """
+    shape = conv2d.shape_of(one["layer"], one["batch"])
+    return 32 * one["instructions"] / (shape.outputs * shape.terms)
+
+
+def cycles_over_floor(one: Mapping[str, Any]) -> float:
+    """Return a kernel's cycles over those of its multiply-adds alone, in every unit at once.
+
+    A multiprocessor of these GPUs starts four instructions in a cycle at most, and each of them may
+    be the multiply-add of a warp. So the cycles are the instructions of a multiply-add, over the
+    share of these places that were used.
+    """
+    return instructions_per_multiply_add(one) / (one["issue_slots_busy"] / 100)
+
+
+def label(key: Key) -> str:
+    """Return a kernel's name with its maps and its variant."""
+    name, maps, variant = key
+    words = [name, f"{maps} maps" if maps > 1 else "", VARIANT_WORDS.get(variant, variant)]
+    return ", ".join(filter(None, words))
+
+
+VARIANT_WORDS = {"uniform": "without threadIdx.z"}
+
+
+def cache_table(record: results.Record, keys: Sequence[Key]) -> str:
+    """Return what the loads of kernels find in L1, and what they fetch from L2 and DRAM."""
+    head = (
+        f"{BATCH:,} images", "sectors\nasked for", "found\nin L1", "sectors\nread from L2",
+        "MB read\nfrom DRAM",
+    )  # fmt: skip
+    lines = []
+    for layer in layer_tiles.LAYERS:
+        for key in keys:
+            one = row(record, layer, key)
+            lines.append(
+                (
+                    f"{layer}, {label(key)}",
+                    f"{one['load_sectors']:,}",
+                    f"{hit_share(one):.1%}",
+                    f"{one['l2_sectors_read']:,}",
+                    f"{one['dram_read_bytes'] / 1e6:.1f}",
+                )
+            )
+    return tables.text(head, lines)
+
+
+def issue_table(record: results.Record, keys: Sequence[Key]) -> str:
+    """Return the instructions of kernels, how busy they kept the schedulers, and the cycles."""
+    head = (
+        f"{BATCH:,} images", "instructions for\na multiply-add", "schedulers\nbusy",
+        "warps\npresent", "cycles over those of\nmultiply-adds alone",
+    )  # fmt: skip
+    lines = []
+    for layer in layer_tiles.LAYERS:
+        for key in keys:
+            one = row(record, layer, key)
+            lines.append(
+                (
+                    f"{layer}, {label(key)}",
+                    f"{instructions_per_multiply_add(one):.1f}",
+                    f"{one['issue_slots_busy']:.0f}%",
+                    f"{one['warps_active']:.0f}%",
+                    f"{cycles_over_floor(one):.1f}",
+                )
+            )
+    return tables.text(head, lines)
+
+
+def stall_table(record: results.Record, layer: str, keys: Sequence[Key], count: int = 2) -> str:
+    """Return what the warps of kernels wait for most: cycles, summed over warps, an instruction."""
+    head = (f"{layer}, {BATCH:,} images", "longest waits, in cycles of warps for an instruction")
+    lines = []
+    for key in keys:
+        reasons = layer_counters.stalls(row(record, layer, key), count)
+        words = ", ".join(f"{reason} {warps:.1f}" for reason, warps in reasons)
+        lines.append((label(key), words))
+    return tables.text(head, lines, left=(0, 1))
+
+
+def constant_table(record: results.Record, layer: str, keys: Sequence[Key]) -> str:
+    """Return how often the loads of weights miss the nearest constant cache."""
+    columns = "registers", "warps\npresent", "weights that miss\nthe cache"
+    head = (f"{layer}, {BATCH:,} images", *columns)
+    lines = []
+    for key in keys:
+        one = row(record, layer, key)
+        warps, misses = f"{one['warps_active']:.0f}%", f"{constant_miss_share(one):.0%}"
+        lines.append((label(key), str(one["registers"]), warps, misses))
+    return tables.text(head, lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,13 +12,8 @@ The exit status is 0, or 2 if ``ncu`` cannot be used.
 
 from __future__ import annotations
 
-import csv
-import io
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,51 +99,27 @@ def read(
 
     launches: (kernel, layer), in order. metrics: columns and ncu's names. Raises NcuError.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "ncu.csv"
-        options = ["--clock-control", "none", "--csv", "--print-units", "base"]
-        options += ["--log-file", str(log), "--metrics", ",".join(metrics.values())]
-        command = [ncu.program(), *options, sys.executable, "-m", module, "--launch"]
-        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
-        done = subprocess.run(command, check=False, capture_output=True, **how)
-        text = log.read_text() if log.exists() else ""
-        return parse(text, done.stderr, launches, metrics)
+    command = [sys.executable, "-m", module, "--launch"]
+    kernels = [kernel for kernel, _ in launches]
+    return _rows(ncu.read(command, tuple(metrics.values()), kernels), launches, metrics)
 
 
-def parse(
-    output: str,
-    errors: str = "",
-    launches: Sequence[tuple[str, str]] = LAUNCHES,
-    metrics: Mapping[str, str] = METRICS,
+def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
+    """Return a row for each of LAUNCHES from ncu's CSV text. Raises NcuError for other launches."""
+    kernels = [kernel for kernel, _ in LAUNCHES]
+    return _rows(ncu.parse(output, kernels, errors), LAUNCHES, METRICS)
+
+
+def _rows(
+    readings: Sequence[Mapping[str, Any]],
+    launches: Sequence[tuple[str, str]],
+    metrics: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return a row for each of `launches` from ncu's CSV text. Raises NcuError for other ones."""
-    table = csv.DictReader(
-        io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
-    )
-    seen: dict[int, dict[str, str]] = {}
-    for row in table:
-        entry = seen.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]})
-        entry[row["Metric Name"]] = row["Metric Value"]
-    entries = [seen[number] for number in sorted(seen)]
-    if [entry["kernel"] for entry in entries] != [kernel for kernel, _ in launches]:
-        words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(entries)} launches of {len(launches)}. It said:\n{words}")
+    columns = ({key: one.get(metric) for key, metric in metrics.items()} for one in readings)
     return [
-        {
-            "series": kernel,
-            "layer": name,
-            **{key: _number(entry.get(metric)) for key, metric in metrics.items()},
-        }
-        for (kernel, name), entry in zip(launches, entries, strict=True)
+        {"series": kernel, "layer": layer, **row}
+        for (kernel, layer), row in zip(launches, columns, strict=True)
     ]
-
-
-def _number(text: str | None) -> float | int | None:
-    try:
-        value = float((text or "").replace(",", ""))
-    except ValueError:  # "n/a"
-        return None
-    return int(value) if value.is_integer() else value
 
 
 def recorded() -> results.Record:

@@ -310,7 +310,8 @@ def cpu_figure(times: LayerTimes) -> Figure:
         rows.insert(0, {**times.rows(layer, batch)[OP_TIME], "series": KERNEL})
         title = (
             f"{layer}, {batch} images: {KERNEL} is {times.speedup(layer, batch, SWAPPED):.0f} x "
-            f"as fast as one core, {times.speedup(layer, batch, times.all_cores):.1f} x as "
+            f"as fast as one core with its loops swapped, "
+            f"{times.speedup(layer, batch, times.all_cores):.1f} x as fast as "
             f"{times.all_cores.partition(' (')[0].removeprefix('C++, ')}"
         )
         plotting.times(ax, rows, emphasize=KERNEL, title=title)
