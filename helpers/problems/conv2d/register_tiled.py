@@ -111,9 +111,11 @@ class RegisterTiled(Conv2d):
             **dict(zip(("PATCHES_X", "PATCHES_Y", "IMAGES"), sizes.patches, strict=True)),
             "STAGED": sizes.staged,
             "UNROLL": sizes.unroll,
-            "RESIDENT": spec.resident,
-            "WEIGHTS_SHARED": int(spec.weights_shared),
         }
+        if spec.resident:
+            values["RESIDENT"] = spec.resident
+        if spec.weights_shared:
+            values["WEIGHTS_SHARED"] = 1
         return [f"-D{name}={value}" for name, value in values.items()]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
