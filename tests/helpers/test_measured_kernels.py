@@ -115,6 +115,28 @@ def test_a_wrong_copy_is_not_timed(clock, monkeypatch):
         list(copies.measure((3,), (64,), (1,), n=4000))
 
 
+def test_what_a_ratio_says():
+    assert copies.verdict({"low": 0.9, "high": 0.99}) == "faster"
+    assert copies.verdict({"low": 1.01, "high": 1.2}) == "slower"
+    assert copies.verdict({"low": 0.99, "high": 1.01}) == "no measurable difference"
+
+
+def test_figures_of_the_copies_say_what_they_show(clock):
+    rows = list(copies.measure((3, 5), (64,), (1, 2), n=4000))
+    data = record_of(rows, copies.NAME)
+    assert copies.ratios(data, "copy_bulk", 64, 2)[5]["ratio"] == 2.0
+    assert copies.flights(data, "copy_async", 3) == [(256, 16_000 / 2e-3), (512, 16_000 / 2e-3)]
+    panels = copies.figure(data, 64)
+    assert "200 to 200 % of the plain copy's time with 1 block" in panels.get_suptitle()
+    assert len(panels.axes) == 2
+    waits = results.load(results.MEASURED / "25_waiting.json")
+    (ax,) = copies.flight_figure(data, waits).axes
+    assert "One tile of 0 KiB" in ax.get_title(loc="left")
+    in_turns, at_once = copies.turns_figure().axes
+    assert len(in_turns.patches) == len(at_once.patches) == 8
+    plt.close("all")
+
+
 def test_configurations_fit_a_multiprocessor():
     cases = list(copies.configurations((3,), (1024, 4096), (1, 2, 4, 8, 16)))
     assert (3, 1024, 8) in cases and (3, 4096, 4) in cases
