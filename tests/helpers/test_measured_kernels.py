@@ -177,3 +177,43 @@ def test_picture_of_the_errors():
     plt.close(fig)
     assert "split, short sums" in split_error.said(rows, 16)
     assert split_error.SERIES["split"] == Split(3, 0)
+
+
+def test_length_from_which_split_products_err_more():
+    def rows(*pairs):
+        return [
+            {"series": name, "length": 2**k, "signs": "one sign", "error": error}
+            for k, pair in enumerate(pairs)
+            for name, error in zip(("split", "halves"), pair, strict=True)
+        ]
+
+    assert split_error.crossing(rows((1, 2), (3, 2), (4, 2))) == 2
+    assert split_error.crossing(rows((3, 2), (1, 2), (4, 2))) == 4  # the last length counts
+    assert split_error.crossing(rows((3, 2), (3, 2))) == 1
+    assert split_error.crossing(rows((3, 2), (1, 2))) is None
+
+
+def test_figure_of_the_errors_says_what_it_shows():
+    rows = split_error.simulated((16, 1024))
+    long, short = (
+        split_error.lookup(rows, name, 1024, "one sign") for name in ("split", "split, short sums")
+    )
+    drawing = split_error.figure(record_of(rows, split_error.NAME))
+    assert f"errs {long / short:,.0f} times as much as short sums" in drawing.get_suptitle()
+    plt.close(drawing)
+
+
+@pytest.mark.parametrize(("x", "lost"), [(1.0, 0), (1.5, 0), (3.1415927, 1), (1 + 2.0**-23, 0)])
+def test_bits_that_two_halves_hold(x, lost):
+    high, low, missing = split_error.bits_of(x)
+    assert [*high, *low, *missing] == list(range(24))
+    assert (len(high), len(missing)) == (11, lost)
+    (ax,) = split_error.bits_figure(x).axes
+    assert f"reach {24 - lost} of its 24" in ax.get_title(loc="left")
+    plt.close("all")
+
+
+@pytest.mark.parametrize("x", [0.1, -2.0, 1e6, float("nan")])
+def test_numbers_whose_halves_are_subnormal_or_infinite_are_refused(x):
+    with pytest.raises(ValueError, match="from 1 to 65,504"):
+        split_error.bits_of(x)
