@@ -203,7 +203,8 @@ def bits_figure(x: float) -> Figure:
             bit = mantissa >> (23 - place) & 1
             ax.text(place + 0.5, 0.5, str(bit), ha="center", va="center", fontsize="small")
         if places:
-            ax.text(sum(places) / len(places) + 0.5, 1.25, name, ha="center", va="bottom", fontsize="small")
+            middle = sum(places) / len(places) + 0.5
+            ax.text(middle, 1.25, name, ha="center", va="bottom", fontsize="small")
     style(ax, f"The two halves of {x:g} reach {len(high) + len(low)} of its 24 significant bits")
     ax.set(xlim=(-0.1, 24.1), ylim=(-0.1, 2), yticks=[])
     ax.set_xticks([0.5, 10.5, 23.5], ["1", "11", "24"])

@@ -25,7 +25,7 @@ from helpers.exercises.kit import (
 
 ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
 STEPS = (256, 251, 6, 1)
-# Short sums of 4 steps err by 7e-7 of the sum at most, of 8 steps by 1e-6, of 16 by 1.4e-6 at least.
+# Short sums of 4 steps err by 7e-7 at most, of 8 steps by 1e-6, of 16 by 1.4e-6 at least.
 RTOL = 1.2e-6
 SPARE = 12  # additions beside the short sums': the last one, and totals put together
 
@@ -108,7 +108,8 @@ EXERCISE = Exercise(
             when=_cut,
         ),
         Mistake(
-            "The results are too small by far more than rounding: is the last, incomplete short sum added to the total, too?",
+            "The results are too small by far more than rounding: is the last, incomplete short "
+            "sum added to the total, too?",
             when=lambda case, got, want: (_relative(got, want) < -1e-3).all(),
         ),
         Mistake(
@@ -174,7 +175,10 @@ EXERCISE = Exercise(
         wrong(
             "all four products",
             "three products are enough",
-            ("        multiply(sum, a_lo, b_hi);", "        multiply(sum, a_lo, b_lo);\n        multiply(sum, a_lo, b_hi);"),
+            (
+                "        multiply(sum, a_lo, b_hi);",
+                "        multiply(sum, a_lo, b_lo);\n        multiply(sum, a_lo, b_hi);",
+            ),
             status="budget",
         ),
         wrong("the FP32 units", "mma", file="wrong_units.cu", status="budget"),
@@ -183,6 +187,10 @@ EXERCISE = Exercise(
             "each product counts once",
             ("multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_hi);"),
         ),
-        wrong("nothing is written", "nothing is written", ("i < 4; ++i) {\n        D[", "i < 0; ++i) {\n        D[")),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("i < 4; ++i) {\n        D[", "i < 0; ++i) {\n        D["),
+        ),
     ),
 )

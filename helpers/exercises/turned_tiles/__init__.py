@@ -26,6 +26,7 @@ from helpers.exercises.kit import (
 )
 
 TILE, THREADS = 256, 64
+WAIT = '        asm volatile("cp.async.wait_group 1;" ::: "memory");\n'  # of the solution
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more.
 SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1))
 
@@ -98,7 +99,8 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake(
-            "The tiles are copied, but not turned around: cell 255 - o of the tile goes to output o.",
+            "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "
+            "output o.",
             gives=lambda case: case["N"],
         ),
         Mistake(
@@ -116,7 +118,8 @@ EXERCISE = Exercise(
         ),
         FindingHint(
             "race",
-            "A copy goes into a tile that threads of the turn before may still read: a barrier belongs at the end of each turn.",
+            "A copy goes into a tile that threads of the turn before may still read: a barrier "
+            "belongs at the end of each turn.",
         ),
         FindingHint(
             "uninitialised",
@@ -151,7 +154,7 @@ EXERCISE = Exercise(
         wrong(
             "no wait",
             "wait for this tile's group",
-            ('        asm volatile("cp.async.wait_group 1;" ::: "memory");\n', ""),
+            (WAIT, ""),
             status="finding",
         ),
         wrong(
@@ -164,8 +167,8 @@ EXERCISE = Exercise(
             "a barrier, then the wait",
             "in this order",
             (
-                '        asm volatile("cp.async.wait_group 1;" ::: "memory");\n        __syncthreads();\n',
-                '        __syncthreads();\n        asm volatile("cp.async.wait_group 1;" ::: "memory");\n',
+                f"{WAIT}        __syncthreads();\n",
+                f"        __syncthreads();\n{WAIT}",
             ),
             status="finding",
         ),
@@ -200,7 +203,8 @@ EXERCISE = Exercise(
             "a copy behind the end",
             "no tile behind the last one",
             (
-                "        if (start + stride < n) {\n            start_copy(tiles[current ^ 1], N, start + stride);\n        }",
+                "        if (start + stride < n) {\n"
+                "            start_copy(tiles[current ^ 1], N, start + stride);\n        }",
                 "        start_copy(tiles[current ^ 1], N, start + stride);",
             ),
             status="finding",

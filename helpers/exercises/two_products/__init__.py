@@ -1,4 +1,4 @@
-"""One warp multiplies 16 x 32 by 32 x 8: two tensor-core products, the second added to the first."""
+"""One warp multiplies 16 x 32 by 32 x 8: two products on tensor cores, added up."""
 
 from __future__ import annotations
 
@@ -119,7 +119,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "The second step multiplies by the first 16 rows of B again.",
-            gives=lambda case: _of(case["A"][:, :STEP], case["B"][:STEP]) + _of(case["A"][:, STEP:], case["B"][:STEP]),
+            gives=lambda case: _of(
+                case["A"][:, :STEP] + case["A"][:, STEP:].astype(float), case["B"][:STEP]
+            ),
         ),
         Mistake("A row of A has 32 halves here, not 16.", gives=_rows_of_16),
         Mistake(
@@ -127,14 +129,18 @@ EXERCISE = Exercise(
             gives=lambda case: _of(_squares_exchanged(case["A"]), case["B"]),
         ),
         Mistake(
-            "The two halves of each pair of B are exchanged: the upper row belongs in the lower 16 bits.",
-            gives=lambda case: _of(case["A"], case["B"].reshape(-1, 2, COLUMNS)[:, ::-1].reshape(TERMS, COLUMNS)),
+            "The two halves of each pair of B are exchanged: the upper row belongs in the lower "
+            "16 bits.",
+            gives=lambda case: _of(
+                case["A"], case["B"].reshape(-1, 2, COLUMNS)[:, ::-1].reshape(TERMS, COLUMNS)
+            ),
         ),
     ),
     findings=(
         FindingHint(
             "out-of-bounds",
-            "A row of A begins every 32 halves, a row of B every 8. Which rows and columns does your lane read last?",
+            "A row of A begins every 32 halves, a row of B every 8. Which rows and columns does "
+            "your lane read last?",
             when=lambda found: found.array in ("A", "B"),
         ),
         FindingHint(
@@ -148,7 +154,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Write mma_one_warp first, and count 16 of its columns and rows from 16 * step on. A row of A now has 32 halves.",
+        "Write mma_one_warp first, and count 16 of its columns and rows from 16 * step on. A "
+        "row of A now has 32 halves.",
         "Set d[0] to d[3] to 0 once, before the loop over the two steps.",
         'In the asm line, "+f"(d[0]) is read and written: {%0, %1, %2, %3} stands first and last, '
         "as the result and as the sums to add to.",
@@ -178,7 +185,10 @@ EXERCISE = Exercise(
         wrong(
             "the first rows of B twice",
             "first 16 rows of B again",
-            ("pair(B[8 * inner + group], B[8 * (inner + 1) + group])", "pair(B[8 * two + group], B[8 * (two + 1) + group])"),
+            (
+                "pair(B[8 * inner + group], B[8 * (inner + 1) + group])",
+                "pair(B[8 * two + group], B[8 * (two + 1) + group])",
+            ),
             (
                 "pair(B[8 * (inner + 8) + group], B[8 * (inner + 9) + group])",
                 "pair(B[8 * (two + 8) + group], B[8 * (two + 9) + group])",
@@ -215,7 +225,10 @@ EXERCISE = Exercise(
         wrong(
             "lane 0 alone stores",
             "never written",
-            ("    D[8 * group + two] = d[0];", "    if (threadIdx.x) return;\n    D[8 * group + two] = d[0];"),
+            (
+                "    D[8 * group + two] = d[0];",
+                "    if (threadIdx.x) return;\n    D[8 * group + two] = d[0];",
+            ),
         ),
         wrong("no tensor cores", "tensor cores", file="wrong_no_tensor.cu", status="budget"),
         wrong(
@@ -233,9 +246,13 @@ EXERCISE = Exercise(
                 "        for (int r = 0; r < 4; ++r) {\n"
                 "            const volatile unsigned short* cell = reinterpret_cast<const volatile "
                 "unsigned short*>(A + 32 * (group + r % 2 * 8) + inner + r / 2 * 8);\n"
-                "            c[r] = cell[0];\n            c[r] |= (unsigned)cell[1] << 16;\n        }",
+                "            c[r] = cell[0];\n            c[r] |= (unsigned)cell[1] << 16;\n    "
+                "    }",
             ),
-            ('"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])', '"r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])'),
+            (
+                '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])',
+                '"r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])',
+            ),
             status="budget",
         ),
     ),
