@@ -38,9 +38,9 @@ LAYER = [
 ]
 AXPY = mutants("axpy")
 # test_fastest_layer.py, test_small_images.py, test_fft.py, test_lenet.py,
-# test_background_copies.py, test_tensor_product.py
+# test_background_copies.py, test_tensor_product.py, test_waiting.py
 ELSEWHERE = mutants(
-    "conv2d_mma_", "conv2d_register_images", "fft", "lenet", "copy_", "mma_", "split_"
+    "conv2d_mma_", "conv2d_register_images", "fft", "lenet", "copy_", "mma_", "split_", "flight_"
 )
 
 
