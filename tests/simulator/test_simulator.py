@@ -1147,7 +1147,7 @@ def test_a_block_beyond_the_launch_bounds_is_refused():
         (
             (np.zeros(4, np.float32), np.zeros(4, np.float32)),
             TypeError,
-            "takes 3 arguments, 2 given",
+            "takes 3 arguments, but the launch gives 2",
         ),
         ((np.zeros(4, np.float32), np.zeros(4, np.float32), 4), TypeError, "NumPy scalar"),
         (
@@ -1171,7 +1171,7 @@ def test_a_block_beyond_the_launch_bounds_is_refused():
             "C-contiguous",
         ),
         ((np.zeros(0, np.float32), np.zeros(4, np.float32), np.int32(4)), ValueError, "empty"),
-        (([1.0], np.zeros(4, np.float32), np.int32(4)), TypeError, "list given"),
+        (([1.0], np.zeros(4, np.float32), np.int32(4)), TypeError, "got list"),
     ],
 )
 def test_arguments_that_do_not_fit(args, error, match):
