@@ -1,5 +1,5 @@
-"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is
-written.
+"""Device memory: separate allocations, aligned to 256 bytes, and filled with 0xFF as poison until a
+program writes them.
 
 A device address is the host address of a buffer that the machine owns. Sizes are in bytes.
 """
@@ -19,63 +19,66 @@ TOTAL = 4 * 1024**3
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _FREED_KEPT = 1000
-# address -> bytes, and the file and line that asked for them
+# address -> bytes, and the file and line of the program that allocated them
 _live: dict[int, tuple[int, str, int]] = {}
 _freed: dict[int, tuple[int, str, int]] = {}
 
 
 def allocate(nbytes: int) -> int:
-    """The address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a size below
-    1.
+    """Returns the address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a
+    size below 1.
     """
     if nbytes < 1:
         raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
     free_bytes = TOTAL - used()
     if nbytes > free_bytes:
         raise OutOfMemory(
-            f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of the simulator's "
-            f"{TOTAL:,} are free"
+            f"cannot allocate {nbytes:,} bytes of device memory: {free_bytes:,} of the simulator's "
+            f"{TOTAL:,} bytes are free; free an array first"
         )
     address = machine().halo_allocate(nbytes)
     if not address:
         raise OutOfMemory(
-            f"{nbytes:,} bytes of device memory asked for, more than this computer has free"
+            f"cannot allocate {nbytes:,} bytes of device memory: this computer has not enough free "
+            "memory; use smaller arrays, or close other programs"
         )
     _live[address] = (nbytes, *_caller())
     return address
 
 
 def free(address: int) -> None:
-    """Frees an allocation by its first address. Raises MemoryFault where there is none."""
+    """Frees the allocation that starts at `address`. Raises MemoryFault if none does."""
     if not machine().halo_free(address):
         raise MemoryFault(
-            f"{address:#x} is not the start of a live allocation: was it freed already?"
+            f"cannot free {address:#x}: it is not the start of a live allocation; free each array "
+            "once, by its first address"
         )
     if (record := _live.pop(address, None)) is not None:
-        _freed.pop(address, None)  # the latest stand last
+        _freed.pop(address, None)  # the array that was freed last comes last
         _freed[address] = record
         if len(_freed) > _FREED_KEPT:
             del _freed[next(iter(_freed))]
 
 
 def used() -> int:
-    """Bytes in live allocations."""
+    """Returns the bytes of all live allocations."""
     return machine().halo_used()
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
-    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for
-    it.
+    """Returns (nbytes, file, line) of each live allocation, oldest first; the line is that of the
+    program which allocated it.
     """
     return tuple(_live.values())
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for
+    """Returns (start, nbytes, file, line) of the freed array that held `address`, None if there is
     none.
 
-    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody
-    else. An older one's may be anybody's by now, also the host's: nothing is said of those.
+    The machine does not reuse the addresses of the arrays that were freed last (1,000 arrays, 256
+    MB). The addresses of older ones may belong to the host by now, so this function does not know
+    them.
     """
     if not machine().halo_is_freed(address):
         return None
@@ -86,14 +89,14 @@ def freed_at(address: int) -> tuple[int, int, str, int] | None:
 
 
 def allocation(address: int) -> tuple[int, int] | None:
-    """(start, nbytes) of the array that holds `address`, None outside every array."""
-    found = region(address)
-    return found[:2] if found else None
+    """Returns (start, nbytes) of the array that holds `address`, None outside every array."""
+    place = region(address)
+    return place[:2] if place else None
 
 
 def region(address: int) -> tuple[int, int, int] | None:
-    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every
-    array.
+    """Returns (start, nbytes, the machine's number) of the array that holds `address`, None outside
+    every array.
     """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
     if not machine().halo_region(
@@ -104,7 +107,7 @@ def region(address: int) -> tuple[int, int, int] | None:
 
 
 def region_start(number: int) -> int:
-    """Where the array of this number of the machine's starts, 0 where there is none."""
+    """Returns the address of the array that has this number in the machine, 0 if there is none."""
     return machine().halo_region_start(number)
 
 
@@ -137,16 +140,14 @@ def fill(address: int, pattern: bytes, count: int) -> None:
 
 
 def written(address: int, nbytes: int) -> int:
-    """How many of `nbytes` from `address` on the host or a kernel has written since they were
-    allocated.
-    """
+    """Counts the bytes that the host or a kernel has written, of the `nbytes` from `address` on."""
     _hold(address, nbytes, "look at")
     return machine().halo_count_initialised(address, nbytes)
 
 
 def first_unwritten(address: int, nbytes: int) -> int | None:
-    """Offset from `address` of the first of `nbytes` that nothing has written; None when all
-    are.
+    """Returns the offset from `address` of the first unwritten byte of `nbytes`, None if all are
+    written.
     """
     _hold(address, nbytes, "look at")
     first = machine().halo_first_unwritten(address, nbytes)
@@ -156,22 +157,22 @@ def first_unwritten(address: int, nbytes: int) -> int | None:
 def _hold(address: int, nbytes: int, verb: str) -> None:
     if nbytes == 0:
         return
-    found = allocation(address)
-    if found is None:
+    place = allocation(address)
+    if place is None:
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, "
-            "or a host address?)"
+            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there; was it "
+            "freed, or is this a host address?"
         )
-    start, size = found
+    start, size = place
     if address + nbytes > start + size:
-        inside = f", from byte {address - start:,} of it on" if address > start else ""
+        offset = f" from byte {address - start:,} on" if address > start else ""
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes"
+            f"cannot {verb} {nbytes:,} bytes{offset}: the allocation has {size:,} bytes"
         )
 
 
 def _caller() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package."""
+    """Returns file and line of the innermost frame outside this package."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

@@ -551,7 +551,7 @@ def test_a_finding_in_a_three_dimensional_shared_array_names_its_axes():
 def test_several_kernels_of_one_source_have_their_own_shared_memory():
     source = "".join(
         f'extern "C" __global__ void k{j}(float* y) '
-        f'{{ volatile __shared__ float s[{n}]; s[0] = {n}; y[0] = s[0]; }}\n'
+        f"{{ volatile __shared__ float s[{n}]; s[0] = {n}; y[0] = s[0]; }}\n"
         for j, n in enumerate((12000, 11000, 2))
     )
     module = load(source)
@@ -1226,9 +1226,9 @@ def test_host_copies_outside_an_allocation_are_refused():
     with pytest.raises(MemoryFault, match="the allocation has 64 bytes"):
         memory.write(address, bytes(65), 65)
     memory.free(address)
-    with pytest.raises(MemoryFault, match="freed already"):
+    with pytest.raises(MemoryFault, match="it is not the start of a live"):
         memory.free(address)
-    with pytest.raises(OutOfMemory, match="bytes of device memory asked for"):
+    with pytest.raises(OutOfMemory, match=r"cannot allocate .* of the simulator"):
         memory.allocate(memory.TOTAL + 1)
 
 
