@@ -416,7 +416,7 @@ def test_an_ambiguous_or_missing_instance_is_named(name, match):
 def test_a_template_without_an_instance_says_what_to_add():
     source = "template <int N> __global__ void k(float* y) { y[0] = N; }"
     with pytest.raises(
-        ValueError, match=r"'k' is a template of which the source asks for no instance: add one"
+        ValueError, match=r"'k' is a template, but the source has no instance of it: add one"
     ):
         simulator.check(source, "k", np.zeros(1, np.float32), **ONE_WARP)
     only_one = source + "\ntemplate __global__ void k<4>(float*);"
