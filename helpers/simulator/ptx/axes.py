@@ -222,7 +222,7 @@ class Checked(Module):
 
 
 def _is_plain(text: str, names: Collection[str]) -> bool:
-    """Whether a line indexes only arrays and parameters with known names, and follows no pointer."""
+    """Whether a line indexes only arrays and parameters of known names, without pointers."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
 

@@ -214,8 +214,8 @@ class BodyReader:
 
     def reference(self, name: str) -> Label:
         one = Label(name)
-        # A label of an outer scope waits for this scope's end: this scope may still define a label of
-        # the same name.
+        # A label of an outer scope waits for this scope's end, because this scope may still define
+        # one of the same name.
         if not self.find_label(one):
             self.waiting[-1].append(one)
         return one

@@ -225,7 +225,7 @@ _cache_config = func_cache.PREFER_NONE
 
 
 def init(flags: int = 0) -> None:
-    """Must come before every other call of the driver; calling it again does no harm."""
+    """Starts the driver; every other call needs it. A second call does nothing."""
     global _initialised
     if flags != 0:
         raise LogicError(
@@ -252,8 +252,8 @@ def _need_init(call: str) -> None:
 
 
 def need_context(call: str) -> Context:
-    """The current context; LogicError where there is none, naming the driver call that needed
-    it.
+    """Returns the current context. Without one it raises LogicError, which names the driver call
+    that needs it.
     """
     _need_init(call)
     if not _contexts.stack:
@@ -273,8 +273,7 @@ class Device:
             number = 0
         if isinstance(number, str) or not isinstance(number, int):
             raise TypeError(
-                "Device takes the number of a device, an int, or a PCI bus id, was given "
-                f"{number!r}"
+                f"Device takes the number of a device, an int, or a PCI bus id, got {number!r}"
             )
         if number != 0:
             detail = f"the simulator has one device, number 0, was asked for number {number}"
@@ -303,11 +302,12 @@ class Device:
         return memory.TOTAL
 
     def get_attribute(self, attribute: device_attribute) -> int:
-        """The value of one attribute; LogicError for one that needs a clock or a memory chip."""
+        """Returns the value of one attribute; raises LogicError for one that needs a clock or a
+        memory chip.
+        """
         if not isinstance(attribute, device_attribute):
             raise TypeError(
-                "get_attribute takes a member of pycuda.driver.device_attribute, was given "
-                f"{attribute!r}"
+                f"get_attribute takes a member of pycuda.driver.device_attribute, got {attribute!r}"
             )
         value = _VALUES[attribute]
         if value is None:
@@ -336,7 +336,7 @@ class Device:
         return context
 
     def retain_primary_context(self) -> Context:
-        """The device's own context, which is not made current: push() it."""
+        """Returns the device's own context. It is not current yet: push() it."""
         return Context._make(self)
 
     def __eq__(self, other: object) -> bool:
@@ -347,8 +347,8 @@ class Device:
 
 
 class Context:
-    """A context. The simulator's contexts share one memory; they are kept so that the same calls
-    fail as on a GPU.
+    """A context. The simulator's contexts share one memory; they exist so that the same calls fail
+    as on a GPU.
     """
 
     _device: Device
@@ -408,9 +408,7 @@ class Context:
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Kept and given back by get_limit; the simulator's kernels do not run into these
-        limits.
-        """
+        """Stores a limit for get_limit; the simulator's kernels do not run into these limits."""
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 
@@ -433,8 +431,8 @@ class Context:
 
     @staticmethod
     def set_cache_config(config: func_cache) -> None:
-        """Kept and given back: the split between L1 and shared memory is a hint, and the simulator
-        has no L1.
+        """Stores the split between L1 and shared memory for get_cache_config. It has no other
+        effect, because the simulator has no L1.
         """
         global _cache_config
         need_context("cuCtxSetCacheConfig")
@@ -447,7 +445,7 @@ class Context:
 
     @staticmethod
     def set_shared_config(config: shared_config) -> None:
-        """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
+        """Changes nothing: every GPU since 2014 has banks of 4 bytes."""
         need_context("cuCtxSetSharedMemConfig")
         shared_config(config)
 

@@ -20,16 +20,16 @@ Order = Literal["C", "F"]
 
 
 def _whole_number(value: object, what: str) -> int:
-    """`value` as PyCUDA's C++ side takes it: a Python int that is not negative. np.int64 is refused
-    there too.
+    """Returns `value` if it is a Python int that is not negative. PyCUDA's C++ side refuses
+    np.int64, too.
     """
     if not isinstance(value, int):
         hint = f": pass int({value!r})" if isinstance(value, np.integer | float) else ""
         raise TypeError(
-            f"{what} must be a Python int, was given {value!r} ({type(value).__name__}){hint}"
+            f"{what} must be a Python int, got {value!r} ({type(value).__name__}){hint}"
         )
     if value < 0:
-        raise OverflowError(f"{what} must not be negative, was given {value}")
+        raise OverflowError(f"{what} must not be negative, got {value}")
     return value
 
 
@@ -68,7 +68,7 @@ class DeviceAllocation(DevicePointer):
     @classmethod
     def _make(cls, nbytes: int) -> Self:
         self = object.__new__(cls)
-        # Until this has succeeded _freed is true: __del__ reads it.
+        # _freed stays true until the allocation has succeeded, because __del__ reads it.
         self._address = allocate(nbytes)
         self._nbytes = nbytes
         self._freed = False
@@ -85,12 +85,15 @@ class DeviceAllocation(DevicePointer):
 
     def __del__(self) -> None:
         if not self._freed:
-            with contextlib.suppress(Exception):  # the interpreter may be half gone
+            # At the program's end, modules such as contextlib may be None already.
+            try:  # noqa: SIM105
                 self.free()
+            except Exception:
+                pass
 
 
 class PointerHolderBase:
-    """For classes of a program's own that hold a device address: they define get_pointer()."""
+    """Base of a program's own classes for a device address; they define get_pointer()."""
 
     def get_pointer(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} must define get_pointer() -> int")
@@ -118,8 +121,8 @@ def release(address: int, nbytes: int) -> None:
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
-    """Device memory of that many bytes, poisoned, not zeroed. MemoryError where the device has no
-    room.
+    """Returns device memory of `bytes` bytes, which is poisoned, not zeroed. Raises MemoryError if
+    the device has not enough free memory.
     """
     nbytes = _whole_number(bytes, "mem_alloc: the size")
     need_context("cuMemAlloc")
@@ -133,15 +136,15 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
 
 
 def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
-    """Device memory for as many bytes as `ary` has."""
+    """Returns device memory for as many bytes as `ary` has."""
     return mem_alloc(ary.nbytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """(memory, pitch) for `height` rows of `width` bytes, each of which begins at a multiple of 512
-    bytes.
+    """Returns (memory, pitch) for `height` rows of `width` bytes; each row begins at a multiple of
+    512 bytes.
 
-    access_size: bytes that a thread will read at once: 4, 8 or 16.
+    access_size: bytes that a thread reads at once: 4, 8 or 16.
     """
     if access_size not in (4, 8, 16):
         detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
@@ -151,13 +154,13 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 
 
 def mem_get_info() -> tuple[int, int]:
-    """(free, total) bytes of device memory."""
+    """Returns (free, total) bytes of device memory."""
     need_context("cuMemGetInfo")
     return memory.TOTAL - memory.used(), memory.TOTAL
 
 
 def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
-    """(start, bytes) of the allocation that `ptr` points into."""
+    """Returns (start, bytes) of the allocation that `ptr` points into."""
     found = memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
     if found is None:
         detail = "this address is in no live allocation"
@@ -166,8 +169,8 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """The address behind what PyCUDA takes as a device pointer: a live allocation, a
-    PointerHolderBase or a Python int.
+    """Returns the address of a device pointer of PyCUDA: a live allocation, a PointerHolderBase or
+    a Python int.
     """
     need_context(call)
     if isinstance(pointer, DevicePointer):
@@ -184,18 +187,17 @@ def address_of(pointer: object, call: str, role: str) -> int:
         hint = ": this is host memory; are the arguments in the wrong order?"
     given = type(pointer).__name__
     raise TypeError(
-        f"{call}: {role} must be a DeviceAllocation or an address (int), was given {given}{hint}"
+        f"{call}: {role} must be a DeviceAllocation or an address (int), got {given}{hint}"
     )
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing
-    that memory.
+    """Returns the bytes of a host array or buffer in memory order, as a view: uint8, shape
+    (nbytes,).
 
-    Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError
-    for what has no buffer.
-    An array in Fortran order is taken as it lies, as PyCUDA does, with a warning: a kernel sees it
-    transposed.
+    Raises ValueError for an array with gaps, and for a read-only one that the caller writes to.
+    Raises TypeError for an object without a buffer. An array in Fortran order keeps its order, as
+    in PyCUDA, with a warning, because a kernel sees it transposed.
     """
     if not isinstance(host, np.ndarray):
         return _buffer_bytes(host, call, role, writable)
@@ -218,7 +220,7 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
     except TypeError:
         given = type(host).__name__
         raise TypeError(
-            f"{call}: {role} must be a NumPy array or a buffer of bytes, was given {given}"
+            f"{call}: {role} must be a NumPy array or a buffer of bytes, got {given}"
         ) from None
     if writable and not view.flags.writeable:
         raise ValueError(f"{call}: {role} is read-only ({type(host).__name__}): pass a NumPy array")
@@ -226,7 +228,7 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
 
 
 def layout(array: np.ndarray) -> str:
-    """What is unusual about how an array lies in memory, and what to do about it."""
+    """Returns what is unusual about an array's layout in memory, and what to do about it."""
     if array.flags.f_contiguous:
         return (
             f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that "
@@ -297,9 +299,7 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
 
 
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
-    """A finding where bytes are read that neither a copy nor a kernel has written since they were
-    allocated.
-    """
+    """Reports a read of bytes that no copy and no kernel has written since their allocation."""
     first = memory.first_unwritten(address, nbytes)
     if first is None:
         return
@@ -316,27 +316,27 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
-    """Copies all bytes of `src` to the device; LogicError where they do not fit into the
+    """Copies all bytes of `src` to the device. Raises LogicError if they do not fit into the
     allocation.
     """
     _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
 
 
 def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """As memcpy_htod, in a stream: page-locked memory must not change before the stream is
-    synchronised.
+    """Copies like memcpy_htod, in a stream: page-locked memory must not change before the program
+    synchronises the stream.
     """
     _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
 
 
 def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
-    """Fills all bytes of `dest` from the device; LogicError where the allocation holds fewer."""
+    """Fills all bytes of `dest` from the device; LogicError if the allocation has fewer."""
     _dtoh(dest, src, "cuMemcpyDtoH", _order.NULL, blocking=True)
 
 
 def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """As memcpy_dtoh, in a stream: page-locked memory must not be touched before the stream is
-    synchronised.
+    """Copies like memcpy_dtoh, in a stream: the host must not access page-locked memory before the
+    program synchronises the stream.
     """
     _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
 
@@ -349,7 +349,7 @@ def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size:
 def memcpy_dtod_async(
     dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None
 ) -> None:
-    """As memcpy_dtod, in a stream."""
+    """Copies like memcpy_dtod, in a stream."""
     _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
 
 
@@ -363,15 +363,15 @@ def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> No
 def memcpy_peer_async(
     dest, src, size: int, dest_context=None, src_context=None, stream=None
 ) -> None:
-    """As memcpy_peer, in a stream."""
+    """Copies like memcpy_peer, in a stream."""
     _dtod(dest, src, size, "cuMemcpyPeerAsync", number_of(stream, "cuMemcpyPeerAsync"))
 
 
 def pattern_of(data: int, width: int, call: str) -> bytes:
-    """`data` as the bytes of a memset."""
+    """Returns `data` as the bytes of a memset."""
     value = _whole_number(data, f"{call}: data")
     if value >= 1 << 8 * width:
-        raise OverflowError(f"{call}: data must fit into {8 * width} bits, was given {value}")
+        raise OverflowError(f"{call}: data must fit into {8 * width} bits, got {value}")
     return value.to_bytes(width, "little")
 
 
@@ -426,7 +426,7 @@ def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
-    """A new allocation that holds the bytes of `bf_obj`, in C order."""
+    """Returns a new allocation with the bytes of `bf_obj`, in C order."""
     bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
     data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
     allocation = mem_alloc(data.nbytes)
@@ -435,14 +435,14 @@ def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
 
 
 def from_device(devptr: DeviceAllocation | int, shape, dtype, order: Order = "C") -> np.ndarray:
-    """A new array of that shape and dtype, read from the device."""
+    """Reads a new array of this shape and dtype from the device."""
     result = np.empty(shape, dtype, order)
     memcpy_dtoh(result if order == "C" else result.T, devptr)
     return result
 
 
 def from_device_like(devptr: DeviceAllocation | int, other_ary: np.ndarray) -> np.ndarray:
-    """A new array like `other_ary`, read from the device."""
+    """Reads a new array like `other_ary` from the device."""
     result = np.empty_like(other_ary, subok=False)
     memcpy_dtoh(result if result.flags.c_contiguous else result.T, devptr)
     return result

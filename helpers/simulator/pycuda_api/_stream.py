@@ -14,7 +14,7 @@ _DISABLE_TIMING = 2
 
 
 def no_time(what: str) -> float:
-    """NaN, with a warning that says why: what a question about a duration gets."""
+    """Returns NaN, the answer to every question about a duration, with a warning that says why."""
     _findings.remark(
         f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
         "measurement (helpers.results)"
@@ -23,11 +23,11 @@ def no_time(what: str) -> float:
 
 
 class Stream:
-    """A queue of work. Its work is done at the call that asks for it; who may rely on that is
-    checked (see _order.py).
+    """A queue of work. The simulator does the work at the call; _order.py checks whether the
+    program may rely on that.
 
-    flags: 0, or 1 for a stream that neither waits for the null stream nor is waited for
-    (CU_STREAM_NON_BLOCKING).
+    flags: 0, or 1 (CU_STREAM_NON_BLOCKING) for a stream that does not wait for the null stream, and
+    for which the null stream does not wait.
     """
 
     def __init__(self, flags: int = 0):
@@ -53,44 +53,41 @@ class Stream:
         return True
 
     def wait_for_event(self, evt: Event) -> None:
-        """What is enqueued here from now on comes after what was recorded in `evt`."""
+        """Orders all later work of this stream after the work that `evt` marks."""
         if not isinstance(evt, Event):
-            raise TypeError(
-                f"wait_for_event takes a pycuda.driver.Event, was given {type(evt).__name__}"
-            )
+            raise TypeError(f"wait_for_event takes a pycuda.driver.Event, got {type(evt).__name__}")
         need_context("cuStreamWaitEvent")
         evt._warn_unrecorded("wait_for_event")
         _order.stream_waits(self._number, evt._clock or {})
 
 
 def number_of(stream: object, call: str) -> int:
-    """The number of a stream, 0 (the null stream) for None; TypeError for what is neither."""
+    """Returns the number of a stream, 0 (the null stream) for None; else TypeError."""
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
         raise TypeError(
-            f"{call}: stream must be a pycuda.driver.Stream or None, was given "
-            f"{type(stream).__name__}"
+            f"{call}: stream must be a pycuda.driver.Stream or None, got {type(stream).__name__}"
         )
     return stream._number
 
 
 class Event:
-    """A mark in a stream. It can be recorded and waited for; a duration between two is NaN, with a
-    warning.
+    """A mark in a stream. A program can record it and wait for it; the duration between two is NaN,
+    with a warning.
     """
 
     def __init__(self, flags: int = 0):
         need_context("cuEventCreate")
         if not isinstance(flags, int):
             raise TypeError(
-                f"Event takes flags of pycuda.driver.event_flags, was given {type(flags).__name__}"
+                f"Event takes flags of pycuda.driver.event_flags, got {type(flags).__name__}"
             )
         self._flags = int(flags)
         self._clock: dict[int, int] | None = None
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Marks what is in the stream (None: the null stream) so far."""
+        """Marks the work that is in the stream (None: the null stream) so far."""
         number = number_of(stream, "record")
         need_context("cuEventRecord")
         self._clock = _order.snapshot(number)
@@ -118,7 +115,7 @@ class Event:
         return self._elapsed(event, self)
 
     def time_till(self, event: Event) -> float:
-        """As time_since, the other way round."""
+        """Returns the duration of time_since with the other sign."""
         return self._elapsed(event, event)
 
     def ipc_handle(self) -> bytearray:
@@ -131,7 +128,7 @@ class Event:
     def _elapsed(self, other: Event, later: Event) -> float:
         if not isinstance(other, Event):
             raise TypeError(
-                f"an event is timed against a pycuda.driver.Event, was given {type(other).__name__}"
+                f"an event is timed against a pycuda.driver.Event, got {type(other).__name__}"
             )
         need_context("cuEventElapsedTime")
         if self._clock is None or other._clock is None:
