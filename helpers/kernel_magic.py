@@ -85,7 +85,7 @@ def _describe_figures(shell) -> None:
     """
 
     def write(figure, printer, cycle: bool) -> None:
-        from .plotting.descriptions import description
+        from .descriptions import description
 
         printer.text(description(figure))
 

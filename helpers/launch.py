@@ -255,13 +255,26 @@ def _required(array: Any, spec: Array) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _image(compiler: Any, source: str, options: tuple[str, ...], on: device.Device | None) -> bytes:
-    """Return the compiled source.
+def _image(compiler: Any, source: str, options: tuple[str, ...], on: tuple[int, int]) -> bytes:
+    """The compiled source, for a compute capability: cards of one computer may differ.
 
     This cache exists because PyCUDA runs nvcc's preprocessor for each compilation of a source with
     an #include, even if its own cache has the result, and the labs create many networks.
     """
-    return compiler.compile(source, options=list(options), no_extern_c=True)
+    rest, architecture = target(options)
+    more = {"arch": architecture} if architecture else {}  # else the device's
+    return compiler.compile(source, options=rest, no_extern_c=True, **more)
+
+
+def target(options: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the options without -arch=, and the architecture that it names.
+
+    PyCUDA adds an -arch of its own, and nvcc takes one only: it must be handed over apart. A kernel
+    with instructions of one architecture, such as wgmma of sm_90a, has the option in its plan.
+    """
+    named = [one for one in options if one.startswith("-arch=")]
+    rest = [one for one in options if one not in named]
+    return rest, named[-1].removeprefix("-arch=") if named else None
 
 
 def compile_ahead(
@@ -282,9 +295,10 @@ def compile_ahead(
 
     def build(kernel: tuple[str, tuple[str, ...]]) -> None:
         source, options = kernel
+        rest, named = target(options)
         with contextlib.suppress(*ignored):
             pycuda.compiler.compile(
-                source, options=list(options), no_extern_c=True, arch=architecture
+                source, options=rest, no_extern_c=True, arch=named or architecture
             )
 
     kernels = sorted({(one.source, one.options) for plan in plans for one in plan})
@@ -310,9 +324,8 @@ class Modules:
     """
 
     def __init__(self, cuda: Any = None, compiler: Any = None):
-        self._selected = None
         if cuda is None:
-            self._selected = device.select()
+            device.select()
             import pycuda.compiler
             import pycuda.driver
 
@@ -328,7 +341,8 @@ class Modules:
         """
         key = one.name, one.source, one.options
         if key not in self._loaded:
-            image = _image(self._compiler, one.source, one.options, self._selected)
+            capability = tuple(self.cuda.Context.get_device().compute_capability())
+            image = _image(self._compiler, one.source, one.options, capability)
             module = self.cuda.module_from_buffer(image)
             self._loaded[key] = _Loaded(module, module.get_function(one.name))
         function = self._loaded[key].function

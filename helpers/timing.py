@@ -499,6 +499,44 @@ def compare(
     return _comparison(pairs, timings)
 
 
+def compare_end_to_end(
+    a: Callable[[], Any],
+    b: Callable[[], Any],
+    *,
+    verdicts: tuple[Verdict, Verdict],
+    names: tuple[str, str],
+    budget_s: float = 4.0,
+    precision: float = 0.01,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two calls, each timed as by :func:`time_end_to_end`, interleaved as by `compare`."""
+    _require_settings(budget_s, precision)
+    for verdict, name in zip(verdicts, names, strict=True):
+        _require_verdict(verdict, name)
+    gpu = _gpu(names[0])
+
+    def sampler(call: Callable[[], Any]) -> Callable[[], float]:
+        def finished() -> None:
+            call()
+            gpu.cuda.Context.synchronize()
+
+        _warm_up(finished, budget_s / 2)
+        return lambda: _host_ms(finished, 1)
+
+    with device_faults(" or ".join(names)), _no_collection():
+        gpu.cuda.Context.synchronize()
+        first, second = sampler(a), sampler(b)
+        before = _read_clocks(gpu.bus_id)
+        rng = np.random.default_rng(seed)
+        pairs = _sample_pairs(first, second, budget_s, precision, rng)
+        told: dict[str, Any] = {"device": gpu.name, "clocks": _clocks(before, gpu)}
+        timings = [
+            Timing.of(name, samples, what="end to end", **told)
+            for name, samples in zip(names, pairs, strict=True)
+        ]
+    return _comparison(pairs, timings)
+
+
 @contextlib.contextmanager
 def device_faults(name: str) -> Iterator[None]:
     """Turn a GPU fault inside the block into DeviceLostError, which says what to do.
@@ -510,8 +548,7 @@ def device_faults(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        message = str(error).lower()
-        if _simulated() or not any(fault in message for fault in _LOST):
+        if _simulated() or not is_fault(error):
             raise
         raise DeviceLostError(
             f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, "
@@ -519,6 +556,13 @@ def device_faults(name: str) -> Iterator[None]:
             "and run again from the top. To see which line and index it was, "
             "run the same source through helpers.simulator.check."
         ) from error
+
+
+def is_fault(error: Exception) -> bool:
+    """Return whether an error says that a kernel faulted, on a GPU or in the simulator."""
+    message = str(error).lower()
+    found = getattr(error, "finding", None) is not None
+    return found or any(fault in message for fault in _LOST)
 
 
 def _simulated() -> bool:

@@ -12,11 +12,14 @@
 //            ceil(M / MAPS), ceil(B / IMAGES))
 // Sizes      any B; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C. THREADS >= PITCH /
 //            LOAD_WIDTH.
-// Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, static. constant: C * K * K *
-//            PADDED_MAPS * 4 bytes in `filter`, at most 65,536.
+// Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, and with WEIGHTS_SHARED C * K * K *
+//            MAPS * 4 more, static. constant, without: C * K * K * PADDED_MAPS * 4 bytes in
+//            `filter`, at most 65,536.
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K; of a thread
 //            PATCH_WIDTH, PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y, IMAGES, STAGED
 //            (channels in shared memory at a time); UNROLL (filter rows in one round of the loop);
+//            RESIDENT (blocks of a multiprocessor, 0: any); WEIGHTS_SHARED (1: the block copies
+//            its maps' weights to shared memory, for filters that leave the cache of constants);
 //            by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
 
@@ -58,6 +61,12 @@
 #endif
 #ifndef UNROLL
 #define UNROLL 7
+#endif
+#ifndef RESIDENT
+#define RESIDENT 0
+#endif
+#ifndef WEIGHTS_SHARED
+#define WEIGHTS_SHARED 0
 #endif
 
 constexpr int K = FILTER_WIDTH;
@@ -107,12 +116,20 @@ constexpr int ROUNDS = (TILE_ROWS + STEP - 1) / STEP;
 constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16;
 constexpr int FILTER_ROWS = UNROLL;   // #pragma unroll takes no macro
 
-__constant__ float filter[CHANNELS * K * K * PADDED_MAPS];       // shape (C, K, K, M), spare maps 0
+constexpr int TAPS = CHANNELS * K * K;   // weights of a map
+#if WEIGHTS_SHARED
+__device__ float filter[TAPS * PADDED_MAPS];     // shape (C, K, K, M), spare maps 0
+#else
+__constant__ float filter[TAPS * PADDED_MAPS];   // shape (C, K, K, M), spare maps 0
+#endif
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
 {
     __shared__ __align__(16) float tile[TILE_ROWS * PITCH];
+#if WEIGHTS_SHARED
+    __shared__ __align__(16) float weights[TAPS][MAPS];
+#endif
     const int t = threadIdx.x;
 
     // The block's first column, row, image and map.
@@ -135,6 +152,11 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
     const float* from =
         x + ((size_t)first * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
 
+#if WEIGHTS_SHARED
+    for (int i = t; i < TAPS * MAPS; i += THREADS) {
+        weights[i / MAPS][i % MAPS] = filter[i / MAPS * PADDED_MAPS + map + i % MAPS];
+    }
+#endif
     __align__(16) float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
 
     for (int c = 0; c < CHANNELS; c += STAGED) {
@@ -169,7 +191,7 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
                 }
             }
         }
-        __syncthreads();   // patches read cells that other threads loaded
+        __syncthreads();   // patches read cells, and weights, that other threads loaded
 
         // Compute. For one row of the filter at a time: read the cells that the patch needs from
         // the tile into registers, then multiply each by every weight that it meets.
@@ -193,9 +215,13 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
                     #pragma unroll
                     for (int m = 0; m < MAPS; ++m) {
                         // All lanes want the same weight. Maps lie innermost: one constant load
-                        // brings two weights.
+                        // brings two weights, one load from shared memory four.
                         const int tap = ((c + s) * K + p) * K + q;
+#if WEIGHTS_SHARED
+                        const float weight = weights[tap][m];
+#else
                         const float weight = filter[tap * PADDED_MAPS + map + m];
+#endif
                         for (int h = 0; h < PATCH_HEIGHT; ++h) {
                             for (int w = 0; w < PATCH_WIDTH; ++w) {
                                 sum[m][h][w] += weight * cells[h][w + q];

@@ -359,17 +359,25 @@ __device__ __forceinline__ void fence_outputs()
 #endif
 }
 
+// Starts the copy of `count` outputs, whole vectors of 16 bytes, by this thread.
+__device__ __forceinline__ void start_bulk_store(Cell* to, const Cell* from, int count)
+{
+#if BULK_STORES
+    const unsigned address = (unsigned)__cvta_generic_to_shared(from);
+    const unsigned bytes = count * sizeof(Cell);
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :: "l"(to), "r"(address), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.commit_group;");
+#endif
+}
+
 // Starts the copy of `count` outputs, whole vectors of 16 bytes, by THREADS threads.
 template <int THREADS>
 __device__ __forceinline__ void store_bulk(Cell* to, const Cell* from, int count)
 {
 #if BULK_STORES
     if (threadIdx.x == 0) {
-        const unsigned address = (unsigned)__cvta_generic_to_shared(from);
-        const unsigned bytes = count * sizeof(Cell);
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                     :: "l"(to), "r"(address), "r"(bytes) : "memory");
-        asm volatile("cp.async.bulk.commit_group;");
+        start_bulk_store(to, from, count);
     }
 #else
     for (int i = threadIdx.x; i < count * (int)sizeof(Cell) / 16; i += THREADS) {

@@ -126,7 +126,8 @@ def _box_options(command) -> None:
 def _level(given) -> str:
     if given.no_box:
         print(
-            "--no-box: submissions run without a box, with the rights of this user; every result records it",
+            "--no-box: submissions run without a box, with the rights of this user; "
+            "every result records it",
             file=sys.stderr,
         )
         return "none"

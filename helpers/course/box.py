@@ -2,7 +2,8 @@
 little time, no trace.
 
     with box.Bench("kernel") as bench:
-        ended = bench.run(job, most=wire.size(expected))     # ended.status "done", "time", "memory" or "crash"
+        # ended.status is "done", "time", "memory" or "crash"
+        ended = bench.run(job, most=wire.size(expected))
 
 Level "bubblewrap": bwrap gives the processes namespaces of their own. Where it cannot run, level
 "landlock": Landlock, seccomp, limits of resources, and another user where the grader is root. On
@@ -120,7 +121,8 @@ class Bench:
     ):
         if kind not in KINDS or level not in LEVELS:
             raise ValueError(
-                f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, {level!r}"
+                f"a bench is for one of {KINDS}, at one of the levels {LEVELS}; got {kind!r}, "
+                f"{level!r}"
             )
         self.kind, self.level, self.limits = kind, level, limits or Limits()
         self._cache = cache
@@ -138,7 +140,7 @@ class Bench:
     # ---- jobs ----
 
     def run(self, job: bytes, most: int) -> Ended:
-        """Run a job; its answer has at most `most` bytes, else the job has crashed. Raises NoBox."""
+        """Run a job whose answer has at most `most` bytes, else it has crashed. Raises NoBox."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._start()

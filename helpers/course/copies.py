@@ -1,8 +1,8 @@
-"""Students' own copies of the labs, in my_labs/: outputs cleared, and never overwritten once changed.
+"""Students' own copies of the labs, in my_labs/: without outputs, never overwritten once changed.
 
-Nobody works in labs/, so a `git pull` never meets a changed file, and no prediction is spoiled by an
-output. A copy that is still as it was made is replaced when its lab changes. Beside a changed one the
-new version is put as NAME_new.ipynb.
+Nobody works in labs/, so a `git pull` never meets a changed file, and no prediction is spoiled by
+an output. A copy that is still as it was made is replaced when its lab changes. Beside a changed
+one the new version is put as NAME_new.ipynb.
 """
 
 from __future__ import annotations

@@ -14,13 +14,17 @@ _BAD, _WRONG = "#b3412f", "#efb8ae"
 
 def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
     return (
-        f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 '
+        f'{width:.0f} {height:.0f}" role="img" '
         f'aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
     )
 
 
 def _text(x: float, y: float, words: str, anchor: str = "start", colour: str = "#333") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{html.escape(words)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+        f'fill="{colour}">{html.escape(words)}</text>'
+    )
 
 
 def shares(counts: Mapping[str, int], width: int = 180) -> str:
@@ -52,8 +56,10 @@ def gauge(amount: float, limit: float, width: int = 160) -> str:
     most = max(amount, limit, 1e-12) * 1.05
     over = amount > limit * (1 + 1e-9)
     parts = [
-        f'<rect x="0" y="3" width="{width * amount / most:.1f}" height="10" fill="{_BAD if over else "#5b7fa6"}"/>',
-        f'<line x1="{width * limit / most:.1f}" x2="{width * limit / most:.1f}" y1="0" y2="16" stroke="#000" stroke-width="2"/>',
+        f'<rect x="0" y="3" width="{width * amount / most:.1f}" height="10" '
+        f'fill="{_BAD if over else "#5b7fa6"}"/>',
+        f'<line x1="{width * limit / most:.1f}" x2="{width * limit / most:.1f}" y1="0" y2="16" '
+        'stroke="#000" stroke-width="2"/>',
     ]
     return _svg(width, 16, parts, f"{amount:g} of {limit:g}")
 
@@ -113,7 +119,8 @@ def distribution(
     for row, (x, words) in enumerate(rungs):
         y = 12 + 14 * row
         parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 8}" y2="{{bottom}}" stroke="#888" stroke-dasharray="3 3"/>'
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 8}" y2="{{bottom}}" stroke="#888" '
+            'stroke-dasharray="3 3"/>'
         )
         end = x > WIDTH / 2
         parts.append(
@@ -141,7 +148,8 @@ def distribution(
         tip = html.escape(f"{student}: {value:.3g}")
         y = bottom - 6 - 7 * min(level, 12)
         parts.append(
-            f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"{edge}><title>{tip}</title></circle>'
+            f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" '
+            f'fill="{colour}"{edge}><title>{tip}</title></circle>'
         )
     parts.append(f'<line x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
     for value in _ticks(low, high, logarithmic):
@@ -203,7 +211,8 @@ def pairs(
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#eee"/>')
         if again:
             parts.append(
-                f'<circle cx="{place(again):.1f}" cy="{y}" r="5" fill="#333"><title>{again:.4g} {unit}</title></circle>'
+                f'<circle cx="{place(again):.1f}" cy="{y}" r="5" '
+                f'fill="#333"><title>{again:.4g} {unit}</title></circle>'
             )
         parts.append(
             f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" '

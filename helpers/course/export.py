@@ -12,7 +12,8 @@ from typing import Any
 from helpers.course import grades
 
 COLUMNS = (
-    "student", "lab", "exercise", "status", "points", "maximum", "cost", "time_ms", "seconds", "box", "message", "hint", "figures",
+    "student", "lab", "exercise", "status", "points", "maximum", "cost", "time_ms", "seconds",
+    "box", "message", "hint", "figures",
     "text_sha256", "grader",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -77,7 +78,8 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             }
         )
     return {
-        "output": "Each exercise was compiled from the text of its cell; nothing else of the notebook was run.",
+        "output": "Each exercise was compiled from the text of its cell; nothing "
+        "else of the notebook was run.",
         "execution_time": round(sum(r.get("seconds") or 0 for r in results), 1),
         "visibility": "visible",
         "stdout_visibility": "hidden",
@@ -102,7 +104,8 @@ def nbgrader(folder: Path, database: str) -> int:
     address = database if "://" in database else f"sqlite:///{Path(database).absolute()}"
     if "://" not in database and not Path(database).exists():
         raise grades.GradesError(
-            f"there is no gradebook {database}: run nbgrader generate_assignment and autograde first"
+            f"there is no gradebook {database}: run nbgrader "
+            "generate_assignment and autograde first"
         )
     written = 0
     with Gradebook(address) as book:
@@ -116,8 +119,8 @@ def nbgrader(folder: Path, database: str) -> int:
                 )
             except MissingEntry:
                 raise grades.GradesError(
-                    f"the gradebook has no cell {name!r} of {result['student']} in {lab}: run nbgrader generate_assignment {lab} "
-                    f"and nbgrader autograde {lab} first"
+                    f"the gradebook has no cell {name!r} of {result['student']} in {lab}: "
+                    f"run nbgrader generate_assignment {lab} and nbgrader autograde {lab} first"
                 ) from None
             grade.auto_score, grade.manual_score, grade.needs_manual_grade = (
                 None,

@@ -37,7 +37,8 @@ def claimed(path: Path) -> dict[str, Any]:
     text = _text(data, results.PNG_KEY)
     if text is None:
         raise ClaimError(
-            f"{path.name} holds no record: figures are saved by results.save_figure(fig, name, record)"
+            f"{path.name} holds no record: figures are saved by results.save_figure(fig, name, "
+            "record)"
         )
     try:
         record = json.loads(text)
@@ -131,7 +132,8 @@ def _row(
                 row["counters"][name] = [value, again[name]]
                 if value != again[name]:
                     problems.append(
-                        f"{series}: the figure claims {value:,} {name}, counted again it is {again[name]:,}"
+                        f"{series}: the figure claims {value:,} {name}, counted "
+                        f"again it is {again[name]:,}"
                     )
     return row
 

@@ -37,7 +37,8 @@ def check(text: str, what: str = "the cell") -> None:
     longest = max(range(len(lines)), key=lambda k: len(lines[k]))
     if len(lines[longest]) > MOST_COLUMNS:
         raise Refused(
-            f"line {longest + 1} has {len(lines[longest]):,} characters; at most {MOST_COLUMNS:,} are graded"
+            f"line {longest + 1} has {len(lines[longest]):,} characters; at "
+            f"most {MOST_COLUMNS:,} are graded"
         )
     if any(ord(c) < 32 and c not in "\n\r\t\f\v" for c in text):
         raise Refused(f"{what} holds control characters; a text is graded")
@@ -62,7 +63,8 @@ def _check_header(operand: str, words: str) -> None:
     name = (named[1] or named[2]) if named else None
     if name is None or name.startswith(("/", "~")) or ".." in name.split("/"):
         raise Refused(
-            f"{words.strip()[:80]}: include CUDA's headers only, by name, as in #include <cuda_fp16.h>"
+            f"{words.strip()[:80]}: include CUDA's headers only, by name, "
+            "as in #include <cuda_fp16.h>"
         )
 
 

@@ -30,9 +30,11 @@ RUN_S = 30.0  # for all cases and the timing
 END_S = 20.0  # until the driver has given up a kernel whose process was ended
 MOST = 1 << 20  # bytes of an answer
 COMMAND = (sys.executable, "-m", "helpers.course.gpu_job")
-# The toolkit and the compiler of PyCUDA are found by these; nothing else of the grader is passed on.
+# The toolkit and the compiler of PyCUDA are found by these; nothing else of the grader is passed
+# on.
 _VARIABLES = (
-    "PATH", "HOME", "USER", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT",
+    "PATH", "HOME", "USER", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
+    "CUDA_ROOT",
     "CUDA_VISIBLE_DEVICES", "HALO_CACHE", "HALO_CUDA", "VIRTUAL_ENV", "XDG_CACHE_HOME",
 )  # fmt: skip
 

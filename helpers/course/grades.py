@@ -21,10 +21,12 @@ from helpers.course.errors import CourseError
 
 SCHEMA = 1
 STATUSES = (
-    "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash", "not_graded",
+    "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash",
+    "not_graded",
 )  # fmt: skip
 FIELDS = (
-    "schema", "student", "lab", "exercise", "text_sha256", "seed", "points", "maximum", "status", "messages", "hint",
+    "schema", "student", "lab", "exercise", "text_sha256", "seed", "points", "maximum", "status",
+    "messages", "hint",
     "counters", "findings", "cost", "limits", "box", "versions", "grader", "figures",
 )  # fmt: skip
 _HELPERS = Path(__file__).resolve().parents[1]
@@ -79,7 +81,8 @@ def seed_of(folder: Path, given: int | None = None) -> int:
         kept = int(path.read_text(encoding="ascii"))
         if given is not None and given != kept:
             raise GradesError(
-                f"{folder} was graded with another seed; give another folder by --to, or leave --seed out"
+                f"{folder} was graded with another seed; give another folder by --to, "
+                "or leave --seed out"
             )
         return kept
     folder.mkdir(parents=True, exist_ok=True)
@@ -133,7 +136,8 @@ def results(folder: Path) -> Iterator[dict[str, Any]]:
     """
     if not (folder / "run.json").exists():
         raise GradesError(
-            f"{folder} holds no grades: run `python -m helpers.course grade submitted/ --to {folder}` first"
+            f"{folder} holds no grades: run `python -m helpers.course grade "
+            f"submitted/ --to {folder}` first"
         )
     for path in sorted(folder.glob("*/*/*.json")):
         if (

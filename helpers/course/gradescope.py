@@ -29,7 +29,9 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 python3 -m venv "$here/.venv"
 "$here/.venv/bin/python" -m pip install --quiet -r "$here/requirements.txt"
 # Build the simulator's machine now, so that the first submission does not wait for it.
-cd "$here" && HALO_CACHE="$here/.cache" "$here/.venv/bin/python" -c "from helpers.simulator import library; library.machine()"
+cd "$here"
+HALO_CACHE="$here/.cache" "$here/.venv/bin/python" \\
+    -c "from helpers.simulator import library; library.machine()"
 chmod -R a+rX "$here"
 """
 _RUN = """#!/usr/bin/env bash
@@ -38,7 +40,8 @@ base="${AUTOGRADER_ROOT:-/autograder}"
 here="$base/source"
 mkdir -p "$base/results"
 cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
-    "$here/.venv/bin/python" -m helpers.course.gradescope_run @LAB@ "$base/submission" "$base/results/results.json"
+    "$here/.venv/bin/python" -m helpers.course.gradescope_run @LAB@ \\
+    "$base/submission" "$base/results/results.json"
 """
 _PACKAGES = ("numpy", "platformdirs", "pooch", "tqdm", "matplotlib", "pillow")
 _FOLDERS = ("helpers", "kernels", "data")

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import box, figures, gpu, grades, judge, python_answers
+from helpers.course import box, figures, gpu, grades, judge, python_answers, verdicts
+from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Answer
 
@@ -111,17 +112,22 @@ def grade(
 
 
 def _is_final(result: Mapping[str, Any]) -> bool:
-    """Whether a result is the student's alone: the grader had a box, and a GPU if it asked for one."""
-    return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith("not timed")
+    """Whether a result is the student's alone: there was a box, and a GPU if one was asked for."""
+    return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith(
+        "not timed"
+    )
 
 
 def _about(
     plan: Plan, counts: dict[str, int], tasks: int, graded: int, seconds: float, ladders: Any
 ) -> dict[str, Any]:
     return {
-        "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level, "workers": plan.workers,
-        "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded, "seconds": round(seconds, 1),
-        "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "ladders": ladders,
+        "schema": grades.SCHEMA, "grader": grades.grader_version(), "box": plan.level,
+        "workers": plan.workers,
+        "shard": list(plan.shard), "statuses": counts, "texts": tasks, "graded_now": graded,
+        "seconds": round(seconds, 1),
+        "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "ladders": ladders,
     }  # fmt: skip
 
 
@@ -141,10 +147,11 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
 def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
     """The result of one student's answer."""
     if found is None:
-        found = judge.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
+        found = verdicts.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
-        "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab, "exercise": answer.exercise,
+        "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
+        "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
         "cell": answer.by, "notebook": answer.notebook, "figures": [],
@@ -247,7 +254,7 @@ def grade_one(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
     return gpu.timed(found, exercise, text, plan.seed) if plan.gpu else found
 
 
-def _benches(plan: Plan) -> judge.Benches:
+def _benches(plan: Plan) -> Benches:
     kept = getattr(_local, "benches", None)
     if kept is None or kept.level != plan.level or kept.limits != (plan.limits or box.Limits()):
         if kept is not None:
@@ -255,7 +262,7 @@ def _benches(plan: Plan) -> judge.Benches:
         _local.folder = tempfile.TemporaryDirectory(
             prefix="halo-machine-", ignore_cleanup_errors=True
         )
-        _local.benches = kept = judge.Benches(
+        _local.benches = kept = Benches(
             plan.level, box.machine_folder(Path(_local.folder.name)), plan.limits
         )
     return kept
@@ -278,7 +285,7 @@ def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
         "box": plan.level,
         "versions": judge.versions(),
     }
-    return {**judge.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
+    return {**verdicts.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
 
 
 def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -321,7 +328,8 @@ def _client(plan: Plan) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise NoCluster(
-            'Several workers need Dask, which is not installed: pip install -e ".[course]", or grade with --workers 1'
+            'Several workers need Dask, which is not installed: pip install -e ".[course]", '
+            'or grade with --workers 1'
         ) from None
     # A submission's crash ends its box, never a worker; one that is lost was ended by something
     # else.

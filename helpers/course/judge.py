@@ -12,54 +12,20 @@ import platform
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from helpers import exercises, kernel_cells
 from helpers.course import gate, python_answers, wire
-from helpers.course.box import Bench, Ended, Limits
+from helpers.course.benches import Benches
+from helpers.course.box import Ended
+from helpers.course.verdicts import SENTENCES, plain
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
 from helpers.experiments.cost import cycles
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.simulator import Finding, toolkit
-
-SENTENCES = {
-    "time": "it took too long: {}",
-    "memory": "it took too much: {}",
-    "crash": "its process did not come to an end of its own: {}",
-}
-
-
-class Benches:
-    """The benches of one grader: one for kernels that stays, and a new one for each answer in
-    Python.
-    """
-
-    def __init__(self, level: str, cache: Path, limits: Limits | None = None):
-        self.level, self.limits = level, limits or Limits()
-        self._cache = cache
-        self._kernel: Bench | None = None
-
-    def of(self, kind: str) -> Bench:
-        """A bench for "kernel" or "python"."""
-        if kind == "python":
-            short = replace(
-                self.limits, cpu_s=min(self.limits.cpu_s, 10), wall_s=min(self.limits.wall_s, 30.0)
-            )
-            return Bench("python", self.level, short)
-        if self._kernel is None:
-            self._kernel = Bench("kernel", self.level, self.limits, self._cache)
-        return self._kernel
-
-    def close(self) -> None:
-        """End the bench for kernels."""
-        if self._kernel is not None:
-            self._kernel.close()
-            self._kernel = None
 
 
 def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
@@ -145,21 +111,6 @@ def _head(text: str) -> KernelCell:
     line = found[1].strip()
     name = kernel_cells.name_of(line)
     return KernelCell(name, name, tuple(kernel_cells._options(line)), "")
-
-
-def plain(
-    maximum: float, status: str, message: str, points: float = 0.0, **more: Any
-) -> dict[str, Any]:
-    """A verdict without outcomes."""
-    empty: dict[str, Any] = {"hint": "", "counters": {}, "findings": [], "cost": None}
-    return {
-        "status": status,
-        "points": points,
-        "maximum": maximum,
-        "messages": [message],
-        **empty,
-        **more,
-    }
 
 
 def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -> dict[str, Any]:

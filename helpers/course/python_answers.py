@@ -1,5 +1,5 @@
 """Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs), 17 (an order
-of streams) and 25 (a count of warps).
+of streams), 23 (a sum over cards) and 25 (a count of warps).
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
 what was enqueued. What they are worth is found out here, by the exercise, with what the box never
@@ -20,11 +20,12 @@ import numpy as np
 
 from helpers import exercises
 from helpers.course import gate, wire
+from helpers.course.verdicts import SENTENCES, plain
 from helpers.exercises.python_exercise import Found, PythonExercise
 
 if TYPE_CHECKING:
+    from helpers.course.benches import Benches
     from helpers.course.box import Ended
-    from helpers.course.judge import Benches
 
 _MOST = 2 << 20  # bytes of an answer: numbers and names
 
@@ -57,8 +58,7 @@ class Task:
 def judged(
     task: Task, text: str, seed: int, benches: Benches
 ) -> tuple[dict[str, Any], Ended | None]:
-    """Grade an answer: plain values as judge.plain makes them, and how the box ended."""
-    from helpers.course.judge import SENTENCES, plain
+    """Grade an answer: plain values as verdicts.plain makes them, and how the box ended."""
 
     points = task.exercise.points
     try:
@@ -227,6 +227,52 @@ def _issue(pipe: Any, log: list[list[Any]]) -> None:
             raise ValueError(f"{what!r} is no call of a pipeline")
 
 
+# ---- lab 23: a sum over cards ----
+
+
+def _gradient_sum() -> Task:
+    from helpers.exercises import gradient_sum as module
+
+    def made(back: Any, seed: int) -> Any:
+        """What comes of the calls that the student's function made, replayed on simulated cards."""
+        logs = {count: iter(steps) for count, steps in zip(module.COUNTS, back, strict=True)}
+        events: dict[int, dict[int, Any]] = {count: {} for count in module.COUNTS}
+
+        def total(cards: Any) -> None:
+            _sum(cards, next(logs[cards.count], []), events[cards.count])
+
+        return module.made(total, seed)
+
+    return Task(
+        module.EXERCISE, "sums", lambda seed: [[n, module.STEPS] for n in module.COUNTS], made
+    )
+
+
+def _sum(cards: Any, log: list[list[Any]], events: dict[int, Any]) -> None:
+    for what, number, *rest in log[:1_000]:
+        if what in ("give", "put"):
+            source, target, part, stream = rest
+            on = None if stream is None else cards.streams[int(stream)]
+            cells = _cells(part)
+            events[int(number)] = getattr(cards, what)(int(source), int(target), cells, on)
+        elif what == "add":
+            events[int(number)] = cards.add(int(rest[0]), _cells(rest[1]))
+        elif what == "event":
+            events[int(number)] = cards.event(cards.streams[int(rest[0])])
+        elif what == "wait":
+            cards.streams[int(number)].wait_for_event(events[int(rest[0])])
+        elif what == "host waits":
+            cards.streams[int(number)].synchronize()
+        elif what == "host waits for":
+            events[int(number)].synchronize()
+        else:
+            raise ValueError(f"{what!r} is no call of cards")
+
+
+def _cells(part: Any) -> tuple[int, int] | None:
+    return None if part is None else (int(part[0]), int(part[1]))
+
+
 # ---- lab 25: how many warps a multiprocessor holds ----
 
 
@@ -243,7 +289,13 @@ def _resident_warps() -> Task:
 
 @cache
 def _tasks() -> MappingProxyType:
-    made = [_loops_swapped(), _tile_width_cost(), _stream_order(), _resident_warps()]
+    made = [
+        _loops_swapped(),
+        _tile_width_cost(),
+        _stream_order(),
+        _gradient_sum(),
+        _resident_warps(),
+    ]
     missing = [
         n
         for n in exercises.names()

@@ -71,7 +71,8 @@ def _cpp(job: dict[str, Any]) -> dict[str, Any]:
     except AttributeError:
         return {
             "made": {
-                "said": 'the C++ text defines no function conv1d; expected extern "C" void conv1d(...)'
+                "said": "the C++ text defines no function conv1d; expected "
+                'extern "C" void conv1d(...)'
             }
         }
     function.restype = None
@@ -221,6 +222,82 @@ def _orders(function: Any, calls: list[Any]) -> list[Any]:
     return made
 
 
+class _Cards:
+    """Cards that write down what is enqueued: helpers.cards.Exchange runs it, elsewhere."""
+
+    MOST = 1_000
+
+    def __init__(self, count: int):
+        self.count, self._events = count, 0
+        self.log: list[list[Any]] = []
+        self.streams = tuple(_CardStream(self, card) for card in range(count))
+
+    def _add(self, entry: list[Any]) -> None:
+        if len(self.log) >= self.MOST:
+            raise RuntimeError(f"more than {self.MOST:,} calls")
+        self.log.append(entry)
+
+    def _event(self, what: str, *rest: Any) -> Any:
+        event = _CardEvent(self, self._events)
+        self._events += 1
+        self._add([what, event.number, *rest])
+        return event
+
+    def _card(self, card: Any) -> int:
+        if not 0 <= int(card) < self.count:
+            raise IndexError(f"card {card} of {self.count}")
+        return int(card)
+
+    def give(self, source: int, target: int, part: Any = None, stream: Any = None) -> Any:
+        return self._copy("give", source, target, part, stream)
+
+    def put(self, source: int, target: int, part: Any = None, stream: Any = None) -> Any:
+        return self._copy("put", source, target, part, stream)
+
+    def _copy(self, what: str, source: int, target: int, part: Any, stream: Any) -> Any:
+        cells = None if part is None else [int(part[0]), int(part[1])]
+        number = None if stream is None else stream.number
+        return self._event(what, self._card(source), self._card(target), cells, number)
+
+    def add(self, card: int, part: Any = None) -> Any:
+        cells = None if part is None else [int(part[0]), int(part[1])]
+        return self._event("add", self._card(card), cells)
+
+    def event(self, stream: Any) -> Any:
+        return self._event("event", stream.number)
+
+
+class _CardStream:
+    def __init__(self, cards: _Cards, number: int):
+        self.cards, self.number = cards, number
+
+    def wait_for_event(self, event: Any) -> None:
+        self.cards._add(["wait", self.number, event.number])
+
+    def synchronize(self) -> None:
+        self.cards._add(["host waits", self.number])
+
+
+class _CardEvent:
+    def __init__(self, cards: _Cards, number: int):
+        self.cards, self.number = cards, number
+
+    def synchronize(self) -> None:
+        self.cards._add(["host waits for", self.number])
+
+
+def _sums(function: Any, calls: list[Any]) -> list[Any]:
+    made = []
+    for count, steps in calls:
+        cards, logs = _Cards(count), []
+        for _ in range(steps):
+            cards.log = []
+            function(cards)
+            logs.append(cards.log)
+        made.append(logs)
+    return made
+
+
 def _values(function: Any, calls: list[list[Any]]) -> list[Any]:
     """What a function returns for each row of arguments: whole numbers, and text for all else."""
     found = [function(*row) for row in calls]
@@ -231,4 +308,4 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) or type(value).__name__.startswith(("int", "uint"))
 
 
-DRIVERS = {"costs": _costs, "orders": _orders, "values": _values}
+DRIVERS = {"costs": _costs, "orders": _orders, "sums": _sums, "values": _values}

@@ -1,7 +1,8 @@
 """Notebooks for students, from the labs of this repository: without outputs, without a line of a
 solution.
 
-    release(["02", "05"], Path("release"))        release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
+    release(["02", "05"], Path("release"))
+    release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
 
 The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
 nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.
@@ -99,7 +100,8 @@ def student_copy(path: Path) -> dict[str, Any]:
         text = _SOLUTION.sub("", text)
         if "SOLUTION" in text:
             raise ReleaseError(
-                f"{path.name}: the cell {cell.get('id')} has a BEGIN SOLUTION without its END SOLUTION"
+                f"{path.name}: the cell {cell.get('id')} has a BEGIN "
+                "SOLUTION without its END SOLUTION"
             )
         if text.strip():
             cell["source"] = text.splitlines(keepends=True)

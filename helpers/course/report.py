@@ -18,25 +18,34 @@ from typing import Any
 from helpers.course import drawings, export, grades
 
 WORDS = {
-    "pass": "right, within its budget", "budget": "right, over its budget", "wrong": "wrong values", "finding": "a fault was found",
-    "compile": "does not compile", "refused": "refused", "time": "took too long", "memory": "took too much memory",
+    "pass": "right, within its budget", "budget": "right, over its budget",
+    "wrong": "wrong values", "finding": "a fault was found",
+    "compile": "does not compile", "refused": "refused", "time": "took too long",
+    "memory": "took too much memory",
     "crash": "crashed", "not_graded": "not graded",
 }  # fmt: skip
 MARKS = {"pass": "✓", "budget": "≈", "not_graded": "?"}
 OTHER = "✗"
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1.5em; color: #1c1c1c; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; border-top: 1px solid #ccc; padding-top: .8em; }
-table { border-collapse: collapse; } th, td { padding: .25em .7em; text-align: left; border-bottom: 1px solid #e4e4e4; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em;
+  padding: 0 1.5em; color: #1c1c1c; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; border-top: 1px solid #ccc;
+  padding-top: .8em; }
+table { border-collapse: collapse; } th, td { padding: .25em .7em; text-align: left;
+  border-bottom: 1px solid #e4e4e4; }
 th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: #f5f5f3; padding: .7em 1em; overflow-x: auto; white-space: pre-wrap; font-size: 13px; }
-.s { display: inline-block; padding: 0 .5em; border-radius: .6em; font-size: 13px; white-space: nowrap; }
+pre { background: #f5f5f3; padding: .7em 1em; overflow-x: auto; white-space: pre-wrap;
+  font-size: 13px; }
+.s { display: inline-block; padding: 0 .5em; border-radius: .6em; font-size: 13px;
+  white-space: nowrap; }
 .pass { background: #d7efd9; } .budget { background: #fbeec4; } .not_graded { background: #e3e3e3; }
 .wrong, .finding, .compile, .refused, .time, .memory, .crash { background: #f8d9d4; }
 .note { color: #555; } .line { background: #fff3c4; } svg text { font: 12px system-ui, sans-serif; }
 .grid td { text-align: center; padding: .2em .35em; } .grid td:first-child { text-align: left; }
-.grid th { font-size: 12px; vertical-align: bottom; } .grid th div { writing-mode: vertical-rl; transform: rotate(180deg); }
-a { color: #0b4f8a; } details { margin: .6em 0; } .scroll { overflow-x: auto; } .warning { background: #f8d9d4; padding: .5em 1em; }
+.grid th { font-size: 12px; vertical-align: bottom; } .grid th div { writing-mode: vertical-rl;
+  transform: rotate(180deg); }
+a { color: #0b4f8a; } details { margin: .6em 0; } .scroll { overflow-x: auto; }
+  .warning { background: #f8d9d4; padding: .5em 1em; }
 """
 
 
@@ -66,8 +75,9 @@ def points(results: Iterable[Mapping[str, Any]]) -> tuple[float, float, int]:
 
 def _page(title: str, body: Sequence[str]) -> str:
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta '
+        f'charset="utf-8"><title>{html.escape(title)}</title><meta name="viewport" '
+        f'content="width=device-width"><style>{_STYLE}</style></head><body>\n'
         + "\n".join(body)
         + "\n</body></html>\n"
     )
@@ -100,7 +110,8 @@ def _class(
     )
     right = sum(r["status"] == "pass" for r in results)
     body = [
-        f"<h1>{len(students):,} students, {len(exercises)} exercises: {right:,} of {len(results):,} answers are right</h1>"
+        f"<h1>{len(students):,} students, {len(exercises)} exercises: {right:,} of "
+        f"{len(results):,} answers are right</h1>"
     ]
     body += _about(run)
     body.append("<h2>Exercises</h2>" + _exercises(exercises, results))
@@ -113,7 +124,8 @@ def _class(
         drawing = _costs(name, results, run)
         if drawing:
             body.append(
-                f"<h3>{html.escape(name)} <span class=note>({html.escape(lab)})</span></h3>{drawing}"
+                f"<h3>{html.escape(name)} <span "
+                f"class=note>({html.escape(lab)})</span></h3>{drawing}"
             )
     body.append("<h2>Students</h2>" + _grid(students, exercises))
     return _page("The class", body)
@@ -129,8 +141,10 @@ def _about(run: Mapping[str, Any]) -> list[str]:
     lines.append(
         f'<p class="note">Graded {html.escape(run["finished"])} on {html.escape(run["machine"])}: '
         f'{run["texts"]:,} different texts, '
-        f"{run['seconds']:,.0f} s with {run['workers']} worker{'s' if run['workers'] != 1 else ''}; box: {html.escape(box)}; "
-        f'grader {html.escape(run["grader"])}. The table as a file: <a href="grades.csv">grades.csv</a></p>'
+        f"{run['seconds']:,.0f} s with {run['workers']} "
+        f"worker{'s' if run['workers'] != 1 else ''}; box: {html.escape(box)}; "
+        f'grader {html.escape(run["grader"])}. The table as a file: <a '
+        'href="grades.csv">grades.csv</a></p>'
     )
     return lines
 
@@ -141,10 +155,13 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
         mine = [r for r in results if r["exercise"] == name and r["lab"] == lab]
         counts = {status: sum(r["status"] == status for r in mine) for status in grades.STATUSES}
         shown = " ".join(
-            _badge(status, f"{count} × {WORDS[status]}") for status, count in counts.items() if count
+            _badge(status, f"{count} × {WORDS[status]}")
+            for status, count in counts.items()
+            if count
         )
         rows.append(
-            f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td><td>{drawings.shares(counts)}</td><td>{shown}</td></tr>"
+            f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td>"
+            f"<td>{drawings.shares(counts)}</td><td>{shown}</td></tr>"
         )
     return (
         "<table><tr><th>lab</th><th>exercise</th><th>answers</th><th></th></tr>"
@@ -155,9 +172,9 @@ def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[s
 
 def _costs_words(run: Mapping[str, Any]) -> str:
     return (
-        "<p class=\"note\">One dot is a student's kernel that gives the right result: full where it "
-        "is within its budget, a ring where it is over. Lines with a label are the course's own. "
-        "Without a GPU the cost is an estimate: cycles of a "
+        "<p class=\"note\">One dot is a student's kernel that gives the right result: "
+        "full where it is within its budget, a ring where it is over. Lines "
+        "with a label are the course's own. Without a GPU the cost is an estimate: cycles of a "
         "multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
     )
 
@@ -201,9 +218,13 @@ def _grid(
         more = f" + {missing} not graded" if missing else ""
         link = f'<a href="students/{html.escape(student)}.html">{html.escape(student)}</a>'
         rows.append(
-            f'<tr><td>{link}</td>{"".join(cells)}<td class="n">{_number(got)} of {_number(most)}{more}</td></tr>'
+            f'<tr><td>{link}</td>{"".join(cells)}<td class="n">{_number(got)} of '
+            f'{_number(most)}{more}</td></tr>'
         )
-    return f'<div class="scroll"><table class="grid"><tr><th></th>{head}<th>points</th></tr>{"".join(rows)}</table></div>'
+    return (
+        '<div class="scroll"><table '
+        f'class="grid"><tr><th></th>{head}<th>points</th></tr>{"".join(rows)}</table></div>'
+    )
 
 
 # ------------------------------------------------------------------------------------------------
@@ -219,11 +240,13 @@ def _student(
 ) -> str:
     got, most, missing = points(mine)
     body = [
-        f"<p><a href='../index.html'>The class</a></p><h1>{html.escape(name)}: {_number(got)} of {_number(most)} points</h1>"
+        f"<p><a href='../index.html'>The class</a></p><h1>{html.escape(name)}: "
+        f"{_number(got)} of {_number(most)} points</h1>"
     ]
     if missing:
         body.append(
-            f'<p class="warning">{missing} exercises could not be graded; they are not in the points.</p>'
+            f'<p class="warning">{missing} exercises could not be graded; '
+            'they are not in the points.</p>'
         )
     body += [line.replace('href="grades.csv"', 'href="../grades.csv"') for line in _about(run)]
     for result in sorted(mine, key=lambda r: (r["lab"], r["exercise"])):
@@ -247,7 +270,8 @@ def _result(
         else f"{_number(result['points'])} of {_number(result['maximum'])} points"
     )
     parts = [
-        f"<h2>{html.escape(result['lab'][:2])} · {html.escape(title)} {_badge(result['status'])}</h2><p>{score}"
+        f"<h2>{html.escape(result['lab'][:2])} · {html.escape(title)} "
+        f"{_badge(result['status'])}</h2><p>{score}"
     ]
     parts.append(f' <span class="note">({html.escape(result["exercise"])})</span></p>')
     parts.append(f"<pre>{html.escape(chr(10).join(result['messages']))}</pre>")
@@ -263,13 +287,14 @@ def _result(
         lines = {f["line"]: f for f in result.get("findings", [])}
         opened = " open" if lines else ""
         parts.append(
-            f"<details{opened}><summary>The text</summary><pre>{_listing(result['text'], lines)}</pre></details>"
+            f"<details{opened}><summary>The "
+            f"text</summary><pre>{_listing(result['text'], lines)}</pre></details>"
         )
     return parts
 
 
 def _counters(counters: Mapping[str, Sequence[float]]) -> str:
-    """A row for each budget; those of which nothing is allowed and nothing was used share a line."""
+    """A row for each budget; budgets of nothing, of which nothing was used, share a line."""
     none = [what for what, (amount, limit) in counters.items() if amount == limit == 0]
     rows = "".join(
         f"<tr><td>{html.escape(what)}</td><td class=n>{_number(amount)}</td>"
@@ -279,7 +304,9 @@ def _counters(counters: Mapping[str, Sequence[float]]) -> str:
     )
     head = "<tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>"
     table = f"<table>{head}{rows}</table>" if rows else ""
-    more = f'<p class="note">None, as it must be: {html.escape(", ".join(none))}.</p>' if none else ""
+    more = (
+        f'<p class="note">None, as it must be: {html.escape(", ".join(none))}.</p>' if none else ""
+    )
     return table + more
 
 
@@ -295,27 +322,33 @@ def _listing(text: str, findings: Mapping[int, Mapping[str, Any]]) -> str:
         row = f"{number:4}  {html.escape(line)}"
         if number in findings:
             found = findings[number]
-            row = f'<span class="line">{row}</span>\n      ▲ {html.escape(found["kind"])}: {html.escape(found["message"])}'
+            row = (
+                f'<span class="line">{row}</span>\n      ▲ {html.escape(found["kind"])}: '
+                f'{html.escape(found["message"])}'
+            )
         rows.append(row)
     return "\n".join(rows)
 
 
 def _claim(lab: str, claim: Mapping[str, Any]) -> str:
     parts = [
-        f"<h2>{html.escape(lab[:2])} · a figure that was handed in: {html.escape(claim['file'])}</h2>"
+        f"<h2>{html.escape(lab[:2])} · a figure that was handed in: "
+        f"{html.escape(claim['file'])}</h2>"
     ]
     if claim["problems"]:
         items = [f"<li>{html.escape(p)}</li>" for p in claim["problems"]]
         parts.append("<ul>" + "".join(items[:6]) + "</ul>")
         if len(items) > 6:
             parts.append(
-                f"<details><summary>{len(items) - 6} more</summary><ul>{''.join(items[6:])}</ul></details>"
+                f"<details><summary>{len(items) - 6} "
+                f"more</summary><ul>{''.join(items[6:])}</ul></details>"
             )
     else:
         parts.append('<p class="note">Its record is consistent.</p>')
     if claim.get("device"):
         parts.append(
-            f'<p class="note">It claims to be measured on {html.escape(claim["device"])}, {html.escape(claim["created"][:10])}.</p>'
+            f'<p class="note">It claims to be measured on {html.escape(claim["device"])}, '
+            f'{html.escape(claim["created"][:10])}.</p>'
         )
     counted = [
         (r["series"], name, pair)
@@ -324,12 +357,15 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> str:
     ]
     if counted:
         rows = "".join(
-            f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td class=n>{_number(pair[0])}</td>"
-            f"<td class=n>{_number(pair[1])}"
+            f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td "
+            f"class=n>{_number(pair[0])}</td><td class=n>{_number(pair[1])}"
             f"</td><td>{'equal' if pair[0] == pair[1] else _badge('wrong', 'differs')}</td></tr>"
             for series, name, pair in counted
         )
-        head = "<tr><th>kernel</th><th>counter</th><th class=n>claimed</th><th class=n>counted again</th><th></th></tr>"
+        head = (
+            "<tr><th>kernel</th><th>counter</th><th class=n>claimed</th><th class=n>counted "
+            "again</th><th></th></tr>"
+        )
         parts.append(f"<table>{head}{rows}</table>")
     times = [
         (r["series"], r["parameters"], r["claimed_ms"], r.get("measured_ms"))

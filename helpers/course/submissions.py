@@ -65,7 +65,8 @@ def notebook(path: Path) -> list[dict[str, Any]]:
             raise SubmissionError(f"{path.name} is not a plain file")
         if path.stat().st_size > MOST_NOTEBOOK:
             raise SubmissionError(
-                f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most {MOST_NOTEBOOK >> 20} are read"
+                f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most "
+                f"{MOST_NOTEBOOK >> 20} are read"
             )
         cells = json.loads(path.read_bytes().decode("utf-8"))["cells"]
         assert isinstance(cells, list)

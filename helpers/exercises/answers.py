@@ -47,5 +47,5 @@ def right(what: str, file: str = "solution.cu", *edits: Edit) -> Answer:
 def wrong(
     what: str, says: str, *edits: Edit, file: str = "solution.cu", status: str = "wrong"
 ) -> Answer:
-    """An answer that must be rejected with `status`, and with a message or hint that holds `says`."""
+    """An answer that must be rejected with `status` and a message or hint that holds `says`."""
     return Answer(what, file, edits, status, says)

@@ -448,7 +448,7 @@ class Exercise:
 
 
 def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
-    """What to say where every wrong value is the one that stood there before; "" where one is not."""
+    """What to say where every wrong value is the one from before; "" where one is not."""
     left = total = 0
     for case, name, got, want in values:
         wrong = got != want

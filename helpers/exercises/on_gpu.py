@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,10 +12,32 @@ from helpers import checking, kernel_cells, timing
 from helpers.exercises.cases import Case
 from helpers.exercises.verdict import ExerciseError, Verdict
 
-if TYPE_CHECKING:
-    from helpers.exercises.exercise import Exercise
-
 BUDGET_S = 0.5  # of the two timings together
+
+
+class Exercise(Protocol):
+    """What timing needs of an exercise."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rtol(self) -> float: ...
+
+    @property
+    def solution(self) -> str: ...
+
+    def all_cases(self, seed: int) -> tuple[Case, ...]: ...
+
+    def to_time(self, cell: kernel_cells.KernelCell, seed: int) -> Case: ...
+
+    def wanted(self, case: Case) -> dict[str, np.ndarray]: ...
+
+    def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool: ...
+
+    def atol_of(self, case: Case) -> float: ...
+
+    def fitted(self, cell: kernel_cells.KernelCell, seed: int) -> tuple[Case, ...]: ...
 
 
 class Prepared:

@@ -1,7 +1,8 @@
 """Copies in the background: the plain copy, cp.async and bulk copies over tiles, blocks and work.
 
     record = copies.record(gpu, lab)                  # on the GPU, or the recorded run
-    copies.picture(axes, record)
+    copies.figure(record)                             # times over the filter's width
+    copies.flight_figure(record, waits)               # speed over the bytes in flight
 
 Each kernel convolves n cells tile by tile. A wider filter means more work on a tile; more blocks on
 a multiprocessor mean that others compute while one waits for its copy. All are checked first.
@@ -13,10 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from helpers import checking, launch, limits, results, timing
 from helpers.device import Device
-from helpers.plotting import COLOURS, caption, style
+from helpers.experiments import waiting
+from helpers.plotting import COLOURS, caption, style, styles
 from helpers.problems import conv1d
 from helpers.problems.copies import NAMES, Copies, launch_on
 
@@ -145,3 +148,139 @@ def picture(axes: Sequence[Any], data: results.Record, tile: int = TILES[-1]) ->
         ax.set(xlabel="filter width", ylabel="time (ms)", ylim=(0, None))
     axes[0].legend(frameon=False)
     caption(axes[0], data)
+
+
+def ratios(data: results.Record, name: str, tile: int, blocks: int) -> dict[int, dict[str, Any]]:
+    """Return the rows of a kernel's ratio to the plain copy, by the filter's width."""
+    rows = [row for row in data.rows() if row["series"] == "ratio" and row["kernel"] == name]
+    return {
+        row["filter_width"]: dict(row)
+        for row in rows
+        if row["tile"] == tile and row["blocks"] == blocks
+    }
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """Return what a ratio with its interval says: faster, slower, or no measurable difference."""
+    if row["low"] <= 1 <= row["high"]:
+        return "no measurable difference"
+    return "faster" if row["high"] < 1 else "slower"
+
+
+def figure(data: results.Record, tile: int = TILES[-1]) -> Figure:
+    """Draw `picture` with a panel for each number of blocks; the title says what it shows."""
+    import matplotlib.pyplot as plt
+
+    counts = sorted({row["blocks"] for row in data.rows() if row.get("tile") == tile})
+    drawing, axes = plt.subplots(
+        1, len(counts), figsize=(11, 4.2), layout="constrained", sharey=True, squeeze=False
+    )
+    picture(axes[0], data, tile)
+    widths = sorted({row["filter_width"] for row in data.rows()})
+    for ax in axes[0]:
+        ax.set_xticks(widths)
+        ax.set_xlim(0, max(widths) + 2)
+    for ax in axes[0][1:]:
+        ax.set_ylabel("")
+    few, many = ([row["ratio"] for row in ratios(data, NAMES[-1], tile, count).values()]
+                 for count in (counts[0], counts[-1]))  # fmt: skip
+    drawing.suptitle(
+        f"Bulk copies take {_percent(few)} of the plain copy's time with {counts[0]} block on a "
+        f"multiprocessor, {_percent(many)} with {counts[-1]} blocks",
+        x=0.01,
+        ha="left",
+        fontsize="medium",
+    )
+    return drawing
+
+
+def _percent(values: Sequence[float]) -> str:
+    return f"{100 * min(values):.0f} to {100 * max(values):.0f} %"
+
+
+def flights(data: results.Record, name: str, width: int) -> list[tuple[int, float]]:
+    """Return (bytes of the tiles that one multiprocessor copies at a time, bytes read a second)."""
+    rows = [row for row in data.rows() if row["series"] == name and row["filter_width"] == width]
+    return sorted(
+        (4 * row["tile"] * row["blocks"], 4 * row["n"] / (1e-3 * row["median_ms"])) for row in rows
+    )
+
+
+def flight_figure(data: results.Record, waits: results.Record, width: int = WIDTHS[0]) -> Figure:
+    """Draw the speed of the background copies over their bytes in flight, beside lab 25's copy.
+
+    waits: the record "25_waiting", of the same GPU.
+    """
+    import matplotlib.pyplot as plt
+
+    rows = waits.rows()
+    clone = next(row for row in rows if row["series"] == "device-to-device copy")
+    full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
+    drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    share = waiting.shares(waits)
+    thread_copies = [
+        (warps * waiting.WARP * waiting.CELL_BYTES * loads / 1024, percent)
+        for (warps, loads), percent in share.items()
+    ]
+    ax.plot(
+        *zip(*sorted(thread_copies), strict=True),
+        color=COLOURS[6],
+        marker=".",
+        linestyle="none",
+        label="loads of threads (lab 25)",
+    )
+    for number, name in enumerate(NAMES[1:], 1):
+        points = flights(data, name, width)
+        ax.plot(
+            [size / 1024 for size, _ in points],
+            [100 * speed / full for _, speed in points],
+            color=COLOURS[number],
+            marker=styles.MARKERS[number],
+            linestyle="none",
+            label=f"tiles of {name}",
+        )
+    ax.axhline(100, color=styles.INK, linestyle=":")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set_ylim(0, 110)
+    ax.set_xlabel("KiB in flight on a multiprocessor")
+    ax.set_ylabel("percent of the driver's copy")
+    ax.legend(frameon=False, loc="lower right")
+    size, speed = flights(data, NAMES[1], width)[0]
+    style(
+        ax,
+        f"One tile of {size / 1024:.0f} KiB in flight on each multiprocessor reaches "
+        f"{100 * speed / full:.0f} % of the copy's speed (filter of {width})",
+    )
+    caption(ax, data)
+    return drawing
+
+
+def turns_figure() -> Figure:
+    """Draw when a block copies and when it computes: in turns, and with the next tile on its way.
+
+    A drawing of the idea, not a measurement: copying and computing take equally long in it.
+    """
+    import matplotlib.pyplot as plt
+
+    drawing, panels = plt.subplots(2, 1, figsize=(9, 3.6), layout="constrained", sharex=True)
+    turn, count = 2, 4
+    for ax, overlapped in zip(panels, (False, True), strict=True):
+        for tile in range(count):
+            copied = tile * turn if overlapped else tile * 2 * turn
+            _box(ax, copied, turn, 0, COLOURS[5], f"tile {tile}")
+            _box(ax, copied + turn, turn, 1, styles.LIGHT[1], f"tile {tile}")
+        ax.set_yticks([0, 1], ["copy", "compute"])
+        ax.set_ylim(1.5, -0.5)
+        ax.set_xlim(0, 2 * turn * count)
+        ax.set_xticks([])
+        ax.tick_params(axis="y", length=0)
+    style(panels[0], "In turns: while a block copies, it does not compute")
+    style(panels[1], "Two buffers: while a block computes, the next tile arrives")
+    panels[1].set_xlabel("time (a drawing, not a measurement)")
+    return drawing
+
+
+def _box(ax: Any, first: int, width: int, row: int, colour: str, text: str) -> None:
+    ax.barh(row, width, left=first, height=0.7, color=colour, edgecolor=styles.INK)
+    ax.text(first + width / 2, row, text, ha="center", va="center", fontsize="small")

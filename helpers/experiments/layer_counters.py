@@ -12,13 +12,8 @@ The exit status is 0, or 2 if ``ncu`` cannot be used.
 
 from __future__ import annotations
 
-import csv
-import io
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,66 +85,41 @@ def measure() -> list[dict[str, Any]]:
 
     A metric that this chip or ncu does not know is None. Raises NcuError.
     """
-    program = ncu.program()
+    ncu.program()
     for kernel, name in LAUNCHES:  # Compile first: ncu would also follow the compiler's processes.
         conv2d.compile(kernel, conv2d.shape_of(name, BATCH))
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "ncu.csv"
-        options = [
-            "--clock-control",
-            "none",
-            "--csv",
-            "--print-units",
-            "base",
-            "--log-file",
-            str(log),
-        ]
-        options += ["--metrics", ",".join(METRICS.values())]
-        command = [
-            program,
-            *options,
-            sys.executable,
-            "-m",
-            "helpers.experiments.layer_counters",
-            "--launch",
-        ]
-        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
-        done = subprocess.run(command, check=False, capture_output=True, **how)
-        return parse(log.read_text() if log.exists() else "", done.stderr)
+    rows = read("helpers.experiments.layer_counters", LAUNCHES, METRICS)
+    return [row | {"batch": BATCH} for row in rows]
+
+
+def read(
+    module: str, launches: Sequence[tuple[str, str]], metrics: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Run ``python -m module --launch`` under ncu and return a row for each of its launches.
+
+    launches: (kernel, layer), in order. metrics: columns and ncu's names. Raises NcuError.
+    """
+    command = [sys.executable, "-m", module, "--launch"]
+    kernels = [kernel for kernel, _ in launches]
+    return _rows(ncu.read(command, tuple(metrics.values()), kernels), launches, metrics)
 
 
 def parse(output: str, errors: str = "") -> list[dict[str, Any]]:
     """Return a row for each of LAUNCHES from ncu's CSV text. Raises NcuError for other launches."""
-    table = csv.DictReader(
-        io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
-    )
-    launches: dict[int, dict[str, str]] = {}
-    for row in table:
-        entry = launches.setdefault(
-            int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
-        )
-        entry[row["Metric Name"]] = row["Metric Value"]
-    entries = [launches[number] for number in sorted(launches)]
-    if [entry["kernel"] for entry in entries] != [kernel for kernel, _ in LAUNCHES]:
-        words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(entries)} launches of {len(LAUNCHES)}. It said:\n{words}")
+    kernels = [kernel for kernel, _ in LAUNCHES]
+    return _rows(ncu.parse(output, kernels, errors), LAUNCHES, METRICS)
+
+
+def _rows(
+    readings: Sequence[Mapping[str, Any]],
+    launches: Sequence[tuple[str, str]],
+    metrics: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    columns = ({key: one.get(metric) for key, metric in metrics.items()} for one in readings)
     return [
-        {
-            "series": kernel,
-            "layer": name,
-            "batch": BATCH,
-            **{key: _number(entry.get(metric)) for key, metric in METRICS.items()},
-        }
-        for (kernel, name), entry in zip(LAUNCHES, entries, strict=True)
+        {"series": kernel, "layer": layer, **row}
+        for (kernel, layer), row in zip(launches, columns, strict=True)
     ]
-
-
-def _number(text: str | None) -> float | int | None:
-    try:
-        value = float((text or "").replace(",", ""))
-    except ValueError:  # "n/a"
-        return None
-    return int(value) if value.is_integer() else value
 
 
 def recorded() -> results.Record:

@@ -9,8 +9,9 @@ TILE_WIDTH threads. A block computes TILE_WIDTH rows of TILE_WIDTH * COLUMNS out
 maps; grid = (tiles of a map, groups of maps, images). -D options of the kernel set these constants;
 their defaults are 16, 1 and 1. The launch gives no dynamic shared memory.
 
-On a GPU, the time decides the rank. Elsewhere, an estimate of cost decides, which counts every kind
-of traffic (helpers.experiments.cost).
+On a GPU, the time decides the rank. Elsewhere, a bound decides: what no H200 does faster, from
+everything that a kernel asks for (helpers.simulator.bounds). A bound is not a time: a kernel may
+take much longer, and of two kernels the one with the lower bound may be the slower.
 
 Two kernels share a place if their totals differ by at most the factor TIE: two timings of one
 kernel differ by as much.
@@ -28,11 +29,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, plotting, tables, timing
-from helpers.experiments import traffic
+from helpers.experiments import layer_bounds, traffic
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
 from helpers.results import Record
+from helpers.simulator import Profile
 from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ WIDTHS = (1, 2, 4, 7, 9, 15)  # filter widths of the hidden shapes
 LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}
 BUDGET_S = 0.15  # of one timing
 LIMIT_S = 30.0  # of one launch in the simulator
+SMALL_BATCHES = (2, 3, 4)  # images of the larger of the two batches that are counted
 TIE = 1.02  # totals up to this ratio share a place
 SIGNATURE = (
     "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
@@ -66,12 +69,12 @@ class EntryError(AssertionError):
 class Entry:
     """One kernel on the board.
 
-    cost: estimated cycles per 32 multiply-adds, by layer, as in `traffic.Counters`. ms: op times of
-    BATCH images, by layer; empty without a timing. mine: whether it is an entry of the user.
+    bound: in ms, of BATCH images, by layer: no H200 is faster. ms: op times of BATCH images, by
+    layer; empty without a timing. mine: whether it is an entry of the user.
     """
 
     name: str
-    cost: Mapping[str, float]
+    bound: Mapping[str, float]
     ms: Mapping[str, float] = field(default_factory=dict)
     mine: bool = False
 
@@ -81,23 +84,19 @@ class Entry:
         return sum(self.ms.values()) if len(self.ms) == len(LAYERS) else None
 
     @property
-    def total_cost(self) -> float:
-        """Estimated cycles per 32 multiply-adds of both layers together."""
-        weight = {
-            name: conv2d.shape_of(name, 1).outputs * conv2d.shape_of(name, 1).terms
-            for name in LAYERS
-        }
-        return sum(self.cost[name] * weight[name] for name in LAYERS) / sum(weight.values())
+    def total_bound(self) -> float:
+        """Both layers' bound: one is launched after the other."""
+        return sum(self.bound.values())
 
     def total(self, by: str) -> float:
-        """Return `total_ms` by "ms" and `total_cost` by "cost".
+        """Return `total_ms` by "ms" and `total_bound` by "bound".
 
         Raises ValueError for "ms" without a timing.
         """
         if by != "ms":
-            return self.total_cost
+            return self.total_bound
         if self.total_ms is None:
-            raise ValueError(f"{self.name} was not timed: rank it by estimated cost")
+            raise ValueError(f"{self.name} was not timed: rank it by its bound")
         return self.total_ms
 
 
@@ -167,6 +166,13 @@ def run(
 
     hint: the last line of the message. Raises EntryError for a finding and for a wrong output.
     """
+    return traffic.counters_of(_profiles(kernel, shape, rng, hint), shape)
+
+
+def _profiles(
+    kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
+) -> tuple[Profile, ...]:
+    """Return the profiles of an entry's launches; else as `run`."""
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
@@ -177,7 +183,7 @@ def run(
         conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
     except (EntryError, checking.CheckError, conv2d.LayerError, TypeError) as error:
         raise EntryError(f"{error}\n{hint}".rstrip()) from error
-    return traffic.counters_of(launches, shape)
+    return launches
 
 
 def hidden_shapes(seed: int | None) -> list[ConvShape]:
@@ -201,12 +207,47 @@ def require_right(kernel: Any, seed: int | None = None) -> int:
     return len(shapes)
 
 
-def counted(kernel: Any) -> dict[str, float]:
-    """Return the estimated cost of an entry by layer, for one image each. Raises as `run`."""
-    return {
-        name: run(kernel, conv2d.shape_of(name, 1), np.random.default_rng(conv2d.SEED)).cost
-        for name in LAYERS
-    }
+def counted(kernel: Any, seed: int | None = None) -> dict[str, float]:
+    """Return the bound of an entry (ms) by layer of BATCH images, from two small batches.
+
+    seed: of the batches' sizes; None for new ones each time. Raises as `run`, and EntryError for an
+    entry that does less for each image in larger batches.
+    """
+    rng = np.random.default_rng(seed)
+    few = [1, *rng.choice(SMALL_BATCHES, 1).tolist()]
+    bounds = {}
+    for which in LAYERS:
+        seen = {n: _profiles(kernel, conv2d.shape_of(which, n), rng) for n in few}
+        _require_proportion(kernel.name, which, seen)
+        of_batch = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
+        bounds[which] = 1e-3 * of_batch.microseconds
+    return bounds
+
+
+def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
+    """Raise EntryError unless each image takes as many instructions in every batch."""
+    each = {n: sum(sum(one.instructions.values()) for one in seen[n]) / n for n in seen}
+    (few, at_few), (many, at_many) = sorted(each.items())
+    if max(at_few, at_many) > TIE * min(at_few, at_many):
+        raise EntryError(
+            f"{name} executes {at_few:,.0f} instructions for an image of {which} in a batch of "
+            f"{few}, and {at_many:,.0f} in a batch of {many}. A bound of {BATCH:,} images is made "
+            "of small batches: write a kernel that does as much for each image."
+        )
+
+
+@functools.cache
+def bound_of(name: str, which: str) -> float:
+    """Return the bound (ms) of a kernel of conv2d.CONV2D on BATCH images of a layer."""
+    seen = {}
+    for images in (1, 2):
+        shape = conv2d.shape_of(which, images)
+        rng = np.random.default_rng(conv2d.SEED)
+        sizes = shape.x_shape, shape.filter_shape
+        x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
+        _, seen[images] = conv2d.simulate(name, x, filter)
+    spec = conv2d.conv2d_named(name)
+    return 1e-3 * layer_bounds.of_batch(spec, which, seen, BATCH).microseconds
 
 
 @functools.cache
@@ -274,13 +315,12 @@ def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
 
 
 class Board:
-    """The kernels of a record, with the simulator's counters, and the user's entries.
+    """The kernels of a record, with bounds by the simulator, and the user's entries.
 
     record: with rows of `times_of`. seed: of the random shapes; None for a new one each time.
 
     The time decides the rank if all kernels have one. An entry gets a time only on the GPU on which
-    the record was measured just now. If the record was recalled from a file, the estimate of cost
-    decides.
+    the record was measured just now. If the record was recalled from a file, the bound decides.
     """
 
     def __init__(self, record: Record, seed: int | None = None):
@@ -289,7 +329,7 @@ class Board:
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
         self.entries = [
-            Entry(name, {which: traffic.counted(name, which).cost for which in LAYERS}, ms)
+            Entry(name, {which: bound_of(name, which) for which in LAYERS}, ms)
             for name, ms in times.items()
         ]
 
@@ -305,22 +345,22 @@ class Board:
                 f"the board already has a kernel of its own named {kernel.name}: "
                 "give yours another name"
             )
-        cost, right = counted(kernel), require_right(kernel, self.seed)
+        bound, right = counted(kernel, self.seed), require_right(kernel, self.seed)
         ms = {} if self.record.recalled else timed(kernel)
         self.entries = [one for one in self.entries if one.name != kernel.name] + [
-            Entry(kernel.name, cost, ms, mine=True)
+            Entry(kernel.name, bound, ms, mine=True)
         ]
         return (
             f"{kernel.name}: right on both layers and {right} drawn shapes; "
             f"{self.place(kernel.name)}"
         )
 
-    def ranked(self, by: str = "cost") -> list[Entry]:
-        """Return the entries by "cost" or "ms", the best first; by "ms" only those with a time."""
+    def ranked(self, by: str = "bound") -> list[Entry]:
+        """Return the entries by "bound" or "ms", the best first; by "ms" only those with a time."""
         ranked = [one for one in self.entries if by != "ms" or one.total_ms is not None]
         return sorted(ranked, key=lambda one: one.total(by))
 
-    def places(self, by: str = "cost") -> dict[str, int]:
+    def places(self, by: str = "bound") -> dict[str, int]:
         """Return the place of each ranked kernel, 1 for the best.
 
         Kernels share a place if their totals are within TIE of the first one's.
@@ -336,7 +376,7 @@ class Board:
     def place(self, name: str) -> str:
         """Return the places of a kernel in words. Raises KeyError for a kernel without a place."""
         texts = []
-        for by, words in (("ms", "time"), ("cost", "estimated cost")):
+        for by, words in (("ms", "time"), ("bound", "bound")):
             places = self.places(by)
             if name in places:
                 texts.append(f"place {_place(places, name)} of {len(places)} by {words}")
@@ -346,29 +386,30 @@ class Board:
 
     @property
     def rank(self) -> str:
-        """The ranking of the board: "ms" if all kernels have a time, else "cost"."""
-        return "ms" if all(one.total_ms is not None for one in self.entries) else "cost"
+        """The ranking of the board: "ms" if all kernels have a time, else "bound"."""
+        return "ms" if all(one.total_ms is not None for one in self.entries) else "bound"
 
     def table(self) -> str:
         """Return the board as text, in the order of `rank`. 2= is a shared second place."""
         by = self.rank
-        costs, times = self.places("cost"), self.places("ms")
+        bounds, times = self.places("bound"), self.places("ms")
         columns = (*LAYERS, "both")
-        head = ["place by\ncost", "\ntime", "\nkernel", *(f"cost\n{name}" for name in columns)]
+        head = ["place by\nbound", "\ntime", "\nkernel", *(f"bound\n{name}" for name in columns)]
         head += [*(f"ms\n{name}" for name in columns), ""]
         rows = []
         for one in self.ranked(by):
             counts = [
-                f"{value:.3f}" for value in (*(one.cost[which] for which in LAYERS), one.total_cost)
+                f"{value:.3f}"
+                for value in (*(one.bound[which] for which in LAYERS), one.total_bound)
             ]
             values = (*map(one.ms.get, LAYERS), one.total_ms)
             ms = ["-" if value is None else f"{value:.3f}" for value in values]
-            places = [_place(costs, one.name), _place(times, one.name)]
+            places = [_place(bounds, one.name), _place(times, one.name)]
             rows.append([*places, one.name, *counts, *ms, "<- entered" * one.mine])
-        units = f"cost: cycles per 32 multiply-adds, estimated; ms: op time of {BATCH:,} images"
+        units = f"bound: ms in which no H200 does {BATCH:,} images, no time; ms: their op time"
         return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
-    def draw(self, ax: Axes, by: str = "cost", title: str = "") -> Axes:
+    def draw(self, ax: Axes, by: str = "bound", title: str = "") -> Axes:
         """Draw a ranking as horizontal bars: entries solid, other kernels hatched."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
@@ -390,8 +431,8 @@ class Board:
         )
         ax.invert_yaxis()
         ax.set_xlim(0, 1.15 * max(values))
-        estimate = "estimated cycles of a multiprocessor per 32 multiply-adds, both layers"
-        wide = f"op time of both layers, {BATCH:,} images (ms)" if by == "ms" else estimate
+        what = "op time" if by == "ms" else "bound on an H200, no time,"
+        wide = f"{what} of both layers, {BATCH:,} images (ms)"
         ax.set_xlabel(f"{wide}; shorter is better")
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)

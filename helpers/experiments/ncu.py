@@ -1,11 +1,21 @@
-"""Nsight Compute's command line: its path, and the environment of a program that it runs."""
+"""Nsight Compute's command line: the program, its environment, and the counters that it reads."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from helpers import results
+from helpers import results, tables
+
+if TYPE_CHECKING:
+    from helpers.simulator import Profile
 
 
 class NcuError(RuntimeError):
@@ -27,3 +37,80 @@ def environment() -> dict[str, str]:
     """Return the environment of a program under ncu: it runs on the GPU and finds this package."""
     paths = [str(results.ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def read(
+    command: Sequence[str], metrics: Sequence[str], launches: Sequence[str]
+) -> list[dict[str, float | int | None]]:
+    """Run `command` under ncu; return the metrics of each of its launches.
+
+    launches: the names of the kernels that the command launches, in order. A metric that this chip
+    or ncu does not know is None. Raises NcuError if ncu is missing, or for other launches.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "ncu.csv"
+        how = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
+        done = subprocess.run(
+            [program(), *how, "--metrics", ",".join(metrics), *command],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment(),
+            cwd=results.ROOT,
+        )
+        return parse(log.read_text() if log.exists() else "", launches, done.stderr)
+
+
+def parse(
+    output: str, launches: Sequence[str], errors: str = ""
+) -> list[dict[str, float | int | None]]:
+    """Return the metrics of each launch from ncu's CSV text. Raises NcuError for other launches."""
+    table = csv.DictReader(
+        io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
+    )
+    names: dict[int, str] = {}
+    values: dict[int, dict[str, float | int | None]] = {}
+    for row in table:
+        number = int(row["ID"])
+        names[number] = row["Kernel Name"].partition("(")[0]
+        values.setdefault(number, {})[row["Metric Name"]] = _number(row["Metric Value"])
+    if [names[number] for number in sorted(names)] != list(launches):
+        words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(names)} launches of {len(launches)}. It said:\n{words}")
+    return [values[number] for number in sorted(values)]
+
+
+def _number(text: str) -> float | int | None:
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:  # "n/a"
+        return None
+    return int(value) if value.is_integer() else value
+
+
+# Counter of a Profile -> metric of Nsight Compute that must be equal, for global memory.
+GLOBAL = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+}
+
+
+def beside(profile: Profile, launch: str) -> str:
+    """Return a table of a profile's counters of global memory beside those of Nsight Compute.
+
+    launch: the label of a launch in data/measured/counters.json, such as "axpy_basic, n = 1000".
+    Raises NcuError if the record does not contain it.
+    """
+    record = results.load(results.MEASURED / "counters.json")
+    rows = [row for row in record.rows() if row.get("launch") == launch]
+    if len(rows) != 1:
+        raise NcuError(
+            f"data/measured/counters.json has {len(rows)} launches {launch!r}; give the label "
+            "of one, as `python -m helpers.tools.counters` prints them"
+        )
+    counted = profile.counters()
+    body = [(metric, f"{rows[0][name]:,}", f"{counted[name]:,}") for name, metric in GLOBAL.items()]
+    head = ("metric", f"Nsight Compute,\n{record.device.name}", "simulator")
+    return tables.text(head, body)

@@ -2,7 +2,7 @@
 
     rows = split_error.simulated()                        # in the simulator, on any machine
     record = split_error.record(gpu, lab)                 # on the GPU, or the recorded run
-    split_error.picture(axes, record)
+    split_error.figure(record)
 
 The error of a sum is its distance from the sum in float64, divided by the sum of the absolute
 products: so sums of both signs and sums of one sign have one measure. A row also has a checksum of
@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from helpers import results, simulator
 from helpers.device import Device
 from helpers.launch import simulate
-from helpers.plotting import COLOURS, caption, style
+from helpers.plotting import COLOURS, caption, style, styles
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import Product, Split, Units
 
@@ -115,3 +117,98 @@ def said(rows: Iterable[Mapping[str, Any]], length: int, signs: str = "one sign"
     found = {r["series"]: r for r in rows if r["length"] == length and r["signs"] == signs}
     lines = [f"{name:20}{found[name]['error']:10.1e}" for name in SERIES]
     return "\n".join([f"{length:,} terms, {signs}", *lines])
+
+
+def lookup(
+    rows: Iterable[Mapping[str, Any]], series: str, length: int, signs: str, key: str = "error"
+) -> float:
+    """Return the error of a series at one length and for one kind of signs. key: or the mean."""
+    return next(
+        row[key]
+        for row in rows
+        if (row["series"], row["length"], row["signs"]) == (series, length, signs)
+    )
+
+
+def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int | None:
+    """Return the length from which on one long sum of split numbers errs more than plain halves.
+
+    None where it does not at the longest sum.
+    """
+    lengths = sorted({row["length"] for row in rows if row["signs"] == signs})
+    worse = [
+        lookup(rows, "split", length, signs) > lookup(rows, "halves", length, signs)
+        for length in lengths
+    ]
+    if not worse[-1]:
+        return None
+    return lengths[max((k + 1 for k, one in enumerate(worse) if not one), default=0)]
+
+
+def figure(data: results.Record) -> Figure:
+    """Draw `picture` for both kinds of signs; the title says what it shows."""
+    import matplotlib.pyplot as plt
+
+    drawing, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharey=True)
+    picture(axes, data)
+    rows = data.rows()
+    lengths = sorted({row["length"] for row in rows})
+    for ax, signs in zip(axes, SIGNS, strict=True):
+        ax.set_title(f"Factors of {signs}", loc="left", fontsize="medium")
+        ax.set_xticks(lengths[::3], [f"{length:,}" for length in lengths[::3]])
+        ax.xaxis.set_minor_locator(plt.NullLocator())
+    axes[1].set_ylabel("")
+    long, short = (
+        lookup(rows, name, lengths[-1], "one sign") for name in ("split", "split, short sums")
+    )
+    drawing.suptitle(
+        f"With factors of one sign, one long sum of {lengths[-1]:,} terms errs "
+        f"{long / short:,.0f} times as much as short sums",
+        x=0.01,
+        ha="left",
+        fontsize="medium",
+    )
+    return drawing
+
+
+def bits_of(x: float) -> tuple[list[int], list[int], list[int]]:
+    """Return which of the 24 bits of a float32 its halves hold: of x_hi, of x_lo, of neither.
+
+    0 is the most significant bit of x. x_hi has 11 bits. x_lo has 11 and a sign, which is worth
+    one more: it reaches 12 bits further. Raises ValueError unless x is from 1 to 65,504, where
+    neither half is subnormal nor infinite.
+    """
+    if not 1 <= x <= 65_504:
+        raise ValueError(f"x is {x}; take a number from 1 to 65,504")
+    number = np.float32(x)
+    high = np.float16(number)
+    low = np.float16(number - np.float32(high))
+    exact = float(high) + float(low) == float(number)
+    places = list(range(24))
+    return (places[:11], places[11:], []) if exact else (places[:11], places[11:23], places[23:])
+
+
+def bits_figure(x: float) -> Figure:
+    """Draw the 24 significant bits of x and which of its two halves reach them."""
+    import matplotlib.pyplot as plt
+
+    high, low, lost = bits_of(x)
+    number = np.float32(x)
+    mantissa = int(number.view(np.uint32)) & 0x7FFFFF | 0x800000
+    drawing, ax = plt.subplots(figsize=(9, 1.9), layout="constrained")
+    looks = ((high, COLOURS[5], "x_hi"), (low, styles.LIGHT[1], "x_lo"), (lost, "white", "lost"))
+    for places, colour, name in looks:
+        for place in places:
+            ax.add_patch(Rectangle((place, 0), 1, 1, facecolor=colour, edgecolor=styles.INK))
+            bit = mantissa >> (23 - place) & 1
+            ax.text(place + 0.5, 0.5, str(bit), ha="center", va="center", fontsize="small")
+        if places:
+            middle = sum(places) / len(places) + 0.5
+            ax.text(middle, 1.25, name, ha="center", va="bottom", fontsize="small")
+    style(ax, f"The two halves of {x:g} reach {len(high) + len(low)} of its 24 significant bits")
+    ax.set(xlim=(-0.1, 24.1), ylim=(-0.1, 2), yticks=[])
+    ax.set_xticks([0.5, 10.5, 23.5], ["1", "11", "24"])
+    ax.set_xlabel("bit of x, the most significant one first")
+    ax.tick_params(length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return drawing

@@ -7,9 +7,10 @@
 extensions, too, where pip put them into the environment (pyproject.toml, data-files) or
 `python -m helpers.jupyterlab --link` did, as `make env` does.
 
-The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the kernel's
-description and the version of this Python into its metadata, which differ from machine to machine. A
-lab that is saved keeps what its file says of them, unless the student chose another kernel.
+The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the
+kernel's description and the version of this Python into its metadata, which differ from machine to
+machine. A lab that is saved keeps what its file says of them, unless the student chose another
+kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make the students' copies and start JupyterLab at their start page, or give a plain `jupyter lab` our extensions.
+"""Make the students' copies and start JupyterLab, or give a plain `jupyter lab` our extensions.
 
 python -m helpers.jupyterlab [options of jupyter lab]
 python -m helpers.jupyterlab --link

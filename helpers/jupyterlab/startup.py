@@ -1,4 +1,4 @@
-"""What each kernel of JupyterLab runs first (PYTHONSTARTUP): it knows %%kernel, and errors are short.
+"""What each kernel of JupyterLab runs first (PYTHONSTARTUP): %%kernel, and short errors.
 
 So a %%kernel cell works right after a restart, and a check cell whose cells above were not run says
 so. A lab's own `%load_ext helpers` does it once more.

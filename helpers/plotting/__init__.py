@@ -5,6 +5,7 @@ The caller writes the title: one plain sentence that the picture shows.
 
 from helpers.plotting.launches import grid_picture, halo, timeline
 from helpers.plotting.memory import access_map, bank_conflicts, compare
+from helpers.plotting.resources import resource_bars
 from helpers.plotting.styles import COLOURS, caption, style
 from helpers.plotting.timings import ladder, roofline, scaling, speedup, times
 
@@ -17,6 +18,7 @@ __all__ = [
     "grid_picture",
     "halo",
     "ladder",
+    "resource_bars",
     "roofline",
     "scaling",
     "speedup",

@@ -132,7 +132,14 @@ def _require_spans(spans: Sequence[Mapping[str, Any]]) -> None:
 
 
 def halo(
-    ax: Axes, n: int, tile_width: int, radius: int, *, block: int = 0, title: str = ""
+    ax: Axes,
+    n: int,
+    tile_width: int,
+    radius: int,
+    *,
+    block: int = 0,
+    staged: bool = True,
+    title: str = "",
 ) -> Axes:
     """Draw the cells of an array of `n`, and the cells that one block stages in shared memory.
 
@@ -141,18 +148,22 @@ def halo(
     cells are shaded, its halo (a neighbour's cells) is hatched, and ghosts, the cells outside the
     array that count as 0, are dashed.
 
+    staged: if False, there is no shared tile. The lower row then has the outputs that the block
+    computes, and the upper row the cells that it reads for them.
+
     Raises ValueError for sizes below 1 (radius: below 0), for more than 64 cells, and for a block
     without a tile in the array.
     """
     tiles = _require_halo(n, tile_width, radius, block)
     style(ax, title)
     first = block * tile_width
-    staged = range(first - radius, first + tile_width + radius)
+    end_of_block = first + tile_width if staged else min(first + tile_width, n)
+    read = range(first - radius, end_of_block + radius)
 
     def look(cell: int) -> str:
         if not 0 <= cell < n:
             return "ghost"
-        if cell not in staged:
+        if cell not in read:
             return "plain"
         return "own" if first <= cell < first + tile_width else "halo"
 
@@ -160,21 +171,25 @@ def halo(
         _draw_cell(ax, cell, 2.0, str(cell) if 0 <= cell < n else "", look(cell))
     for tile in range(tiles):
         start, end = tile * tile_width, min((tile + 1) * tile_width, n)
-        _draw_bracket(ax, start, end, 3.15, f"tile {tile}", strong=tile == block)
-    for index, cell in enumerate(staged):
-        _draw_cell(ax, cell, 0.0, str(index), look(cell))
-    for edge in (staged.start, staged.stop):
-        ax.plot([edge, edge], [1.0, 2.0], color="#777777", linewidth=0.8, linestyle=":")
-    _label_rows(ax, {2.5: "array (cell)", 0.5: f"shared tile of\nblock {block} (index)"})
-    ax.set_xlim(-radius - 0.3, max(n + radius, staged.stop) + 0.3)
+        name = f"tile {tile}" if staged else f"block {tile}"
+        _draw_bracket(ax, start, end, 3.15, name, strong=tile == block)
+    if staged:
+        for index, cell in enumerate(read):
+            _draw_cell(ax, cell, 0.0, str(index), look(cell))
+        edges = {edge: edge for edge in (read.start, read.stop)}
+        below, own = f"shared tile of\nblock {block} (index)", "own cells of the tile"
+    else:
+        for cell in range(first, end_of_block):
+            _draw_cell(ax, cell, 0.0, str(cell), "own")
+        edges = {first: read.start, end_of_block: read.stop}
+        below, own = f"outputs of\nblock {block}", "cells of the block's own outputs"
+    for lower, upper in edges.items():
+        ax.plot([lower, upper], [1.0, 2.0], color="#777777", linewidth=0.8, linestyle=":")
+    _label_rows(ax, {2.5: "array (cell)", 0.5: below})
+    ax.set_xlim(-radius - 0.3, max(n + radius, read.stop) + 0.3)
     ax.set_ylim(-0.2, 4.2)
     _legend_below(
-        ax,
-        {
-            "own": "own cells of the tile",
-            "halo": "halo: a neighbour's cells",
-            "ghost": "ghosts: count as 0",
-        },
+        ax, {"own": own, "halo": "halo: a neighbour's cells", "ghost": "ghosts: count as 0"}
     )
     return ax
 
@@ -257,6 +272,7 @@ def grid_picture(
     block: Sequence[int],
     *,
     chosen: Sequence[int] = (0, 0),
+    elements: int | None = None,
     title: str = "",
 ) -> Axes:
     """Draw a launch: the grid of blocks on the left, the threads of block `chosen` on the right.
@@ -265,8 +281,11 @@ def grid_picture(
     and y down, as threadIdx and blockIdx count. A grid of more than 8 blocks along an axis, and a
     block of more than 64 threads along one, are cut; "..." marks the cut.
 
-    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, and a
-    chosen block that is not drawn.
+    elements: of a flat launch with one thread for each element; threads without an element are
+    hatched.
+
+    Raises ValueError for sizes below 1, a z above 1, a block of more than 1,024 threads, a chosen
+    block that is not drawn, and `elements` with a grid or block of several rows.
     """
     columns, rows = _two_axes(grid, "grid")
     width, height = _two_axes(block, "block")
@@ -279,9 +298,17 @@ def grid_picture(
             f"chosen is {tuple(chosen)}; the picture has blocks (0, 0) to "
             f"{(min(columns, MOST_BLOCKS) - 1, min(rows, MOST_BLOCKS) - 1)}"
         )
+    busy = width * height
+    if elements is not None:
+        if rows != 1 or height != 1:
+            raise ValueError(
+                f"grid {tuple(grid)} and block {tuple(block)} have several rows; `elements` needs "
+                "a launch along x only"
+            )
+        busy = max(0, min(width, elements - chosen[0] * width))
     style(ax, title)
     grid_corners, grid_bottom = _draw_grid(ax, columns, rows, chosen)
-    thread_corners, thread_bottom = _draw_threads(ax, width, height, chosen)
+    thread_corners, thread_bottom = _draw_threads(ax, width, height, chosen, busy)
     for (x, y), (to_x, to_y) in zip(grid_corners, thread_corners, strict=True):
         ax.plot([x, to_x], [y, to_y], color="#777777", linewidth=0.8, linestyle=":", zorder=0.5)
     ax.set_xlim(-0.02, 2.32)
@@ -330,11 +357,11 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
 
 
 def _draw_threads(
-    ax: Axes, width: int, height: int, chosen: Sequence[int]
+    ax: Axes, width: int, height: int, chosen: Sequence[int], busy: int
 ) -> tuple[_Corners, float]:
     """Draw the threads; return the left corners of their block, and the lowest y.
 
-    The threads of a flat block stand in rows of one warp.
+    The threads of a flat block stand in rows of one warp. Only the first `busy` threads have work.
     """
     threads = width * height
     across, down = (width, height) if height > 1 else (min(width, WARP), -(-width // WARP))
@@ -346,14 +373,10 @@ def _draw_threads(
             thread = row * across + column
             text = str(thread) if w > 0.06 and h > 0.07 else ""
             box = (_THREADS_LEFT + column * w, row * h, w * 0.9, h * 0.88)
-            _draw_box(
-                ax,
-                box,
-                text,
-                facecolor=_WARP_SHADES[thread // WARP % 4],
-                edgecolor=INK,
-                linewidth=0.5,
-            )
+            look: Look = {"facecolor": _WARP_SHADES[thread // WARP % 4]}
+            if thread >= busy:
+                look = {"facecolor": "white", "hatch": "//////"}
+            _draw_box(ax, box, text, edgecolor=INK, linewidth=0.5, **look)
         warp, rest = divmod(row * across, WARP)
         if rest == 0 and warp % every == 0:
             ax.text(
@@ -371,15 +394,17 @@ def _draw_threads(
     )
     ax.text(_THREADS_LEFT, -0.05, name, va="bottom")
     cut = "..." if (drawn, shown) != (down, across) else ""
+    count = threads - busy
+    idle = f"\nhatched: {count} thread{'s' * (count > 1)} without an element" if count else ""
     ax.text(
         _THREADS_LEFT,
         drawn * h + 0.02,
-        f"{cut}shade: the 32 threads of a warp, along x first",
+        f"{cut}shade: the 32 threads of a warp, along x first{idle}",
         fontsize="small",
         va="top",
     )
     edge = _THREADS_LEFT - 0.14  # left of the labels
-    return ((edge, 0.0), (edge, drawn * h)), drawn * h + 0.12
+    return ((edge, 0.0), (edge, drawn * h)), drawn * h + 0.12 + 0.07 * (count > 0)
 
 
 _WARP_SHADES = ("#bcd3ee", "#ffffff", "#8fb0d8", PALE)

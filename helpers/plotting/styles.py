@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import LogFormatter
 
 if TYPE_CHECKING:
     from helpers.results import Record
@@ -68,7 +69,16 @@ def caption(ax: Axes, record: Record) -> Axes:
 
 def tick_text(value: float, _: int) -> str:
     """Return a tick's label as a plain number without an exponent: 0.01, 30, 100,000."""
+    if 0 < value < 1e-4:
+        return f"{value:.12f}".rstrip("0")
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+class PlainLogFormatter(LogFormatter):
+    """Labels of a logarithmic axis as plain numbers, at the ticks that Matplotlib chooses."""
+
+    def __call__(self, x: float, pos: Any = None) -> str:
+        return tick_text(x, 0) if super().__call__(x, pos) else ""
 
 
 def ratio_text(value: float) -> str:

@@ -17,6 +17,7 @@ from helpers.plotting.styles import (
     MARKERS,
     ROOFLINE,
     Look,
+    PlainLogFormatter,
     beside,
     duration_text,
     figure_of,
@@ -47,9 +48,10 @@ def speedup(
 ) -> Axes:
     """Draw horizontal bars: how many times faster than `baseline` each series is.
 
-    The baseline has a bar of its own, at 1. data: a Record, or its rows (dicts with "series",
-    "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to draw, such as
-    {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
+    The baseline has a bar of its own, at 1. If the values differ by more than a factor of 30, the
+    axis is logarithmic, and dots take the place of bars. data: a Record, or its rows (dicts with
+    "series", "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to
+    draw, such as {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
 
     The speedup is the baseline's median time divided by the series' median time. Its whisker goes
     from the fastest baseline over the slowest series to the slowest baseline over the fastest
@@ -75,34 +77,29 @@ def speedup(
     ratios[baseline] = (1.0, 1.0, 1.0)
     style(ax, title)
     _draw_bars(ax, ratios, baseline)
-    ax.set_xlabel(f"speedup over {baseline} (times; longer is faster)")
+    how = "a logarithmic axis; right" if ax.get_xscale() == "log" else "longer"
+    ax.set_xlabel(f"speedup over {baseline} (times; {how} is faster)")
     return ax
 
 
 def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], baseline: str) -> None:
     middle = [ratio for ratio, _, _ in ratios.values()]
     logarithmic = max(middle) > LOG_FROM * min(middle)
-    start = 1.0 if logarithmic else 0.0  # On a logarithmic axis, bars of slower series go left.
     if logarithmic:
         ax.set_xscale("log")
     for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
-        look: Look = (
-            {"color": "white", "hatch": "////"} if name == baseline else {"color": COLOURS[5]}
-        )
-        ax.barh(y, ratio - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look)
-        if name != baseline:
+        hollow = name == baseline
+        if logarithmic:
+            _draw_dot(ax, y, ratio, hollow=hollow)
+        else:
+            look: Look = {"color": "white", "hatch": "////"} if hollow else {"color": COLOURS[5]}
+            ax.barh(y, ratio, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+        if not hollow:
             ax.errorbar(
                 ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2
             )
-        left = logarithmic and ratio < 1
-        ax.annotate(
-            "1× (baseline)" if name == baseline else f"{ratio_text(ratio)}×",
-            (low if left else high, y),
-            (-5 if left else 5, 0),
-            textcoords="offset points",
-            va="center",
-            ha="right" if left else "left",
-        )
+        text = "1× (baseline)" if hollow else f"{ratio_text(ratio)}×"
+        ax.annotate(text, (high, y), (8, 0), textcoords="offset points", va="center")
     ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(ratios)), ratios)
     ax.invert_yaxis()
@@ -110,6 +107,16 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     if not logarithmic:
         ax.set_xlim(left=0)
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
+
+
+def _draw_dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
+    """Draw a dot on a thin line across the axes, from which the eye finds its name.
+
+    On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
+    """
+    ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
+    face = "white" if hollow else colour
+    ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
 
 
 def times(
@@ -121,39 +128,32 @@ def times(
     by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
-    """Draw horizontal bars on a logarithmic axis: the time of each row, with its 95 % interval.
+    """Draw dots on a logarithmic axis: the time of each row, with its 95 % interval.
 
-    data, where, by: as for speedup(), one bar a row, in the order of the rows. emphasize: the names
-    of the bars to draw solid; the others are hatched. A bar begins at the decade below the shortest
-    time and not at zero: compare the ends of bars, not their lengths.
+    data, where, by: as for speedup(), one dot a row, in the order of the rows. emphasize: the names
+    of the dots to fill, with their times in bold; the others are hollow.
 
-    Raises ValueError as speedup() does, and for an emphasized name without a bar.
+    Raises ValueError as speedup() does, and for an emphasized name without a row.
     """
     rows = _one_row_each(_timed(data, where), by)
     chosen = {emphasize} if isinstance(emphasize, str) else set(emphasize)
     if missing := sorted(chosen - rows.keys()):
         raise ValueError(
-            f"there is no bar {missing[0]!r} to emphasize; there is: {', '.join(rows)}"
+            f"there is no row {missing[0]!r} to emphasize; there is: {', '.join(rows)}"
         )
     style(ax, title)
-    start = 10.0 ** math.floor(math.log10(min(row["low_ms"] for row in rows.values())) - 0.3)
+    ax.set_xscale("log")
     for y, (name, row) in enumerate(rows.items()):
-        look: Look = {"color": COLOURS[0]} if name in chosen else {"color": "white", "hatch": "///"}
-        ax.barh(
-            y,
-            row["median_ms"] - start,
-            left=start,
-            height=0.6,
-            edgecolor=INK,
-            linewidth=0.8,
-            **look,
-        )
+        _draw_dot(ax, y, row["median_ms"], hollow=name not in chosen)
         whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
         ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
         weight = "bold" if name in chosen else "normal"
-        beside(ax, row["high_ms"], y, duration_text(row["median_ms"]), fontweight=weight)
-    ax.set_xscale("log")
-    ax.set_xlim(left=start)
+        behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        text = duration_text(row["median_ms"])
+        ax.annotate(
+            text, (row["high_ms"], y), (9, 0), textcoords="offset points", va="center",
+            fontsize="small", fontweight=weight, bbox=behind, zorder=3,
+        )  # fmt: skip
     name_bars(ax, list(rows))
     ax.set_xlabel("time (ms; a logarithmic axis)")
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
@@ -171,15 +171,17 @@ def ladder(
     by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
-    """Draw horizontal bars from the slowest step to the fastest: their times and their gains.
+    """Draw the steps from the slowest to the fastest: their times and their gains.
+
+    They are bars from zero or, on a logarithmic axis, dots.
 
     data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
     parameters). where, by: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted
     line, for instance 1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that
     is no step, such as a library's. It stands hatched below the others; its text says what percent
     of its speed the last step reaches. logarithmic: whether the time axis is logarithmic; by
-    default it is if the slowest step takes more than 30 times as long as the shortest bar or the
-    floor. On a logarithmic axis, compare the ends of bars, not their lengths.
+    default it is if the slowest step takes more than 30 times as long as the shortest one or the
+    floor.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
     besides the yardstick, an unknown yardstick, and a floor that is not positive.
@@ -209,7 +211,7 @@ def ladder(
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
     for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
-        _draw_step(ax, y, rows[name], start, text, hatched=name == yardstick)
+        _draw_step(ax, y, rows[name], text, dot=logarithmic, hatched=name == yardstick)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else [])])
@@ -240,12 +242,13 @@ def _climb(
 
 
 def _draw_step(
-    ax: Axes, y: int, row: Mapping[str, Any], start: float, text: str, *, hatched: bool
+    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, dot: bool, hatched: bool
 ) -> None:
-    look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
-    ax.barh(
-        y, row["median_ms"] - start, left=start, height=0.6, edgecolor=INK, linewidth=0.8, **look
-    )
+    if dot:
+        _draw_dot(ax, y, row["median_ms"], hollow=hatched)
+    else:
+        look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
+        ax.barh(y, row["median_ms"], height=0.6, edgecolor=INK, linewidth=0.8, **look)
     whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
     # A white background interrupts the line of the floor behind the text.
@@ -310,6 +313,8 @@ def scaling(
         )
     ax.set(xscale="log", yscale="log", xlabel=xlabel or x)
     ax.set_ylabel("time (ms)" if bytes_of is None else "throughput (GB/s)")
+    ax.yaxis.set_major_formatter(PlainLogFormatter())
+    ax.yaxis.set_minor_formatter(PlainLogFormatter(minor_thresholds=(1, 0.4)))
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
     legend_beside(ax)
     return ax

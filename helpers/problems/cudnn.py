@@ -85,6 +85,13 @@ class _Borrowed:
         }
 
 
+def borrowed(address: int, shape: Sequence[int]) -> Any:
+    """PyTorch's view of float32 on the device that somebody else owns."""
+    import torch
+
+    return torch.as_tensor(_Borrowed(address, shape), device="cuda")
+
+
 class Convolution:
     """One layer by cuDNN in one layout and mode.
 
@@ -118,7 +125,7 @@ class Convolution:
         self._y: Any = None
 
     def _tensor(self, address: int, shape: Sequence[int]) -> Any:
-        return self._torch.as_tensor(_Borrowed(address, shape), device="cuda")
+        return borrowed(address, shape)
 
     @property
     def version(self) -> int:

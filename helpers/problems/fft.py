@@ -29,7 +29,11 @@ LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
 LARGEST_FFT = 8192  # the most points that fit the shared memory of fft_radix2 on every GPU
 # (largest width of the filter, log2 of the points, stages at a time) of the fastest overlap-add,
 # measured on an H200 with 10^7 cells.
-FASTEST: tuple[tuple[int, int, int], ...] = ()
+FASTEST: tuple[tuple[int, int, int], ...] = (
+    (133, 9, 4),
+    (227, 10, 4),
+    (255, 11, 4),
+)
 
 
 class FftError(ValueError):

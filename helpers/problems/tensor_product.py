@@ -151,6 +151,21 @@ class Units:
 Product = OneProduct | Split | Units
 
 
+def holder_of_a(row: int, column: int) -> tuple[int, int]:
+    """Return the lane and the register, 0 to 3, that hold a cell of A in m16n8k16."""
+    return row % 8 * 4 + column % 8 // 2, row // 8 + column // 8 * 2
+
+
+def holder_of_b(row: int, column: int) -> tuple[int, int]:
+    """Return the lane and the register, 0 or 1, that hold a cell of B in m16n8k16."""
+    return column * 4 + row % 8 // 2, row // 8
+
+
+def holder_of_d(row: int, column: int) -> tuple[int, int]:
+    """Return the lane and the register, 0 to 3, that hold a cell of D in m16n8k16."""
+    return row % 8 * 4 + column // 2, row // 8 * 2 + column % 2
+
+
 def reference(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """D = A B in float64, for B of two or three axes."""
     return np.matmul(A.astype(np.float64), B.astype(np.float64))

@@ -94,23 +94,22 @@ def profile(
     """
     observe = (*CHECKS, "traffic", "instructions")
     constants = constants or {}
-    return profile_of(
-        *_launch(
-            source,
-            name,
-            args,
-            grid,
-            block,
-            shared,
-            options,
-            constants,
-            observe,
-            watch,
-            sample_every,
-            time_limit,
-            outputs,
-        )
+    launched = _launch(
+        source,
+        name,
+        args,
+        grid,
+        block,
+        shared,
+        options,
+        constants,
+        observe,
+        watch,
+        sample_every,
+        time_limit,
+        outputs,
     )
+    return profile_of(*launched, shared)
 
 
 def turns(

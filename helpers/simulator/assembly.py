@@ -132,6 +132,11 @@ def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
     return machine_code.accesses(listing) if listing is not None else None
 
 
+def with_lines_of_ptx(compiled: Compiled) -> str | None:
+    """As `sass`, with the lines of the PTX text."""
+    return _listing(compiled, "--print-line-info-ptx")
+
+
 def _listing(compiled: Compiled, lines: str) -> str | None:
     """Returns the machine code as text; lines: nvdisasm's option for the lines of the source or of
     the PTX.

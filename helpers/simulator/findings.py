@@ -21,12 +21,12 @@ class Finding:
     """A fault of a launch, at the first place where it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
-    "assert", "unwritten", "resources", "leak", "unsynchronised", "fault" or "runaway"; severity:
-    "error" or "warning"; message: one sentence that says what happened; cause: one sentence on the
-    usual cause; line: of `file`, 0 if unknown; thread, block: (x, y, z); array, index: the element
-    that the thread accessed (index: an int, or one int for each axis; None if there is no element);
-    other_line: the line of the access or barrier that collides with this one; count: how often the
-    same instruction had this fault.
+    "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-thread",
+    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says what
+    happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread, block:
+    (x, y, z); array, index: the element that the thread accessed (index: an int, or one int for
+    each axis; None if there is no element); other_line: the line of the access or barrier that
+    collides with this one; count: how often the same instruction had this fault.
     """
 
     kind: str

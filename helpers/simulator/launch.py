@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
@@ -38,7 +37,7 @@ from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, LaunchRefused, OutOfMemory
 from .findings import Finding, finding_of_launch, merge_findings
-from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, machine
+from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
 
@@ -63,7 +62,6 @@ _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 
 Extents = tuple[int, int, int]
-_launch_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,9 @@ class LaunchReport:
     fatal: the finding that stopped the launch, None if it ran to its end; printed: the text of its
     printf calls; watched: array of WatchedLane, shape (lanes,); workers: processor cores that ran
     its blocks; executed: how many warps executed each instruction of the program, uint64, empty
-    without the observer of instructions.
+    without the observer of instructions; sectors_read, sectors_written: different sectors of global
+    memory, with the observer of traffic. A sector that the launch wrote before it read it counts
+    only as written.
     """
 
     findings: tuple[Finding, ...]
@@ -89,6 +89,8 @@ class LaunchReport:
     printed: str = ""
     workers: int = 1
     executed: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), compare=False)
+    sectors_read: int = 0
+    sectors_written: int = 0
 
 
 def launch(
@@ -125,7 +127,7 @@ def launch(
     most = _workers(kernel, grid, block, observe, sample_every)
     workers = most if workers is None else min(workers, max(most, 1))
     deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
-    with _launch_lock:
+    with door:
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.fatal is not None:
             print(rehearsed.printed, end="", flush=True)
@@ -404,6 +406,7 @@ class _Launch:
             findings, not aborted, sites, np.frombuffer(watched, WatchedLane), dict(named),
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
+            engine.halo_sectors_read(), engine.halo_sectors_written(),
         )  # fmt: skip
 
 

@@ -7,7 +7,11 @@ machine/traffic.h.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
 from ctypes import (
     c_char,
     c_char_p,
@@ -162,6 +166,8 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_printed": (c_void_p, [c_void_p]),
     "halo_site_count": (c_size_t, []),
     "halo_site": (None, [c_size_t, ctypes.POINTER(Site)]),
+    "halo_sectors_read": (c_uint64, []),
+    "halo_sectors_written": (c_uint64, []),
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
     "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
     "halo_shared_region": (c_uint32, [c_uint32]),
@@ -171,6 +177,40 @@ _RESULTS_AND_ARGUMENTS = {
 
 class LibraryMismatch(RuntimeError):
     """The library has other structures than this module declares."""
+
+
+class _Door:
+    """Lets one thread at a time to the machine: its table of arrays is read while a launch runs.
+
+    Python frees arrays wherever it collects garbage, in any thread and in the middle of anything.
+    Nobody may wait there, because whoever is inside may wait for that very thread: so `when_free`
+    puts off what cannot be done at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._later: deque[Callable[[], None]] = deque()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._do_the_rest()
+        self._lock.release()
+
+    def when_free(self, action: Callable[[], None]) -> None:
+        """Does it at once where nobody else is inside, else when the door is next left."""
+        self._later.append(action)
+        if self._lock.acquire(blocking=False):
+            self.__exit__()
+
+    def _do_the_rest(self) -> None:
+        while self._later:
+            with contextlib.suppress(IndexError):
+                self._later.popleft()()
+
+
+door = _Door()
 
 
 @cache

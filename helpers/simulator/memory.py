@@ -1,7 +1,9 @@
 """Device memory: separate allocations, aligned to 256 bytes, and filled with 0xFF as poison until a
 program writes them.
 
-A device address is the host address of a buffer that the machine owns. Sizes are in bytes.
+A device address is the host address of a buffer that the machine owns. Sizes are in bytes. Where
+several devices are simulated, each array lies on one of them, and each device has its own limit;
+addresses differ between devices, as CUDA's do.
 """
 
 from __future__ import annotations
@@ -13,56 +15,107 @@ from ctypes import c_char, c_size_t, c_uint32, c_uint64
 from types import FrameType
 
 from .faults import MemoryFault, OutOfMemory
-from .library import machine
+from .library import door, machine
 
-TOTAL = 4 * 1024**3
+TOTAL = 4 * 1024**3  # of each device, where `limit` says nothing else
+EVERYWHERE = -1  # the place of memory that every device reaches: managed, and mapped host memory
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _FREED_KEPT = 1000
 # address -> bytes, and the file and line of the program that allocated them
 _live: dict[int, tuple[int, str, int]] = {}
 _freed: dict[int, tuple[int, str, int]] = {}
+# the machine's number of an array -> its device; those of device 0 are left out. No number is given
+# twice.
+_places: dict[int, int] = {}
+_used_on: dict[int, int] = {}  # bytes on each device but 0
+_limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
 
-def allocate(nbytes: int) -> int:
-    """Returns the address of `nbytes` of fresh memory. Raises OutOfMemory, and MemoryFault for a
-    size below 1.
+def allocate(nbytes: int, device: int = 0) -> int:
+    """Returns the address of `nbytes` of fresh memory on a device.
+
+    Raises OutOfMemory, and MemoryFault for a size below 1.
     """
     if nbytes < 1:
         raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
-    free_bytes = TOTAL - used()
-    if nbytes > free_bytes:
-        raise OutOfMemory(
-            f"cannot allocate {nbytes:,} bytes of device memory: {free_bytes:,} of the simulator's "
-            f"{TOTAL:,} bytes are free; free an array first"
-        )
-    address = machine().halo_allocate(nbytes)
-    if not address:
-        raise OutOfMemory(
-            f"cannot allocate {nbytes:,} bytes of device memory: this computer has not enough free "
-            "memory; use smaller arrays, or close other programs"
-        )
-    _live[address] = (nbytes, *_caller())
+    with door:
+        free_bytes = total(device) - used(device)
+        if nbytes > free_bytes:
+            whose = f"device {device}'s" if device or _limits else "the simulator's"
+            raise OutOfMemory(
+                f"cannot allocate {nbytes:,} bytes of device memory: {free_bytes:,} of {whose} "
+                f"{total(device):,} bytes are free; free an array first"
+            )
+        address = machine().halo_allocate(nbytes)
+        if not address:
+            raise OutOfMemory(
+                f"cannot allocate {nbytes:,} bytes of device memory: this computer has not enough "
+                "free memory; use smaller arrays, or close other programs"
+            )
+        _live[address] = (nbytes, *_caller())
+        if device:
+            place(address, device)
+            _used_on[device] = _used_on.get(device, 0) + nbytes
     return address
 
 
 def free(address: int) -> None:
     """Frees the allocation that starts at `address`. Raises MemoryFault if none does."""
-    if not machine().halo_free(address):
-        raise MemoryFault(
-            f"cannot free {address:#x}: it is not the start of a live allocation; free each array "
-            "once, by its first address"
-        )
-    if (record := _live.pop(address, None)) is not None:
-        _freed.pop(address, None)  # the array that was freed last comes last
-        _freed[address] = record
-        if len(_freed) > _FREED_KEPT:
-            del _freed[next(iter(_freed))]
+    with door:
+        entry = region(address) if _places else None
+        if not machine().halo_free(address):
+            raise MemoryFault(
+                f"cannot free {address:#x}: it is not the start of a live allocation; free each "
+                "array once, by its first address"
+            )
+        record = _live.pop(address, None)
+        device = _places.pop(entry[2], 0) if entry else 0
+        if record is not None:
+            if device > 0:
+                _used_on[device] -= record[0]
+            _freed.pop(address, None)  # the array that was freed last comes last
+            _freed[address] = record
+            if len(_freed) > _FREED_KEPT:
+                del _freed[next(iter(_freed))]
 
 
-def used() -> int:
-    """Returns the bytes of all live allocations."""
-    return machine().halo_used()
+def used(device: int | None = None) -> int:
+    """Returns the bytes of live allocations on a device, or on all devices."""
+    everywhere = machine().halo_used()
+    if device is None:
+        return everywhere
+    return _used_on.get(device, 0) if device else everywhere - sum(_used_on.values())
+
+
+def total(device: int = 0) -> int:
+    """Returns the bytes of a device's memory."""
+    return _limits.get(device, TOTAL)
+
+
+def limit(device: int, nbytes: int | None) -> None:
+    """Sets the bytes of a device's memory; None sets them to TOTAL again."""
+    if nbytes is None:
+        _limits.pop(device, None)
+    else:
+        _limits[device] = nbytes
+
+
+def place(address: int, device: int) -> None:
+    """Records the device of an array, or EVERYWHERE."""
+    with door:
+        if (entry := region(address)) is not None:
+            _places[entry[2]] = device
+
+
+def device_of(address: int) -> int | None:
+    """Returns the device of the array at `address`, None outside every array.
+
+    It is EVERYWHERE for memory that all devices reach.
+    """
+    with door:
+        entry = region(address)
+        return _places.get(entry[2], 0) if entry else None
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
@@ -99,10 +152,10 @@ def region(address: int) -> tuple[int, int, int] | None:
     every array.
     """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
-    if not machine().halo_region(
-        address, ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)
-    ):
-        return None
+    with door:
+        told = ctypes.byref(start), ctypes.byref(nbytes), ctypes.byref(number)
+        if not machine().halo_region(address, *told):
+            return None
     return start.value, nbytes.value, number.value
 
 
@@ -115,23 +168,26 @@ def write(address: int, buffer, nbytes: int) -> None:
     """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the
     device.
     """
-    _hold(address, nbytes, "write")
-    ctypes.memmove(address, _host_address(buffer), nbytes)
-    machine().halo_mark_initialised(address, nbytes)
+    with door:
+        _hold(address, nbytes, "write")
+        ctypes.memmove(address, _host_address(buffer), nbytes)
+        machine().halo_mark_initialised(address, nbytes)
 
 
 def read(buffer, address: int, nbytes: int) -> None:
     """Copies `nbytes` from the device to a writable host buffer (or address)."""
-    _hold(address, nbytes, "read")
-    ctypes.memmove(_writable_address(buffer), address, nbytes)
+    with door:
+        _hold(address, nbytes, "read")
+        ctypes.memmove(_writable_address(buffer), address, nbytes)
 
 
 def copy(destination: int, source: int, nbytes: int) -> None:
     """Copies `nbytes` within the device."""
-    _hold(source, nbytes, "read")
-    _hold(destination, nbytes, "write")
-    ctypes.memmove(destination, source, nbytes)
-    machine().halo_mark_initialised(destination, nbytes)
+    with door:
+        _hold(source, nbytes, "read")
+        _hold(destination, nbytes, "write")
+        ctypes.memmove(destination, source, nbytes)
+        machine().halo_mark_initialised(destination, nbytes)
 
 
 def fill(address: int, pattern: bytes, count: int) -> None:

@@ -18,7 +18,7 @@ from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
 from .arrays import plain_name
 from .compiler import Compiled, KernelInfo, Parameter, Variable
 from .faults import OutOfMemory
-from .library import machine, operation_ids, operation_names
+from .library import door, machine, operation_ids, operation_names
 from .ptx.axes import Axis
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
@@ -451,6 +451,12 @@ class Module:
         """Gives these variables memory and their initial values. Returns the addresses of all
         variables by symbol.
         """
+        with door:
+            return self._allocated(variables, known)
+
+    def _allocated(
+        self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
+    ) -> dict[str, int]:
         addresses = dict(known)
         for symbol, variable in variables.items():
             kind = _CONSTANT if variable.space == "const" else _DEVICE
@@ -531,9 +537,12 @@ class Module:
 
 
 def _release(addresses: list[int]) -> None:
-    for address in addresses:
-        machine().halo_remove_global(address)
-    addresses.clear()
+    def remove() -> None:
+        for address in addresses:
+            machine().halo_remove_global(address)
+        addresses.clear()
+
+    door.when_free(remove)
 
 
 def load(

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from helpers import tables
 
-from . import instructions
+from . import bounds, instructions
+from .bounds import Bounds, Counts
 from .findings import Finding
 from .launch import LaunchReport
 from .library import Site
@@ -204,6 +205,24 @@ class Profile:
     seconds: float = field(default=0.0, compare=False)
     control: tuple[LineControl, ...] = ()
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
+
+    def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
+        """What no such device does faster, resource by resource.
+
+        helpers.simulator.bounds says how a bound is made. cache: "cold" for a launch that finds
+        nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which lists
+        the devices that there are, and ValueError for a launch that did not run whole.
+        """
+        if self.counts is None or self.sampled or not self.completed:
+            why = "it was stopped at a finding"
+            if self.sampled:
+                why = f"{self.blocks_run:,} of {self.blocks:,} blocks were run"
+            raise ValueError(
+                f"{self.kernel} has no bounds, because {why}: profile it whole, without "
+                "sample_every"
+            )
+        return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Sums a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
@@ -650,17 +669,26 @@ class _Reader:
 
 
 def profile_of(
-    report: LaunchReport, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int]
+    report: LaunchReport,
+    kernel: Kernel,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared: int,
 ) -> Profile:
-    """Returns the Profile of a launch that ran with the traffic observer."""
+    """Returns the Profile of a launch that ran with the traffic observer. shared: its bytes of
+    dynamic shared memory.
+    """
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
-    return Profile(
+    profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control,
         instructions.by_name(kernel.counted, report.executed),
     )  # fmt: skip
+    if not len(report.executed) or not report.completed:
+        return profile
+    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared))
 
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:

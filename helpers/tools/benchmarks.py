@@ -1,6 +1,6 @@
 """Recorded benchmarks of the kernels and the timer on a GPU, and of the simulator on a CPU.
 
-    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | simulator]
+    python -m helpers.tools.benchmarks [conv1d | timing | conv2d | tensor | lenet | simulator]
                                        [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
@@ -12,7 +12,10 @@ with the plainest kernel, and that kernel with the oracle.
 ``timing`` tests the timer: a comparison of a launch with itself must find no difference, and a
 comparison with 5 % more work must find one.
 
-``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``.
+``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``;
+``tensor`` the layers on tensor cores beside cuDNN and copies, see
+``helpers.experiments.tensor_benchmark``; ``lenet`` the whole network beside PyTorch, see
+``helpers.experiments.network_benchmark``.
 
 ``simulator`` needs no GPU. It measures how many threads and memory accesses a second our simulator
 checks and profiles, and how many numba-cuda's simulator does with the same three kernels in the
@@ -536,7 +539,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("conv1d", "timing", "conv2d", "simulator"),
+        choices=("conv1d", "timing", "conv2d", "tensor", "lenet", "simulator"),
         help="the benchmark to run (default: conv1d and timing)",
     )
     parser.add_argument(
@@ -545,7 +548,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--budget-s",
         type=float,
-        help="seconds to spend on each timing (default 0.3; of conv2d 0.2)",
+        help="seconds for each timing (default 0.3; conv2d 0.2, tensor 0.05, lenet 0.1)",
     )
     parser.add_argument(
         "--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)"
@@ -558,7 +561,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     if options.budget_s is None:
-        options.budget_s = 0.2 if options.what == "conv2d" else 0.3
+        options.budget_s = {"conv2d": 0.2, "tensor": 0.05, "lenet": 0.1}.get(options.what, 0.3)
     return options
 
 
@@ -597,6 +600,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(
             f"\n{record.caption()}\n{layer_benchmark.table(rows)}"
             f"\n\n{layer_benchmark.summary(rows)}"
+        )
+    if options.what == "tensor":
+        from helpers.experiments import tensor_benchmark
+
+        def measure_tensor() -> Iterator[dict[str, Any]]:
+            return tensor_benchmark.TensorBenchmark(budget_s=options.budget_s).measure()
+
+        record = results.record(tensor_benchmark.NAME, measure_tensor, device=gpu, lab="benchmarks")
+        rows = record.rows()
+        print(
+            f"\n{record.caption()}\n{tensor_benchmark.table(rows)}"
+            f"\n\n{tensor_benchmark.summary(rows)}"
+        )
+    if options.what == "lenet":
+        from helpers.experiments import network_benchmark
+
+        def measure_network() -> Iterator[dict[str, Any]]:
+            forms = network_benchmark.forms()
+            benchmark = network_benchmark.NetworkBenchmark(forms, budget_s=options.budget_s)
+            return benchmark.measure()
+
+        record = results.record(
+            network_benchmark.NAME, measure_network, device=gpu, lab="benchmarks"
+        )
+        rows = record.rows()
+        print(
+            f"\n{record.caption()}\n{network_benchmark.table(rows)}"
+            f"\n\n{network_benchmark.summary(rows)}"
         )
     if options.what == "simulator":
         record = results.record(

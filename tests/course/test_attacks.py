@@ -17,6 +17,7 @@ import pytest
 
 from helpers import exercises
 from helpers.course import box, figures, gate, judge, wire
+from helpers.course.benches import Benches
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
@@ -81,7 +82,7 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
 def grade_kernel(
     text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS
 ) -> dict:
-    benches = judge.Benches(LEVELS[0], machine, limits)
+    benches = Benches(LEVELS[0], machine, limits)
     try:
         return judge.grade(exercise, text, 11, benches)
     finally:
@@ -111,7 +112,10 @@ def running() -> int:
 
 def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
     before = running()
-    text = "import os\ndef cost(*a):\n    while True:\n        try: os.fork()\n        except OSError: pass\n"
+    text = (
+        "import os\ndef cost(*a):\n    while True:\n        try: "
+        "os.fork()\n        except OSError: pass\n"
+    )
     ended, _ = run_python(
         text, level, box.Limits(wall_s=4, cpu_s=3, memory=700 * MIB, processes=40)
     )
@@ -130,7 +134,8 @@ def test_a_memory_bomb_of_one_process(level):
 
 def test_a_memory_bomb_of_twenty_processes(level):
     text = (
-        "import os, time\ndef cost(*a):\n    for _ in range(20):\n        if os.fork() == 0:\n            b = []\n"
+        "import os, time\ndef cost(*a):\n    for _ in range(20):\n        if "
+        "os.fork() == 0:\n            b = []\n"
         "            for _ in range(8): b.append(bytearray(10_000_000)); time.sleep(0.05)\n"
         "            time.sleep(60)\n    time.sleep(60)\n"
     )
@@ -141,9 +146,12 @@ def test_a_memory_bomb_of_twenty_processes(level):
 
 def test_the_disk_is_not_filled(level):
     text = (
-        "import os\ndef cost(*a):\n    n = 0\n    for place in ('.', '/dev/shm', '/tmp', '/halo', '/'):\n"
-        "        for k in range(40):\n            try:\n                with open(f'{place}/f{k}', 'wb') as f:\n"
-        "                    for _ in range(16): n += f.write(b'x' * 1_000_000)\n            except OSError: pass\n    return n\n"
+        "import os\ndef cost(*a):\n    n = 0\n    for place in ('.', '/dev/shm', '/tmp', '/halo', "
+        "'/'):\n"
+        "        for k in range(40):\n            try:\n                with open(f'{place}/f{k}', "
+        "'wb') as f:\n"
+        "                    for _ in range(16): n += f.write(b'x' * 1_000_000)\n            "
+        "except OSError: pass\n    return n\n"
     )
     ended, made = run_python(text, level)
     assert ended.status in ("done", "memory")
@@ -162,7 +170,10 @@ def test_an_endless_loop_in_python(level):
 
 
 def test_an_endless_loop_in_a_kernel(machine):
-    text = "%%kernel axpy_two\n__global__ void axpy_two(float* y, const float* x, int n, float a) { while (true) y[0] += a; }"
+    text = (
+        "%%kernel axpy_two\n__global__ void axpy_two(float* y, const float* x, int n, "
+        "float a) { while (true) y[0] += a; }"
+    )
     result = grade_kernel(text, machine)
     assert result["status"] in ("time", "finding"), result["messages"]
     assert result["seconds"] < 30
@@ -186,9 +197,11 @@ def cost(*a):
         if os.path.exists(f"/proc/{one}"):
             for what in ("environ", "cmdline", "status"):
                 try:
-                    with open(f"/proc/{one}/{what}", "rb") as f: seen.append((f"/proc/{one}/{what}", f.read()))
+                    place = f"/proc/{one}/{what}"
+                    with open(place, "rb") as f: seen.append((place, f.read()))
                 except OSError: continue
-    raise ValueError(repr([place for place, text in seen if any(w.encode() in text for w in WORDS)]))
+    known = [place for place, text in seen if any(w.encode() in text for w in WORDS)]
+    raise ValueError(repr(known))
 """
 
 
@@ -242,7 +255,10 @@ def test_results_cannot_be_overwritten(level, tmp_path):
     result.write_text("mine")
     tmp_path.chmod(0o777)
     result.chmod(0o666)
-    text = f"def cost(*a):\n    with open({str(result)!r}, 'w') as f: f.write('100 points')\n    return 1\n"
+    text = (
+        f"def cost(*a):\n    with open({str(result)!r}, 'w') as f: "
+        "f.write('100 points')\n    return 1\n"
+    )
     _, made = run_python(text, level)
     assert result.read_text() == "mine"
     assert "said" in made
@@ -252,7 +268,8 @@ def test_the_repository_cannot_be_changed(level):
     text = (
         "import os\ndef cost(*a):\n    done = []\n"
         f"    for place in ({str(box.ROOT)!r}, '/halo', '/usr', '/halo/helpers/course', '/lib'):\n"
-        "        try:\n            open(place + '/x.py', 'w').close(); done.append(place)\n        except OSError: pass\n"
+        "        try:\n            open(place + '/x.py', 'w').close(); "
+        "done.append(place)\n        except OSError: pass\n"
         "    raise ValueError(repr(done))\n"
     )
     _, made = run_python(text, level)
@@ -271,18 +288,19 @@ def test_ending_the_process_is_no_pass(level):
 
 def test_a_patched_checker_patches_itself_only(level, machine):
     text = (
-        'import json, sys, builtins\njson.dumps = lambda *a, **k: \'{"made": ["pass"], "status": "pass", "points": 10}\'\n'
+        'import json, sys, builtins\njson.dumps = lambda *a, **k: \'{"made": ["pass"], "status": '
+        '"pass", "points": 10}\'\n'
         "for m in list(sys.modules.values()):\n    for n in ('check', 'judge', 'verdict'):\n"
         "        try: setattr(m, n, lambda *a, **k: True)\n        except Exception: pass\n"
         "def cost(*a): return 0\n"
     )
-    benches = judge.Benches(level, machine, LIMITS)
+    benches = Benches(level, machine, LIMITS)
     result = judge.grade("tile_width_cost", text, 11, benches)
     assert (result["status"], result["points"]) in (("crash", 0.0), ("wrong", 0.0))
 
 
 def test_an_answer_of_numbers_that_are_none(level, machine):
-    benches = judge.Benches(level, machine, LIMITS)
+    benches = Benches(level, machine, LIMITS)
     for value in ("float('nan')", "float('inf')", "a[1] * float('nan')"):
         result = judge.grade("tile_width_cost", f"def cost(*a): return {value}", 11, benches)
         assert result["status"] == "wrong", value
@@ -298,7 +316,8 @@ def test_there_is_no_network(level):
     thread.start()
     text = (
         "import socket\ndef cost(*a):\n"
-        f"    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    s.send(b'hello')\n    return 1\n"
+        f"    s = socket.create_connection(('127.0.0.1', {port}), 2)\n    "
+        "s.send(b'hello')\n    return 1\n"
     )
     _, made = run_python(text, level)
     assert "said" in made and not met
@@ -350,8 +369,10 @@ def test_another_process_of_the_grader_cannot_be_ended(level):
 def test_a_daemon_does_not_stay(level):
     mark = f"halo-daemon-{os.getpid()}-{level}"
     text = (
-        "import os, sys\ndef cost(*a):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
-        f"            os.execv('/bin/sh', ['/bin/sh', '-c', 'sleep 300; : {mark}'])\n        os._exit(0)\n    return 1\n"
+        "import os, sys\ndef cost(*a):\n    if os.fork() == 0:\n        "
+        "os.setsid()\n        if os.fork() == 0:\n"
+        f"            os.execv('/bin/sh', ['/bin/sh', '-c', 'sleep 300; : {mark}'])\n        "
+        "os._exit(0)\n    return 1\n"
     )
     ended, _ = run_python(text, level)
     assert ended.status == "done"
@@ -360,7 +381,10 @@ def test_a_daemon_does_not_stay(level):
 
 
 def test_a_flood_of_output_goes_nowhere(level, capfd):
-    text = "import sys\ndef cost(*a):\n    for _ in range(200): sys.stdout.write('x' * 1_000_000)\n    return 1\n"
+    text = (
+        "import sys\ndef cost(*a):\n    for _ in range(200): sys.stdout.write('x' * "
+        "1_000_000)\n    return 1\n"
+    )
     _, made = run_python(text, level)
     assert made["made"]["known"] == [1.0]
     assert "xxx" not in "".join(capfd.readouterr())
@@ -368,8 +392,10 @@ def test_a_flood_of_output_goes_nowhere(level, capfd):
 
 def test_a_flood_of_printf(machine, capfd):
     text = (
-        "%%kernel axpy_two\n#include <cstdio>\n__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
-        '{ for (int k = 0; k < 100000; ++k) printf("%d a long line that fills every buffer there may be\\n", k); }'
+        "%%kernel axpy_two\n#include <cstdio>\n__global__ void axpy_two(float* y, const float* x, "
+        "int n, float a)\n"
+        '{ for (int k = 0; k < 100000; ++k) printf("%d a long line that fills '
+        'every buffer there may be\\n", k); }'
     )
     result = grade_kernel(text, machine)
     assert result["status"] != "pass"
@@ -396,7 +422,8 @@ def test_an_answer_that_unpacks_to_8_gb():
 def test_an_answer_is_cut_at_its_size(level):
     text = (
         "import os\ndef cost(*a):\n    for fd in range(3, 20):\n        try:\n"
-        "            while True: os.write(fd, b'x' * 4_000_000)\n        except OSError: pass\n    return 1\n"
+        "            while True: os.write(fd, b'x' * 4_000_000)\n        except OSError: "
+        "pass\n    return 1\n"
     )
     ended, _ = run_python(text, level)
     assert ended.status == "crash"
@@ -458,8 +485,10 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
     [
         '#include "/etc/hostname"', "#include </etc/hostname>",
         '#include "../../../../etc/hostname"', "# /**/ include \"/etc/hostname\"",
-        "#\\\ninclude \"/etc/hostname\"", '%:include "/etc/hostname"', '??=include "/etc/hostname"', "#embed </etc/hostname>",
-        '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif', '#include "~/x"',
+        "#\\\ninclude \"/etc/hostname\"", '%:include "/etc/hostname"',
+        '??=include "/etc/hostname"', "#embed </etc/hostname>",
+        '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif',
+        '#include "~/x"',
         "#include_next </etc/hostname>", '#import "/etc/hostname"',
     ],
 )  # fmt: skip
@@ -476,7 +505,8 @@ def test_other_files_are_not_included(line, machine):
 
 def test_headers_of_cuda_are_included():
     gate.check_includes(
-        '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include "cuda_fp16.h"\n'
+        '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include '
+        '<mma.h>\n#include "cuda_fp16.h"\n'
     )
 
 
@@ -495,7 +525,10 @@ def test_a_wild_function_pointer(machine):
 
 
 def test_an_allocation_of_everything(machine):
-    body = "{ for (int k = 0; k < 100000; ++k) { char* p = (char*)malloc(1 << 30); if (p) p[0] = 1; } y[0] = a; }"
+    body = (
+        "{ for (int k = 0; k < 100000; ++k) { char* p = (char*)malloc(1 << 30); "
+        "if (p) p[0] = 1; } y[0] = a; }"
+    )
     result = grade_kernel(HEAD + KERNEL + body, machine)
     assert result["points"] == 0 and result["memory"] < LIMITS.memory + 200 * MIB, result[
         "messages"
@@ -506,7 +539,8 @@ def test_an_allocation_of_everything(machine):
 
 def test_a_bomb_of_templates(machine):
     bomb = (
-        "template <int N, int M> struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, 2 * M + 1>::v; };\n"
+        "template <int N, int M> struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, "
+        "2 * M + 1>::v; };\n"
         "template <int M> struct T<0, M> { static constexpr int v = M; };\n"
     )
     limits = box.Limits(wall_s=8, cpu_s=5, memory=700 * MIB)
@@ -516,8 +550,10 @@ def test_a_bomb_of_templates(machine):
 
 
 HIDDEN_LOADS = {
-    "asm": 'float v; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); P += 0 * v;',
-    "a generic load": 'float v; asm volatile("ld.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); P += 0 * v;',
+    "asm": 'float v; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); '
+    'P += 0 * v;',
+    "a generic load": 'float v; asm volatile("ld.f32 %0, [%1];" : "=f"(v) : "l"(y + n - 1 - i)); '
+    'P += 0 * v;',
     "a cached load": "P += 0 * __ldcg(y + n - 1 - i);",
     "a volatile load": "P += 0 * *(const volatile float*)(y + n - 1 - i);",
     "a function that is not inlined": "P += 0 * hidden(y + n - 1 - i);",
@@ -531,7 +567,10 @@ def test_loads_are_counted_however_they_are_written(what, machine):
     """
     exercise = exercises.find("conv1d_edge")
     head, _, rest = exercise.solution.partition("\n")
-    helper = '__device__ __attribute__((noinline, pure, section("hidden"))) float hidden(const float* p) { return *p; }\n'
+    helper = (
+        '__device__ __attribute__((noinline, pure, section("hidden"))) float hidden(const '
+        'float* p) { return *p; }\n'
+    )
     load = HIDDEN_LOADS[what].replace("P += ", "sum += ").replace("y + ", "N + ")
     text = f"{head}\n{helper}{rest.replace('P[i] = sum;', load + ' P[i] = sum;')}"
     result = grade_kernel(text, machine, "conv1d_edge")
@@ -542,7 +581,7 @@ def test_loads_are_counted_however_they_are_written(what, machine):
 
 def test_a_cell_of_one_student_leaves_nothing_for_the_next(machine):
     exercise = exercises.find("axpy_two")
-    benches = judge.Benches(LEVELS[0], machine, LIMITS)
+    benches = Benches(LEVELS[0], machine, LIMITS)
     try:
         bad = HEAD + KERNEL + "{ while (true) { } }"
         assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"

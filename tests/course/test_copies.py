@@ -1,4 +1,4 @@
-"""Students' copies: made once, brought up to date where unchanged, never overwritten where changed."""
+"""Students' copies: made once, kept up to date, never overwritten where changed."""
 
 from __future__ import annotations
 

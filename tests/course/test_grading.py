@@ -74,7 +74,8 @@ def results(graded: Path) -> dict[str, dict]:
 def test_each_student_has_a_result(graded):
     found = results(graded)
     assert {name: r["status"] for name, r in found.items()} == {
-        "ann": "pass", "ben": "pass", "cy": "wrong", "dan": "refused", "eve": "refused", "fay": "refused",
+        "ann": "pass", "ben": "pass", "cy": "wrong", "dan": "refused", "eve": "refused",
+        "fay": "refused",
     }  # fmt: skip
     assert found["cy"]["cell"] == "first line"
     assert "no notebook" in found["dan"]["messages"][0]
@@ -153,11 +154,14 @@ def test_the_table(graded):
 def test_gradescope_fields(graded):
     made = json.loads(export.gradescope(graded / "grades", "ann"))
     known = {
-        "score", "execution_time", "output", "output_format", "test_output_format", "test_name_format", "visibility",
+        "score", "execution_time", "output", "output_format", "test_output_format",
+        "test_name_format", "visibility",
         "stdout_visibility", "extra_data", "tests", "leaderboard",
     }  # fmt: skip
-    of_tests = {"score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags", "visibility",
-                "extra_data"}  # fmt: skip
+    of_tests = {
+        "score", "max_score", "status", "name", "name_format", "number", "output", "output_format",
+        "tags", "visibility", "extra_data",
+    }  # fmt: skip
     assert set(made) <= known
     assert all(
         set(test) <= of_tests and test["status"] in ("passed", "failed") for test in made["tests"]

@@ -129,7 +129,7 @@ class Kernel:
 def test_check_raises_a_short_error_and_returns_a_verdict():
     one = exercises.find("02")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
-        one.check(Kernel(one.stub))
+        one.check(Kernel(one.text("wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
     assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 6 sizes, 2 filters")
 
@@ -194,7 +194,13 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
 
 
 def test_python_exercises_are_those_that_grade_what_python_makes():
-    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == ["01", "14", "17", "25"]
+    assert [one.lab[:2] for one in ALL if isinstance(one, PythonExercise)] == [
+        "01",
+        "14",
+        "17",
+        "23",
+        "25",
+    ]
 
 
 @pytest.mark.parametrize("seed", [2, 246446619280644])

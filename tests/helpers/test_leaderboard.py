@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from helpers import kernels, results
 from helpers.device import Device
-from helpers.experiments import leaderboard, traffic
+from helpers.experiments import leaderboard
 from helpers.experiments.leaderboard import Board, Entry, EntryError
 from helpers.problems import conv2d
 
@@ -68,9 +68,17 @@ def test_hidden_shapes_are_many_and_differ_by_seed():
 
 def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
     assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
-    assert leaderboard.counted(entry()) == {
-        which: traffic.counted("conv2d_restrict", which).cost for which in leaderboard.LAYERS
-    }
+    want = {which: leaderboard.bound_of("conv2d_restrict", which) for which in leaderboard.LAYERS}
+    assert leaderboard.counted(entry()) == pytest.approx(want)
+
+
+def test_an_entry_that_does_more_in_small_batches_is_refused():
+    # All batches would cost as much, and so 10,000 images would seem to cost nothing.
+    step = 'asm volatile("add.s32 %0, %0, 1;" : "+r"(waste));'
+    loop = f"int waste = 0; for (int i = 0; i < 400 / B; ++i) {{ {step} }}"
+    assert "float sum" in SLOW
+    with pytest.raises(EntryError, match="does as much for each image"):
+        leaderboard.counted(entry(SLOW.replace("float sum", f"{loop} float sum")))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,7 @@ def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
         ("w < out_w)", "w < out_w + 1)", "race|out-of-bounds"),
         ("h < out_h && ", "", "race|out-of-bounds"),
         ("q < K", "q < 7", "(?s)K = 1:.*right on both layers, but it must be right on every shape"),
-        ("b = blockIdx.z", "b = 0", "(?s)2 images.*right on both layers"),  # one image is no batch
+        ("b = blockIdx.z", "b = 0", "[234] images"),  # one image is no batch
         ("= sum;", '= h == 3 ? nanf("") : sum;', "NaN"),
         ("float sum", "__shared__ float all[1]; all[0] = h; float sum", "race"),
         ("++q", "q += 0", "runaway"),
@@ -144,7 +152,7 @@ def test_a_block_that_no_gpu_takes_is_refused(board):
 def test_a_board_ranks_and_replaces(board):
     told = board.enter(entry())
     assert re.fullmatch(
-        r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by estimated cost", told
+        r"slow: right on both layers and 6 drawn shapes; place [23]=? of 3 by bound", told
     )
     board.enter(entry())
     assert [one.name for one in board.entries].count("slow") == 1
@@ -180,10 +188,10 @@ def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
     ]
     # Within 2 % of the first of the place, not of the last.
     assert board.places("ms") == {"a": 1, "b": 1, "c": 3, "d": 3, "e": 5}
-    assert set(board.places("cost").values()) == {1}
+    assert set(board.places("bound").values()) == {1}
     assert board.place(
         "b"
-    ) == "place 1= of 5 by time, place 1= of 5 by estimated cost" and board.place("e").startswith(
+    ) == "place 1= of 5 by time, place 1= of 5 by bound" and board.place("e").startswith(
         "place 5 of 5 by time"
     )
     # All have times: these rank.
@@ -192,13 +200,19 @@ def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):
     assert board.table().splitlines()[2].split()[:3] == ["1", "-", "f"]
 
 
-def test_totals_weigh_layers_by_their_products():
+def test_totals_are_sums_over_the_layers():
     one = Entry("k", {"layer 1": 1.0, "layer 2": 2.0}, {"layer 1": 0.5})
-    shapes = [conv2d.shape_of(which, 1) for which in leaderboard.LAYERS]
-    products = [shape.outputs * shape.terms for shape in shapes]
-    assert one.total_cost == pytest.approx((products[0] + 2 * products[1]) / sum(products))
+    assert one.total_bound == 3.0 and one.total("bound") == 3.0
     assert one.total_ms is None
     assert dataclasses.replace(one, ms={"layer 1": 0.5, "layer 2": 1.0}).total_ms == 1.5
+
+
+def test_the_table_calls_a_bound_no_time(board):
+    assert board.rank == "ms" and "no time" in board.table()
+    board.entries.append(Entry("f", dict.fromkeys(leaderboard.LAYERS, 0.1)))
+    assert board.rank == "bound"
+    axes = board.draw(Figure().subplots(), board.rank)
+    assert axes.get_xlabel().startswith("bound on an H200, no time")
 
 
 def test_inputs_are_the_layers_own():

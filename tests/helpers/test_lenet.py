@@ -24,10 +24,12 @@ NAMES = (
     "lenet_resize",
     "lenet_pool",
     "lenet_dense",
+    "lenet_dense_split",
     "lenet_conv_pool",
     "lenet_mma_1",
     "lenet_mma_2",
 )
+DENSE = {"lenet_dense": (32, 128), "lenet_dense_split": (2, 512)}  # images, threads of a block
 FORMS = {
     "apart": ("conv2d_register_tiled",) * 2,
     "mixed": ("conv2d_tiled", "lenet_conv_pool"),
@@ -70,14 +72,19 @@ def pool(x: np.ndarray, width: int, instead: str | None = None):
     return y, simulator.check(*sourced("lenet_pool", instead), y, x, np.int32(B * M), **launch)
 
 
-def dense(cells: np.ndarray, weights: datasets.Weights = WEIGHTS, instead: str | None = None):
-    count = len(cells)
+def dense(
+    cells: np.ndarray,
+    kernel: str,
+    weights: datasets.Weights = WEIGHTS,
+    instead: str | None = None,
+):
+    count, (images, threads) = len(cells), DENSE[kernel]
     classes, logits = np.full(count, 77, np.uint8), np.full((count, 10), np.nan, np.float32)
     arrays = pipeline._constants(weights)
     rest = [arrays[name] for name in ("fc3", "fc3_bias", "fc4", "fc4_bias")]
-    launch = {"grid": (-(-count // 32), 1), "block": (128, 1, 1)}
+    launch = {"grid": (-(-count // images), 1), "block": (threads, 1, 1)}
     found = simulator.check(
-        *sourced("lenet_dense", instead), classes, logits, cells, *rest, np.int32(count), **launch
+        *sourced(kernel, instead), classes, logits, cells, *rest, np.int32(count), **launch
     )
     return classes, logits, found
 
@@ -164,10 +171,11 @@ def test_pool_by_hand_cuts_the_last_windows_and_passes_nan_on():
 # The dense layers
 
 
+@pytest.mark.parametrize("kernel", DENSE)
 @pytest.mark.parametrize("count", [1, 8, 32, 45])
-def test_dense(count):
+def test_dense(count, kernel):
     cells = np.random.default_rng(count).uniform(0, 2, (count, 1296)).astype(np.float32)
-    classes, logits, found = dense(cells)
+    classes, logits, found = dense(cells, kernel)
     want, bound = checks.dense(cells, WEIGHTS)
     checking.check(logits, want, rtol=0, atol=bound.max(), name="logits")
     assert (np.abs(logits - want) <= bound).all()
@@ -175,15 +183,23 @@ def test_dense(count):
     assert not found
 
 
-def test_of_equal_logits_the_first_and_of_nan_none():
+@pytest.mark.parametrize("kernel", DENSE)
+def test_of_equal_logits_the_first_and_of_nan_none(kernel):
     weights = dataclasses.replace(
         WEIGHTS, fc4=np.zeros_like(WEIGHTS.fc4), fc4_bias=np.float32([0, 1, 3, 3, 2, 3, 1, 0, 0, 3])
     )
     cells = np.zeros((3, 1296), np.float32)
     cells[1, 700] = np.nan
-    classes, logits, _ = dense(cells, weights)
+    classes, logits, _ = dense(cells, kernel, weights)
     assert classes.tolist() == [2, 255, 2]
     assert np.isnan(logits[1]).all()
+
+
+def test_few_images_share_their_inputs_among_warps():
+    launches = {batch: pipeline._dense(batch) for batch in (32, 100, 1_000, 10_000)}
+    split = 2 * ["lenet_dense_split"]
+    assert [one.name for one in launches.values()] == ["lenet_dense", *split, "lenet_dense"]
+    assert [one.grid[0] for one in launches.values()] == [1, 100, 500, 313]
 
 
 def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
@@ -612,9 +628,9 @@ def run_mutant(mutant) -> tuple:
         x = rng.uniform(-1, 0.2, (2, 3, 34, 34)).astype(np.float32)
         y, found = pool(x, 4, instead=source)
         return found, y, network.max_pool(network.relu(x), 4), 0.0
-    if mutant.original == "lenet_dense":
-        cells = rng.uniform(0, 2, (40, 1296)).astype(np.float32)
-        _, logits, found = dense(cells, instead=source)
+    if mutant.original in DENSE:
+        cells = rng.uniform(0, 2, (37, 1296)).astype(np.float32)
+        _, logits, found = dense(cells, mutant.original, instead=source)
         want, bound = checks.dense(cells, WEIGHTS)
         return found, logits, want, bound.max()
     if mutant.original == "lenet_conv_pool":

@@ -115,6 +115,28 @@ def test_a_wrong_copy_is_not_timed(clock, monkeypatch):
         list(copies.measure((3,), (64,), (1,), n=4000))
 
 
+def test_what_a_ratio_says():
+    assert copies.verdict({"low": 0.9, "high": 0.99}) == "faster"
+    assert copies.verdict({"low": 1.01, "high": 1.2}) == "slower"
+    assert copies.verdict({"low": 0.99, "high": 1.01}) == "no measurable difference"
+
+
+def test_figures_of_the_copies_say_what_they_show(clock):
+    rows = list(copies.measure((3, 5), (64,), (1, 2), n=4000))
+    data = record_of(rows, copies.NAME)
+    assert copies.ratios(data, "copy_bulk", 64, 2)[5]["ratio"] == 2.0
+    assert copies.flights(data, "copy_async", 3) == [(256, 16_000 / 2e-3), (512, 16_000 / 2e-3)]
+    panels = copies.figure(data, 64)
+    assert "200 to 200 % of the plain copy's time with 1 block" in panels.get_suptitle()
+    assert len(panels.axes) == 2
+    waits = results.load(results.MEASURED / "25_waiting.json")
+    (ax,) = copies.flight_figure(data, waits).axes
+    assert "One tile of 0 KiB" in ax.get_title(loc="left")
+    in_turns, at_once = copies.turns_figure().axes
+    assert len(in_turns.patches) == len(at_once.patches) == 8
+    plt.close("all")
+
+
 def test_configurations_fit_a_multiprocessor():
     cases = list(copies.configurations((3,), (1024, 4096), (1, 2, 4, 8, 16)))
     assert (3, 1024, 8) in cases and (3, 4096, 4) in cases
@@ -155,3 +177,43 @@ def test_picture_of_the_errors():
     plt.close(fig)
     assert "split, short sums" in split_error.said(rows, 16)
     assert split_error.SERIES["split"] == Split(3, 0)
+
+
+def test_length_from_which_split_products_err_more():
+    def rows(*pairs):
+        return [
+            {"series": name, "length": 2**k, "signs": "one sign", "error": error}
+            for k, pair in enumerate(pairs)
+            for name, error in zip(("split", "halves"), pair, strict=True)
+        ]
+
+    assert split_error.crossing(rows((1, 2), (3, 2), (4, 2))) == 2
+    assert split_error.crossing(rows((3, 2), (1, 2), (4, 2))) == 4  # the last length counts
+    assert split_error.crossing(rows((3, 2), (3, 2))) == 1
+    assert split_error.crossing(rows((3, 2), (1, 2))) is None
+
+
+def test_figure_of_the_errors_says_what_it_shows():
+    rows = split_error.simulated((16, 1024))
+    long, short = (
+        split_error.lookup(rows, name, 1024, "one sign") for name in ("split", "split, short sums")
+    )
+    drawing = split_error.figure(record_of(rows, split_error.NAME))
+    assert f"errs {long / short:,.0f} times as much as short sums" in drawing.get_suptitle()
+    plt.close(drawing)
+
+
+@pytest.mark.parametrize(("x", "lost"), [(1.0, 0), (1.5, 0), (3.1415927, 1), (1 + 2.0**-23, 0)])
+def test_bits_that_two_halves_hold(x, lost):
+    high, low, missing = split_error.bits_of(x)
+    assert [*high, *low, *missing] == list(range(24))
+    assert (len(high), len(missing)) == (11, lost)
+    (ax,) = split_error.bits_figure(x).axes
+    assert f"reach {24 - lost} of its 24" in ax.get_title(loc="left")
+    plt.close("all")
+
+
+@pytest.mark.parametrize("x", [0.1, -2.0, 1e6, float("nan")])
+def test_numbers_whose_halves_are_subnormal_or_infinite_are_refused(x):
+    with pytest.raises(ValueError, match="from 1 to 65,504"):
+        split_error.bits_of(x)

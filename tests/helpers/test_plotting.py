@@ -5,6 +5,7 @@ background.
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from helpers.device import Device
 from helpers.plotting import launches, memory, styles
 from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
+from helpers.simulator.bounds import Bounds, Share
 from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
@@ -59,9 +61,26 @@ def pixels(ax) -> np.ndarray:
     return image.imread(buffer)
 
 
+def dots(ax) -> list[float]:
+    """The values of the dots, from top to bottom."""
+    return [float(line.get_xdata()[0]) for line in _dots(ax)]
+
+
+def hollow_dots(ax) -> list[bool]:
+    return [line.get_markerfacecolor() == "white" for line in _dots(ax)]
+
+
+def _dots(ax) -> list:
+    return sorted(
+        (line for line in ax.lines if line.get_marker() == "o"),
+        key=lambda line: line.get_ydata()[0],
+    )
+
+
 # --------------------------------------------------------------------------------------------------
 # speedup
 
+THREE_NAMES = ("C++, one core", "conv1d_basic", "conv1d_tiled")
 THREE = record(
     ("C++, one core", 100, 8.0, 7.0, 9.0), ("conv1d_basic", 100, 2.0, 1.8, 2.5),
     ("conv1d_tiled", 100, 16.0, 15.0, 18.0)
@@ -102,9 +121,10 @@ def test_baseline_is_hatched_and_others_are_not(ax):
 def test_far_apart_speedups_get_a_logarithmic_axis_around_one(ax):
     far = record(("a", 1, 100.0, 99.0, 101.0), ("b", 1, 10.0, 9.9, 10.1), ("c", 1, 1.0, 0.9, 1.1))
     plotting.speedup(ax, far, baseline="b")
-    assert ax.get_xscale() == "log"
-    assert [bar.get_x() for bar in bars(ax).values()] == [1, 1, 1]
-    assert np.allclose([bar.get_x() + bar.get_width() for bar in bars(ax).values()], [0.1, 1, 10])
+    assert ax.get_xscale() == "log" and not ax.patches, "no bars: a logarithmic axis has no zero"
+    assert ax.get_xlabel() == "speedup over b (times; a logarithmic axis; right is faster)"
+    assert np.allclose(dots(ax), [0.1, 1, 10])
+    assert hollow_dots(ax) == [False, True, False]
 
 
 def test_where_chooses_rows(ax):
@@ -163,6 +183,18 @@ def test_scaling_draws_sorted_points_with_intervals(ax):
     assert np.allclose(whiskers.get_segments()[1][:, 1], [0.01, 0.04])
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("n (cells)", "time (ms)")
+
+
+def test_times_on_a_logarithmic_axis_have_plain_ticks(ax):
+    short = record(("a", 10, 0.55, 0.5, 0.6), ("a", 20, 0.8, 0.75, 0.85))
+    for data in (SWEEP, short):
+        ax.clear()
+        plotting.scaling(ax, data)
+        ax.figure.draw_without_rendering()
+        labels = [
+            label.get_text() for label in ax.get_yticklabels(which="both") if label.get_text()
+        ]
+        assert labels and all(re.fullmatch(r"[\d,.]+", label) for label in labels), labels
 
 
 def test_scaling_as_throughput_turns_the_interval_round(ax):
@@ -227,6 +259,40 @@ def test_lines_named_by_several_columns(ax):
 def test_scaling_refuses(ax, data, options, message):
     with pytest.raises(ValueError, match=message):
         plotting.scaling(ax, data, **options)
+
+
+# --------------------------------------------------------------------------------------------------
+# resources
+
+
+def share(resource: str, microseconds: float) -> Share:
+    return Share(resource, f"{resource} units", microseconds, "things", 1e6, "it is so")
+
+
+def resources(*microseconds: float) -> Bounds:
+    shares = tuple(share(f"r{k}", value) for k, value in enumerate(microseconds))
+    return Bounds("H200", "conv1d_basic", "cold", shares)
+
+
+def test_resource_bars_start_at_zero_and_the_longest_is_the_bound(ax):
+    assert plotting.resource_bars(ax, resources(200.0, 50.0, 10.0, 1.0)) is ax
+    bars = [patch for patch in ax.patches if patch.get_width()]
+    assert [bar.get_width() for bar in bars] == [200.0, 50.0, 10.0]  # 1 is below a hundredth
+    assert all(bar.get_x() == 0 for bar in bars) and ax.get_xlim()[0] == 0
+    assert [bar.get_hatch() for bar in bars] == [None, "///", "///"]  # readable in grey
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["200 µs, the bound", "50 µs, 25 %", "10 µs, 5 %"]
+    title = ax.get_title(loc="left")
+    assert title.startswith("No H200 runs conv1d_basic in less than 200 µs: its r0 units would")
+    assert "at least" in ax.get_xlabel() and "time" not in title.split(":")[0]
+
+
+def test_long_bounds_are_in_milliseconds_and_few_bars_can_be_asked_for(ax):
+    plotting.resource_bars(ax, resources(1.5e6, 1.2e6, 1e6), most=2, title="A claim")
+    assert [text.get_text() for text in ax.texts] == ["1,500 ms, the bound", "1,200 ms, 80 %"]
+    assert ax.get_title(loc="left") == "A claim"
+    with pytest.raises(ValueError, match="one bar or more"):
+        plotting.resource_bars(ax, resources(1.0), most=0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -348,6 +414,22 @@ def test_halo_refuses(ax, sizes, options, message):
         plotting.halo(ax, *sizes, **options)
 
 
+def test_halo_without_a_tile_has_the_outputs_of_the_block(ax):
+    plotting.halo(ax, 12, 5, 1, block=2, staged=False)
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "array (cell)",
+        "outputs of\nblock 2",
+    ]
+    assert {"block 0", "block 1", "block 2"} <= texts(ax)
+    assert len(ax.patches) == 14 + 2, "cells -1 to 12, and the outputs 10 and 11"
+    read = [
+        patch.get_x()
+        for patch in ax.patches[:14]
+        if patch.get_hatch() or patch.get_linestyle() == "--"
+    ]
+    assert read == [-1, 9, 12], "both ghosts of the array, and the cell of block 1"
+
+
 # --------------------------------------------------------------------------------------------------
 # launch
 
@@ -376,9 +458,24 @@ def test_grid_picture_folds_a_flat_block_into_warps_and_cuts_a_long_grid(ax):
     } <= texts(ax)
 
 
+def test_grid_picture_hatches_threads_without_an_element(ax):
+    plotting.grid_picture(ax, (4,), (256,), chosen=(3, 0), elements=1000)
+    threads = ax.patches[4:]
+    assert [bool(patch.get_hatch()) for patch in threads] == [False] * 232 + [True] * 24
+    assert any("24 threads without an element" in text for text in texts(ax))
+
+
+@pytest.mark.parametrize(("elements", "idle"), [(1024, 0), (768, 256), (5000, 0)])
+def test_grid_picture_of_a_block_that_is_full_or_empty(ax, elements, idle):
+    plotting.grid_picture(ax, (4,), (256,), chosen=(3, 0), elements=elements)
+    assert sum(bool(patch.get_hatch()) for patch in ax.patches[4:]) == idle
+    assert any("without an element" in text for text in texts(ax)) == bool(idle)
+
+
 @pytest.mark.parametrize(
     ("grid", "block", "options", "message"),
     [
+        ((2, 2), (32,), {"elements": 100}, "`elements` needs a launch along x only"),
         ((0, 1), (32,), {}, "give at least 1 for every axis"),
         ((1,), (32, 1, 2), {}, "give a z of 1"),
         ((1,), (33, 32), {}, "1,056 threads; CUDA allows 1,024"),
@@ -412,6 +509,14 @@ def test_large_ratios_are_written_out(ax):
 
 @pytest.mark.parametrize(
     ("value", "text"),
+    [(1e-5, "0.00001"), (2e-7, "0.0000002"), (0.0001, "0.0001"), (3.0, "3"), (1e5, "100,000")],
+)
+def test_tick(value, text):
+    assert styles.tick_text(value, 0) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
     [(0.5, "0.5"), (999.4, "999"), (999.6, "1,000"), (1234.6, "1,230"), (2.16e7, "21,600,000")],
 )
 def test_ratio(value, text):
@@ -432,21 +537,18 @@ def test_duration(ms, text):
     assert styles.duration_text(ms) == text
 
 
-def test_times_are_bars_on_a_logarithmic_axis(ax):
+def test_times_are_dots_on_a_logarithmic_axis(ax):
     assert plotting.times(ax, THREE, emphasize="conv1d_basic") is ax
     assert ax.get_xscale() == "log" and "ms" in ax.get_xlabel()
     assert {"8 ms", "2 ms", "16 ms"} <= texts(ax)
-    drawn = bars(ax)
-    assert np.allclose([bar.get_x() + bar.get_width() for bar in drawn.values()], [8, 2, 16])
-    assert {name: bool(bar.get_hatch()) for name, bar in drawn.items()} == {
-        "C++, one core": True, "conv1d_basic": False, "conv1d_tiled": True,
-    }  # fmt: skip
-    assert ax.get_xlim()[0] < 1.8
+    assert not ax.patches and dots(ax) == [8, 2, 16]
+    assert hollow_dots(ax) == [True, False, True]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(THREE_NAMES)
 
 
 def test_times_refuses_an_unknown_emphasis(ax):
     with pytest.raises(
-        ValueError, match=r"no bar 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"
+        ValueError, match=r"no row 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"
     ):
         plotting.times(ax, THREE, emphasize="conv1d")
 
@@ -684,20 +786,20 @@ def test_ladder_climbs_from_the_slowest_to_the_fastest(ax):
 
 
 def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
-    plotting.ladder(ax, THREE, floor_ms=0.5, yardstick="C++, one core")
+    plotting.ladder(ax, THREE, floor_ms=0.8, yardstick="C++, one core")
     assert {name: bool(bar.get_hatch()) for name, bar in bars(ax).items()} == {
         "conv1d_tiled": False, "conv1d_basic": False, "C++, one core": True,
     }  # fmt: skip
     assert list(bars(ax))[-1] == "C++, one core"
     assert texts(ax) == {"16 ms", "2 ms   8× faster", "8 ms   the last step has 400 % of its speed"}
-    assert floor_line(ax).get_xdata() == [0.5, 0.5]
-    assert legend(ax) == ["roofline floor: 500 µs (the last step has 25 % of its speed)"]
+    assert floor_line(ax).get_xdata() == [0.8, 0.8]
+    assert legend(ax) == ["roofline floor: 800 µs (the last step has 40 % of its speed)"]
 
 
 def test_ladder_is_logarithmic_where_steps_are_far_apart_and_where_told(ax):
     plotting.ladder(ax, THREE, floor_ms=0.1)
     assert ax.get_xscale() == "log" and "a logarithmic axis" in ax.get_xlabel()
-    assert np.allclose([bar.get_x() + bar.get_width() for bar in ax.patches], [16, 8, 2])
+    assert not ax.patches and dots(ax) == [16, 8, 2]
     assert ax.get_xlim()[0] < 0.1
     for logarithmic, scale in ((True, "log"), (False, "linear")):
         ax.clear()

@@ -307,8 +307,10 @@ def test_reported_numbers_have_types(tmp_path, monkeypatch):
     assert results.reported("heads") == []
 
 
-# What compute-sanitizer said has a form of its own; tests/simulator/test_corpus.py reads it.
-RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem != "sanitizer")
+# What compute-sanitizer said and the bounds beside times have forms of their own, which
+# tests/simulator/test_corpus.py and tests/helpers/test_bound_ratios.py read.
+OTHERS = ("sanitizer", "bounds")
+RECORDS = sorted(path for path in results.MEASURED.glob("*.json") if path.stem not in OTHERS)
 
 
 def made_where_it_belongs(record) -> bool:

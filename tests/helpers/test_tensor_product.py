@@ -1,9 +1,11 @@
 """Products of small matrices on tensor cores: fragments, split numbers, short sums, wrong ones."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import checking
+from helpers import checking, simulator
+from helpers.plotting import fragments
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import LDMATRIX, ONE_WARP, OneProduct, ProductError, Split
 from tests.support import Mutant, mutants, require_named
@@ -132,6 +134,34 @@ def test_short_sums_err_less(run):
     want = tensor_product.reference(A, B)
     long, short = (float(np.abs(run(Split(3, k), A, B) / want - 1).mean()) for k in (0, 1))
     assert long > 10 * short
+
+
+def test_holders_are_those_that_the_kernel_loads_and_stores():
+    """Each cell of A, B and D, as lanes of mma_one_warp touch them, in the order of registers."""
+    _, seen = tensor_product.simulate(ONE_WARP, *halves(), simulator.profile)
+    holders = {
+        ("A", "load"): (tensor_product.holder_of_a, 16, 2, (0, 1, 2, 3)),
+        ("B", "load"): (tensor_product.holder_of_b, 8, 2, (0, 0, 1, 1)),
+        ("D", "store"): (tensor_product.holder_of_d, 8, 4, (0, 1, 2, 3)),
+    }
+    for (array, kind), (holder, columns, size, registers) in holders.items():
+        requests = [one for one in seen.requests if (one.array, one.kind) == (array, kind)]
+        touched = {}
+        for register, one in zip(registers, requests, strict=True):
+            for lane, offset in zip(one.lanes, one.offsets, strict=True):
+                for byte in range(offset, offset + one.size, size):
+                    touched[divmod(byte // size, columns)] = (lane, register)
+        assert len(touched) == 16 * columns
+        assert all(holder(*cell) == owner for cell, owner in touched.items()), array
+
+
+def test_picture_of_a_fragment():
+    fig, ax = plt.subplots()
+    fragments.fragment(ax, (16, 8), tensor_product.holder_of_b, "B", lane=13)
+    assert [text.get_text() for text in ax.texts][:3] == ["0", "4", "8"]
+    framed = [patch.get_xy() for patch in ax.patches if patch.get_linewidth() > 1]
+    assert framed == [(3, 2), (3, 3), (3, 10), (3, 11)]
+    plt.close(fig)
 
 
 @pytest.mark.gpu

@@ -6,6 +6,7 @@ import gc
 import math
 import subprocess
 import sys
+import time
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -376,6 +377,26 @@ def test_end_to_end_waits_on_both_sides(told):
     assert timed.what == "end to end" and timed.cache is None
 
 
+def test_two_calls_are_compared_end_to_end(told):
+    driver = told(0.5)
+
+    def call():
+        driver.launch(None)
+
+    def longer():
+        call()
+        time.sleep(0.002)
+
+    both = timing.compare_end_to_end(
+        longer, call, verdicts=(VERDICT,) * 2, names=("longer", "call"), budget_s=0.1, precision=0.5
+    )
+    whats = [what for what, _ in driver.log]
+    assert whats[0] == "synchronize"
+    assert set(whats[1::2]) == {"launch"} and set(whats[2::2]) == {"synchronize"}
+    assert both.ratio > 1 and both.a.n == both.b.n >= 10
+    assert both.a.median >= 2 and both.a.what == both.b.what == "end to end" and both.a.clocks
+
+
 def test_an_unchecked_launch_is_not_timed():
     for verdict in (None, False, True, "PASS"):
         with pytest.raises(NotCheckedError, match="conv1d has not passed a check"):
@@ -384,6 +405,8 @@ def test_an_unchecked_launch_is_not_timed():
             timing.time_end_to_end(print, verdict=verdict, name="conv1d")
         with pytest.raises(NotCheckedError):
             timing.compare(print, print, verdicts=(VERDICT, verdict), names=("a", "b"))
+        with pytest.raises(NotCheckedError):
+            timing.compare_end_to_end(print, print, verdicts=(VERDICT, verdict), names=("a", "b"))
 
 
 def test_the_cache_has_two_states(told):
@@ -398,6 +421,9 @@ def test_the_simulator_has_no_clock(monkeypatch):
         lambda: timing.time_gpu(print, verdict=VERDICT, name="conv1d"),
         lambda: timing.time_end_to_end(print, verdict=VERDICT, name="conv1d"),
         lambda: timing.compare(print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")),
+        lambda: timing.compare_end_to_end(
+            print, print, verdicts=(VERDICT,) * 2, names=("conv1d", "b")
+        ),
     ]
     for call in calls:
         with pytest.raises(

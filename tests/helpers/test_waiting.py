@@ -5,6 +5,7 @@ import pytest
 
 from helpers import launch, results, simulator
 from helpers.experiments import waiting
+from tests.support import mutants, require_named
 
 
 @pytest.fixture
@@ -50,6 +51,15 @@ def test_a_copy_of_any_length_is_whole(rng, loads, cells):
     (findings,) = launch.simulate(plan, {"out": out, "in": values}, simulator.check)
     assert not findings
     assert (out == values).all()
+
+
+@pytest.mark.parametrize("mutant", mutants("flight_"), ids=lambda mutant: mutant.name)
+def test_wrong_copies_are_rejected(rng, mutant):
+    values, out = rng.random(4099, dtype=np.float32), np.full(4099, np.nan, np.float32)
+    other = {waiting.COPY: (mutant.name, mutant.source)}
+    plan = launch.replaced(waiting.copy_plan(4099, 3, 4), other)
+    (findings,) = launch.simulate(plan, {"out": out, "in": values}, simulator.check)
+    require_named(mutant, findings)
 
 
 def test_loads_stand_before_the_stores_and_a_loop_of_both_is_seen():

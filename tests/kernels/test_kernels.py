@@ -284,6 +284,7 @@ def on_gpu():
 def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
+    elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.WARPGROUPS)}
     elsewhere |= {fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
@@ -674,11 +675,8 @@ def takes(spec: Conv2d, shape: ConvShape) -> bool:
 
 def options_of(name: str) -> list[list[str]]:
     """The options of a kernel: of each record and layer that it takes, or two filters."""
-    specs = [
-        spec
-        for spec in (*CONV2D, *REDUCED, *conv2d.FASTEST, *pipeline.POOLED)
-        if name in spec.sources
-    ]
+    beside = (*conv2d.SMALL, *conv2d.FASTEST, *conv2d.WARPGROUPS, *pipeline.POOLED)
+    specs = [spec for spec in (*CONV2D, *REDUCED, *beside) if name in spec.sources]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
     cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]
     return cases or [["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]]

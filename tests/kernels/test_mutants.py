@@ -33,12 +33,15 @@ CONV1D = mutants("conv1d")
 LAYER = [
     mutant
     for mutant in mutants("conv2d", "im2col", "gemm", "to_half")
-    if not mutant.name.startswith("conv2d_mma_")  # test_fastest_layer.py runs these
+    # test_fastest_layer.py and test_small_images.py run these
+    if not mutant.name.startswith(("conv2d_mma_", "conv2d_register_images"))
 ]
 AXPY = mutants("axpy")
-# test_fastest_layer.py, test_fft.py, test_lenet.py, test_background_copies.py,
-# test_tensor_product.py
-ELSEWHERE = mutants("conv2d_mma_", "fft", "lenet", "copy_", "mma_", "split_")
+# test_fastest_layer.py, test_small_images.py, test_fft.py, test_lenet.py,
+# test_background_copies.py, test_tensor_product.py, test_waiting.py
+ELSEWHERE = mutants(
+    "conv2d_mma_", "conv2d_register_images", "fft", "lenet", "copy_", "mma_", "split_", "flight_"
+)
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:

@@ -192,7 +192,8 @@ def rows(document: str) -> set[str]:
 
 
 def test_every_kernel_and_lab_is_listed():
-    kernels = {path.name for path in (ROOT / "kernels").glob("*.cu")}
+    folder = ROOT / "kernels"
+    kernels = {str(path.relative_to(folder)) for path in folder.rglob("*.cu")}
     labs = {path.stem for path in LABS}
     assert kernels == {name for name in rows("kernels/README.md") if name.endswith(".cu")}
     for document in ("README.md", "labs/README.md"):
@@ -212,7 +213,7 @@ def test_minutes_in_the_index_are_those_of_the_labs():
         for lab in LABS
     }
     assert index == {name: found and found[1] for name, found in told.items()}
-    assert all(int(minutes) <= 50 for minutes in index.values())
+    assert all(int(minutes) <= 60 for minutes in index.values()), "a lab is one sitting"
 
 
 def test_every_kernel_is_used_by_the_lab_it_is_listed_for():

@@ -104,8 +104,8 @@ def test_a_long_message_of_a_compiler_is_cut():
     assert lines[-1] == "... and 80 more lines"
 
 
-OUT_OF_BOUNDS = """k = SourceModule("__global__ void k(float* a) { a[threadIdx.x] = 1.0f;
-    }").get_function("k")
+OUT_OF_BOUNDS = """source = "__global__ void k(float* a) { a[threadIdx.x] = 1.0f; }"
+k = SourceModule(source).get_function("k")
 k(cuda.Out(np.zeros(8, np.float32)), block=(32, 1, 1))
 """
 
@@ -113,7 +113,7 @@ k(cuda.Out(np.zeros(8, np.float32)), block=(32, 1, 1))
 def test_a_finding_that_stops_a_launch_is_shown_without_the_simulator(shell, capsys):
     text = "\n".join(lines := shown(shell, capsys, OUT_OF_BOUNDS))
     assert lines[0] == "LaunchError:" and lines[1].startswith("out-of-bounds: ")
-    assert lines[-1].startswith("  In[1], line 2")
+    assert lines[-1].startswith("  In[1], line 3")
     assert len(lines) < 8 and "pycuda_api" not in text
     assert all(len(line) <= tracebacks.LINE for line in lines)
 

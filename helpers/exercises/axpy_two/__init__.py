@@ -73,7 +73,7 @@ def last_left_out(case: Case) -> np.ndarray:
 
 
 def first_of_two(case: Case) -> np.ndarray:
-    """What comes out if each block makes as many elements as it has threads, and not twice as many."""
+    """What comes out if each block makes as many elements as it has threads, not twice as many."""
     y, one = axpy(case), case["block"] * case.steps[0].grid[0]
     y[one:] = case["y"][one:]
     return y

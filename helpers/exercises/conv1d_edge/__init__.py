@@ -1,4 +1,4 @@
-"""Repeat the edge: a 1D convolution whose array goes on with copies of its first and its last cell."""
+"""Repeat the edge: a 1D convolution whose array goes on with copies of its end cells."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Which cell does thread 0 of block 0 read for j = 0? Which one should it read?",
+        "Thread 0 of block 0 computes P[0]. Which three cells does it add up? Write them down, and "
+        "those of the thread that computes P[n - 1].",
         "An index below 0 must become 0, and one above n - 1 must become n - 1. Then no test is "
         "left to do.",
         "min(max(cell, 0), n - 1) moves an index into the array, without a branch.",
@@ -140,6 +141,7 @@ EXERCISE = Exercise(
         right("the middle first, then both neighbours", "right_unrolled.cu"),
     ),
     wrong=(
+        wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
         wrong(
             "only the left end",
             "at the right end",
@@ -175,7 +177,10 @@ EXERCISE = Exercise(
             "other names, and each cell read three times",
             "loads of N per output",
             ("const float* N,", "const float* in,"),
-            ("N[cell]", "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]"),
+            (
+                "N[cell]",
+                "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]",
+            ),
             status="budget",
         ),
         wrong(

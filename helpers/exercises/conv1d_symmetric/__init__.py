@@ -142,7 +142,13 @@ EXERCISE = Exercise(
         right("unrolled by hand", "right_unrolled.cu"),
     ),
     wrong=(
-        wrong("the stub", "constant requests per warp", file="stub.cu", status="budget"),
+        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong(
+            "a request for every weight",
+            "constant requests per warp",
+            file="wrong_every_weight.cu",
+            status="budget",
+        ),
         wrong(
             "the middle twice",
             "counted twice",

@@ -153,8 +153,8 @@ EXERCISE = Exercise(
     findings=(
         FindingHint(
             "race",
-            "An odd width has a last column without a partner: what is stored behind it is the next "
-            "row's first output.",
+            "An odd width has a last column without a partner: what is "
+            "stored behind it is the next row's first output.",
             when=lambda found: found.array == "y",
         ),
         FindingHint(

@@ -119,7 +119,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "For K = 3, which cells does output (0, 0) read? Which of them lie outside?",
+        "Begin with conv2d_basic; its tiles now cover W columns and H rows. For K = 3, which cells "
+        "does output (0, 0) read? Which of them lie outside?",
         "Tap (p, q) reads row h - K / 2 + p and column w - K / 2 + q.",
         "Where row or column lies outside, the product is 0: skip it.",
     ),
@@ -129,7 +130,8 @@ EXERCISE = Exercise(
         right("a choice between the cell and 0", "right_choice.cu"),
     ),
     wrong=(
-        wrong("the stub", "must not be loaded", file="stub.cu", status="finding"),
+        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("as conv2d_basic", "must not be loaded", file="wrong_corner.cu", status="finding"),
         wrong("not centred", "centred", ("h - K / 2 + p", "h + p"), ("w - K / 2 + q", "w + q")),
         wrong(
             "one cell off",

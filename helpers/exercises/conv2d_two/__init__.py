@@ -115,6 +115,10 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
+        Mistake(
+            "Both sums are 0: load the tile, wait at a barrier, and add up the products.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
         Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
         Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),
@@ -158,7 +162,13 @@ EXERCISE = Exercise(
         right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
     ),
     wrong=(
-        wrong("the stub", "shared loads per output", file="stub.cu", status="budget"),
+        wrong("the stub", "Both sums are 0", file="stub.cu"),
+        wrong(
+            "the tile read for each output anew",
+            "shared loads per output",
+            file="wrong_two_readings.cu",
+            status="budget",
+        ),
         wrong(
             "the tile is filled and ignored, sums from x",
             "loads of x per block",

@@ -1,5 +1,5 @@
-"""The leaderboard: any kernel of the convolution layer, ranked by time, or by an estimate of its
-cost.
+"""The leaderboard: any kernel of the convolution layer, ranked by time, or by its bound where there
+is no GPU. The budget is on an estimate of its cost.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
 
 
 def times(text: str) -> str:
-    """The time of an answer beside the stub's loops, one core, as text; it differs from run to run."""
+    """The time of an answer beside the stub's loops, one core, as text; it differs each time."""
     from helpers import baselines, timing
 
     rng = np.random.default_rng(0)

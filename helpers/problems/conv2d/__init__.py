@@ -26,8 +26,10 @@ from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .mma import (
+    ARCHITECTURE,
     FASTEST,
     SCALED_HALF,
+    WARPGROUPS,
     Pairs,
     Quads,
     ScaledHalf,
@@ -36,16 +38,22 @@ from .mma import (
     mma_halves,
     mma_pairs,
     mma_quads,
+    mma_wgmma,
     power_of_two,
+    require_warpgroups,
+    warpgroup_bytes,
+    warpgroup_fragments,
 )
 from .refusals import PLAINEST, SPARE
-from .register_tiled import FITTED, RegisterTiled
+from .register_images import RegisterImages, register_images
+from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
 from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
-from .table import CONV2D, REDUCED, channels_shuffle, channels_tree, conv2d_named
+from .table import CONV2D, REDUCED, SMALL, channels_shuffle, channels_tree, conv2d_named
 from .wmma import Wmma, wmma
 
 __all__ = [
+    "ARCHITECTURE",
     "CONSTANT_BYTES",
     "CONV2D",
     "FASTEST",
@@ -54,12 +62,15 @@ __all__ = [
     "LAYERS",
     "MOST_SHARED_BYTES",
     "MULTIPROCESSOR_SHARED_BYTES",
+    "OCCUPANCY",
     "PLAINEST",
     "REDUCED",
     "SCALED_HALF",
     "SEED",
+    "SMALL",
     "SPARE",
     "STATIC_SHARED_BYTES",
+    "WARPGROUPS",
     "Compiled",
     "Conv2d",
     "ConvShape",
@@ -70,6 +81,7 @@ __all__ = [
     "Pairs",
     "Problem",
     "Quads",
+    "RegisterImages",
     "RegisterTiled",
     "ScaledHalf",
     "TensorKernel",
@@ -89,11 +101,16 @@ __all__ = [
     "mma_halves",
     "mma_pairs",
     "mma_quads",
+    "mma_wgmma",
     "power_of_two",
+    "register_images",
+    "require_warpgroups",
     "shape_for",
     "shape_of",
     "simulate",
     "some_images",
     "suspects",
+    "warpgroup_bytes",
+    "warpgroup_fragments",
     "wmma",
 ]

@@ -44,6 +44,7 @@ def power_of_two(weights: np.ndarray) -> float:
     return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
 
 
+ARCHITECTURE = "sm_90a"  # of wgmma.cuh: no other GPU has its instructions
 # The advice of a refusal, for kernels that support some shapes only.
 ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
@@ -264,6 +265,93 @@ class Pairs(TensorLayer):
         super().require(shape, device)
 
 
+class Warpgroups(TensorLayer):
+    """conv2d_wgmma: layer 2 by the products of warpgroups; a column of B serves four outputs.
+
+    Two warpgroups multiply, and one or two fill shared memory; the source fixes how many, so
+    ``warps`` only says so. It needs compute capability 9.0 itself; the simulator refuses it.
+    conv2d_mma_pairs and conv2d_mma_halves run elsewhere.
+    """
+
+    def constant_names(self) -> tuple[str, ...]:
+        return "PARTS", "HALF_IO"
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return [
+            f"-I{kernels.FOLDER}",
+            f"-arch={ARCHITECTURE}",
+            f"-DPARTS={self.parts}",
+            f"-DHALF_IO={int(self.half_io)}",
+        ]
+
+    def shared(self, shape: ConvShape) -> int:
+        return warpgroup_bytes(self.parts, self.half_io)
+
+    def piece(self, shape: ConvShape) -> int:
+        return shape.M * shape.out_h * shape.out_w
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        return warpgroup_fragments(parts)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        require_warpgroups(self, "layer 2", shape, device)
+        super().require(shape, device)
+
+
+def warpgroup_bytes(parts: int, half_io: bool = False, pooled: bool = False) -> int:
+    """Return the dynamic shared memory of conv2d_wgmma, or with ``pooled`` of lenet_wgmma_2.
+
+    They are what the sources say: barriers, stages, slots of granules, outputs, and residuals.
+    """
+    across, planes = (18, 4) if pooled else (17, 2)
+    slot = 16 * (parts * 2 * planes * (40 // planes) * across + 8)
+    slots = 3 if parts == 2 else 6 if half_io else 5
+    stages = 2 if pooled or half_io else 1 if parts == 2 else 3
+    outputs = 0 if pooled else 16 * 34 * 34 if half_io else 16 * 10 * 34
+    residuals = 2048 * (8 if pooled else 10) if parts == 2 else 0
+    size = 2 if half_io else 4
+    return 1024 + stages * 4 * 40 * 40 * size + slots * slot + 2 * outputs * size + residuals
+
+
+def require_warpgroups(
+    spec: TensorKernel, layer: str, shape: ConvShape, device: device.Device | None
+) -> None:
+    """Raise LayerError unless the shape is the layer's, and the device a GPU of capability 9.0."""
+    portable = "conv2d_mma_pairs" if isinstance(spec, TensorLayer) else "lenet_mma_2"
+    wanted = replace(LAYERS[layer], B=shape.B)
+    if shape != wanted:
+        raise LayerError(
+            f"{spec.name} is made for {layer}, {wanted}, and takes no {shape}; take {portable}"
+        )
+    if device is not None and (device.kind != "gpu" or device.compute_capability != (9, 0)):
+        major, minor = device.compute_capability
+        raise LayerError(
+            f"{spec.name} needs a GPU of compute capability 9.0, and {device.name} is "
+            f"{device.kind} of {major}.{minor}; take {portable}"
+        )
+
+
+def warpgroup_fragments(parts: np.ndarray) -> np.ndarray:
+    """Return weights, float16, shape (parts, 16, C, 7, 7), as fragments of A for a warpgroup.
+
+    The axes: step (channel, two rows of a window), part, lane of the warpgroup, register, half.
+    Warp w has the maps w, w + 4, w + 8, w + 12; row g of its 16 rows is map w + 4 * (g / 2),
+    shifted by g % 2 rows; row g + 8 is shifted by a column, too.
+    """
+    _, _, C, K, _ = parts.shape
+    steps = (K + 1) // 2
+    found = np.zeros((C * steps, len(parts), 128, 4, 2), np.float16)
+    for step, lane, register, half in itertools.product(
+        range(C * steps), range(128), range(4), range(2)
+    ):
+        (warp, lane_of_warp), (c, pair) = divmod(lane, 32), divmod(step, steps)
+        g, q = divmod(lane_of_warp, 4)
+        p, column = 2 * pair + register // 2 - g % 2, 2 * q + half - register % 2
+        if 0 <= p < K and 0 <= column < K:
+            found[step, :, lane, register, half] = parts[:, warp + g // 2 * 4, c, p, column]
+    return found
+
+
 def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs.
 
@@ -303,6 +391,22 @@ def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
     )
 
 
+def mma_wgmma(parts: int = 2, half_io: bool = False) -> TensorLayer:
+    """The record of conv2d_wgmma, for layer 2 on an H100 or H200."""
+    return Warpgroups(
+        "conv2d_wgmma",
+        tile=(2, 2, 16),
+        filter_in="constant",
+        precision=SCALED_HALF if parts == 1 else FLOAT,
+        parts=parts,
+        half_io=half_io,
+        warps=12 if parts == 2 else 16,
+        resident=1,
+    )
+
+
 SCALED_HALF = ScaledHalf("half inputs, scaled, float32 sums of tensor cores", "half", tensor=True)
 # Not in CONV2D: they support some shapes only, and their grid depends on the size of the GPU.
 FASTEST: tuple[TensorLayer, ...] = (mma_pairs(), mma_quads(), mma_halves())
+# On an H100 or H200 only: the simulator refuses it.
+WARPGROUPS: tuple[TensorLayer, ...] = (mma_wgmma(),)

@@ -7,7 +7,8 @@ from helpers.problems import precision
 from .base import Conv2d, a_float_a_thread, input_tile, two_tiles
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
-from .mma import FASTEST
+from .mma import FASTEST, WARPGROUPS
+from .register_images import register_images
 from .register_tiled import RegisterTiled
 from .shapes import LayerError
 from .wmma import wmma
@@ -67,6 +68,9 @@ CONV2D: tuple[Conv2d, ...] = (
     RegisterTiled("conv2d_register_tiled", filter_in="constant", largest_width=15),
 )
 
+# Not in CONV2D: for small images only.
+SMALL: tuple[Conv2d, ...] = (register_images(),)
+
 # These read and write float32 and round in between: `precision` bounds their error.
 REDUCED: tuple[Conv2d, ...] = (
     Conv2d("conv2d_half_inside", precision=precision.HALF),
@@ -77,8 +81,12 @@ REDUCED: tuple[Conv2d, ...] = (
 
 
 def conv2d_named(name: str) -> Conv2d:
-    """Return the row of CONV2D, REDUCED or FASTEST of a name; LayerError for another name."""
-    named = {spec.name: spec for spec in (*CONV2D, *REDUCED, *FASTEST)}
+    """Return the row of a name; LayerError for another name.
+
+    It is one of CONV2D, SMALL, REDUCED, FASTEST or WARPGROUPS.
+    """
+    rows = (*CONV2D, *SMALL, *REDUCED, *FASTEST, *WARPGROUPS)
+    named = {spec.name: spec for spec in rows}
     if name not in named:
         raise LayerError(
             f"there is no convolution layer kernel {name!r}; choose from {', '.join(named)}"

@@ -31,6 +31,7 @@ from helpers.problems.lenet.pooled import (
     POOLS,
     ConvPool,
     MmaPool,
+    WarpgroupPool,
     chosen,
     is_pooled,
     pooled_named,
@@ -42,7 +43,9 @@ __all__ = [
     "CELLS",
     "CLASSES",
     "DENSE_EACH",
+    "DENSE_SPLIT",
     "DENSE_WARPS",
+    "FASTEST",
     "FUSED",
     "HIDDEN",
     "LAYERS",
@@ -51,6 +54,7 @@ __all__ = [
     "POOLS",
     "RESIZE_ROWS",
     "SIDE",
+    "SPLIT_WARPS",
     "TENSOR_CORES",
     "ConvPool",
     "MmaPool",
@@ -58,6 +62,7 @@ __all__ = [
     "Pipeline",
     "ReadyStage",
     "Stage",
+    "WarpgroupPool",
     "chosen",
     "is_pooled",
     "pooled_named",
@@ -68,12 +73,18 @@ __all__ = [
 
 FUSED = ("lenet_conv_pool", "lenet_conv_pool")
 TENSOR_CORES = ("lenet_mma_1", "lenet_mma_2")
+FASTEST = ("lenet_mma_1", "lenet_wgmma_2")  # on an H100 or H200
 PLAIN = (conv2d.PLAINEST, conv2d.PLAINEST)
 SIDE = datasets.SIDE  # pixels of an image, before it is resized
 CELLS, HIDDEN, CLASSES = 1296, 32, 10  # values of an image after pool 2 and each dense layer
 BLOCK = 256  # threads of lenet_pool
 RESIZE_ROWS = 6  # rows of threads in a block of lenet_resize: 43 * 6 = 258 threads
 DENSE_WARPS, DENSE_EACH = 4, 8  # of lenet_dense: warps of a block, images of a warp
+# Images for lenet_dense_split: more than one block of lenet_dense takes, and fewer than those from
+# which on lenet_dense is the faster one on an H200.
+DENSE_SPLIT = range(DENSE_WARPS * DENSE_EACH + 1, 3_000)
+SPLIT_WARPS = 16  # of a block of lenet_dense_split
+SPLIT_BLOCKS = 250  # of lenet_dense_split: as many blocks of two images, otherwise blocks of one
 
 
 # --------------------------------------------------------------------------------------------------
@@ -106,7 +117,8 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
             continue
         steps.append(Stage(f"conv {number}", spec.name, plan))
         steps.append(Stage(pooled, "lenet_pool", (_pool(Array(y, shape.y_shape), pooled, pool),)))
-    return (*steps, Stage("dense", "lenet_dense", (_dense(batch),)))
+    dense = _dense(batch)
+    return (*steps, Stage("dense", dense.name, (dense,)))
 
 
 def _launch(
@@ -153,6 +165,11 @@ def _dense(batch: int) -> Launch:
         *(Array(name, shape) for name, shape in shapes.items()),
         np.int32(batch),
     )
+    if batch in DENSE_SPLIT:
+        images = 2 if batch >= 2 * SPLIT_BLOCKS else 1
+        sizes = {"WARPS": SPLIT_WARPS, "IMAGES": images}
+        threads, blocks = 32 * SPLIT_WARPS, ceil_div(batch, images)
+        return _launch("lenet_dense_split", (threads, 1, 1), blocks, *arguments, **sizes)
     blocks = ceil_div(batch, DENSE_WARPS * DENSE_EACH)
     sizes = {"WARPS": DENSE_WARPS, "EACH": DENSE_EACH}
     return _launch("lenet_dense", (32 * DENSE_WARPS, 1, 1), blocks, *arguments, **sizes)
@@ -274,6 +291,10 @@ class Network:
                 whole[place : place + 1], int(self._buffers[name]) + image * each
             )
         return whole
+
+    def classes_on_host(self) -> np.ndarray:
+        """Return the classes, after all that was enqueued before."""
+        return self.read("classes")
 
     def address(self, name: str) -> int:
         """Device address of an array that `read` reads."""

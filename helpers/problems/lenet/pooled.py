@@ -29,7 +29,7 @@ class ConvPool(RegisterTiled):
     pool: int = 2
 
     def options(self, shape: ConvShape) -> list[str]:
-        fixed = ("-DIMAGES=", "-DSTAGED=")
+        fixed = ("-DIMAGES=", "-DSTAGED=", "-DRESIDENT=", "-DWEIGHTS_SHARED=")
         options = [option for option in super().options(shape) if not option.startswith(fixed)]
         return [*options, f"-DPOOL={self.pool}"]
 
@@ -118,6 +118,27 @@ class MmaPool(TensorKernel):
         return spec.fragments(parts)
 
 
+@dataclass(frozen=True)
+class WarpgroupPool(MmaPool):
+    """lenet_wgmma_2: layer 2 by the products of warpgroups, on compute capability 9.0 only."""
+
+    def options(self, shape: ConvShape) -> list[str]:
+        return [f"-I{kernels.FOLDER}", f"-arch={conv2d.ARCHITECTURE}", f"-DPARTS={self.parts}"]
+
+    def constant_names(self) -> tuple[str, ...]:
+        return ("PARTS",)
+
+    def shared(self, shape: ConvShape) -> int:
+        return conv2d.warpgroup_bytes(self.parts, pooled=True)
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        return conv2d.warpgroup_fragments(parts)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        conv2d.require_warpgroups(self, self.layer, shape, device)
+        super().require(shape, device)
+
+
 POOLED: tuple[ConvPool | MmaPool, ...] = (
     ConvPool("lenet_conv_pool", filter_in="constant", largest_width=15),
     MmaPool("lenet_mma_1", tile=(2, 2, 4), filter_in="constant", layer="layer 1", pool=2),
@@ -128,6 +149,15 @@ POOLED: tuple[ConvPool | MmaPool, ...] = (
         layer="layer 2",
         pool=4,
         warps=11,
+        resident=1,
+    ),
+    WarpgroupPool(
+        "lenet_wgmma_2",
+        tile=(4, 4, 16),
+        filter_in="constant",
+        layer="layer 2",
+        pool=4,
+        warps=16,
         resident=1,
     ),
 )

@@ -156,6 +156,13 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
 
 // ---- copies ----
 
+// A bulk copy is no request, but DRAM gives and takes its sectors all the same.
+void touch(Worker& w, uint64_t address, uint32_t size, bool writes) {
+    if (!(w.observe & TRAFFIC)) return;
+    const Region* region = memory.find(address);
+    if (region != nullptr && Traffic::kind_of(region->space) == GLOBAL)
+        w.traffic.touched.add(*region, address, size, writes);
+}
 void send_off(Worker& w, BulkCopy&& copy) {
     const uint64_t start = copy.to_shared ? copy.target : copy.source;
     w.async.words.add(start - window_of(w), copy.size, copy.to_shared, 1);
@@ -186,6 +193,7 @@ bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         if (copy.size == 0) continue;
         if (!observe_lane(w, warp, lane, pc, copy.source, copy.size, LOAD)) return false;
         if (from_shared) watch_proxy(w, warp, lane, pc, copy.source, copy.size, LOAD);
+        else touch(w, copy.source, copy.size, false);
         watch_proxy(w, warp, lane, pc, copy.target, copy.size, STORE);
         if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
                           reduction < 0 ? STORE : ATOMIC))
@@ -214,6 +222,8 @@ bool copy_out(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t 
         if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
                           reduction < 0 ? STORE : ATOMIC))
             return false;
+        if (reduction >= 0) touch(w, copy.target, copy.size, false);
+        touch(w, copy.target, copy.size, true);
         auto* to = reinterpret_cast<void*>(copy.target);
         const auto* from = reinterpret_cast<const void*>(copy.source);
         if constexpr (reduction < 0) std::memcpy(to, from, copy.size);

@@ -409,6 +409,9 @@ const Finding* halo_findings(std::size_t* count) {
 }
 std::size_t halo_site_count() { return worker.traffic.sites().size(); }
 void halo_site(std::size_t i, Site* site) { *site = worker.traffic.sites()[i]; }
+// Different sectors of global memory that the launch read, and wrote.
+std::uint64_t halo_sectors_read() { return worker.traffic.touched.read(); }
+std::uint64_t halo_sectors_written() { return worker.traffic.touched.written(); }
 const std::uint64_t* halo_executed(std::size_t* count) {
     return *count = worker.executed.size(), worker.executed.data();
 }

@@ -46,6 +46,7 @@
 #include "findings.h"
 #include "memory.h"
 #include "operations.h"
+#include "touched.h"
 
 // What a site may hold beside findings.h's Access.
 constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
@@ -120,11 +121,14 @@ private:
 
 class Traffic {
 public:
+    Touched touched;
+
     static constexpr std::size_t watched_limit =
         4096;    // requests of the watched warp that are kept one by one
 
     void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
+        touched.clear();
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
     bool watches(std::uint64_t block, std::uint32_t warp) const {
@@ -187,6 +191,7 @@ public:
             const int lane = __builtin_ctz(left);
             site.sectors +=
                 tally_.add((targets[lane] >> 5) * 0x100000001B3ull ^ r.addresses[lane] >> 7) == 1;
+            touched.add(*r.of(lane), r.addresses[lane], r.size, false);
         }
         if (watched) remember(r);
     }
@@ -209,6 +214,7 @@ public:
             else own->add(site);
         }
         watched_.insert(watched_.end(), other.watched_.begin(), other.watched_.end());
+        touched.add(other.touched);
     }
     static int kind_of(std::uint32_t space) {
         return space == DYNAMIC_SHARED  ? int(SHARED)
@@ -420,12 +426,15 @@ private:
             std::uint64_t turn = tally_.add(r.addresses[lane]);
             if (sectors_of_turn_.add(r.addresses[lane] >> 5 << 6 | turn) == 1)
                 owner(r, lane, site).sectors += 1;
+            touched.add(*r.of(lane), r.addresses[lane], r.size, false);
+            touched.add(*r.of(lane), r.addresses[lane], r.size, true);
         }
     }
     // Different 32-byte sectors among the lanes.
     void add_sectors(const Request& r, Site& site) {
         if (r.lanes == ALL_LANES && r.regions == nullptr && ascending_without_gap(r)) {
             site.sectors += ((r.addresses[31] + r.size - 1) >> 5) - (r.addresses[0] >> 5) + 1;
+            touched.add(*r.region, r.addresses[0], 32u * r.size, r.access == STORE);
             return;
         }
         tally_.clear();
@@ -437,7 +446,9 @@ private:
             for (; sector <= end; ++sector) {
                 if (sector == last) continue;    // most lanes follow their neighbour
                 last = sector;
-                if (tally_.add(sector) == 1) owner(r, lane, site).sectors += 1;
+                if (tally_.add(sector) != 1) continue;
+                owner(r, lane, site).sectors += 1;
+                touched.add(*r.of(lane), sector << 5, 32, r.access == STORE);
             }
         }
     }

@@ -93,8 +93,9 @@ class Program:
     chain of calls; recursive: a chain may come back to itself, and total_local_bytes counts each of
     its functions once. most_threads: limit of threads in a block (.maxntid), 0 without a limit;
     exact_block: .reqntid. by_machine_code: bool for each instruction, whether the kernel's machine
-    code says how its accesses count (otherwise rules say it). origins: see origins.py. axes: the
-    axes of the checks of rows by number, see axes.py.
+    code says how its accesses count (otherwise rules say it). origins: see origins.py.
+    ptx_lines: for each instruction its line of the PTX text, 0 without one, int32. axes: the axes
+    of the checks of rows by number, see axes.py.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Program:
     exact_block: tuple[int, ...]
     by_machine_code: np.ndarray
     origins: np.ndarray
+    ptx_lines: np.ndarray
     axes: list[Axis] = field(default_factory=list)
 
 
@@ -150,7 +152,7 @@ def encode(
 
     order = [name, *(one for one in module.functions if one in codes and one != name)]
     places: dict[Place, int] = {}
-    pieces, certain, roots, relocations, start = [], [], [], [], 0
+    pieces, certain, roots, lines, relocations, start = [], [], [], [], [], 0
     extra: list[int] = []
     functions = np.zeros(len(module.functions) + 1, FUNCTION)
     functions["first"] = functions["end"] = -1
@@ -164,6 +166,7 @@ def encode(
         pieces.append(piece)
         certain.append(known)
         roots.append(origins(context, code, piece))
+        lines.append(_lines(code, len(piece)))
         mark_copies(code, piece)
         relocations += [
             Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
@@ -207,7 +210,14 @@ def encode(
         exact_block=exact,
         by_machine_code=np.concatenate(certain),
         origins=np.concatenate(roots),
+        ptx_lines=np.concatenate(lines),
     )
+
+
+def _lines(code: Code, count: int) -> np.ndarray:
+    """The line of the PTX text of each instruction of a function."""
+    statement = np.searchsorted(code.first_rows[: len(code.body.lines)], np.arange(count), "right")
+    return np.array([0, *code.body.lines], np.int32)[statement]
 
 
 def _groups(places: Iterable[Place]) -> np.ndarray:

@@ -147,7 +147,7 @@ class _Copy:
 
 
 class _Joined:
-    """A body with the bodies of its callees in it. callees: by the number of the calling statement."""
+    """A body with the bodies of its callees in it. callees: by number of the calling statement."""
 
     def __init__(self, module: Inlined, outer: Body, callees: Mapping[int, Body]):
         self.module, self.outer = module, outer

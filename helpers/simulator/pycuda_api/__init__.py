@@ -3,7 +3,7 @@ exceptions and refusals.
 
 install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the
 modules of this package. findings() returns the findings of launches, copies and the host's
-accesses.
+accesses. HALO_DEVICES=2 gives two simulated devices (_devices.py).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import sys
 import types
 import warnings
 
+from ._devices import devices
 from ._errors import SimulatorWarning
 from ._findings import findings
 
-__all__ = ["PyCUDAImportedError", "SimulatorWarning", "findings", "install", "installed"]
+__all__ = ["PyCUDAImportedError", "SimulatorWarning", "devices", "findings", "install", "installed"]
 
 # autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's
 # import.

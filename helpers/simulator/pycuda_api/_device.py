@@ -1,4 +1,4 @@
-"""The simulated device, its limits (those of one NVIDIA H200), and contexts."""
+"""The simulated devices, their limits (those of one NVIDIA H200), and contexts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from enum import IntEnum
 
 from helpers.simulator import architecture, memory
 
-from . import _errors, _order
+from . import _devices, _errors, _order
+from ._devices import contexts as _contexts
 from ._errors import LogicError
 
 NAME = "Halo Labs simulator"
 COMPUTE_CAPABILITY = (9, 0)
-PCI_BUS_ID = "0000:00:00.0"
+PCI_BUS_ID = "0000:{:02x}:00.0"  # of each device, by its number
 
 
 class _Names(IntEnum):
@@ -206,14 +207,6 @@ _VALUES: dict[device_attribute, int | None] = {
 _initialised = False
 
 
-class _Contexts(threading.local):
-    """The contexts that a thread has pushed; the last one is current."""
-
-    def __init__(self) -> None:
-        self.stack: list[Context] = []
-
-
-_contexts = _Contexts()
 _limits = {
     limit.STACK_SIZE: 1024,
     limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024,
@@ -231,6 +224,8 @@ def init(flags: int = 0) -> None:
         raise LogicError(
             _errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}")
         )
+    if not _initialised:
+        _devices.set_count(_devices.wanted())
     _initialised = True
 
 
@@ -257,49 +252,65 @@ def need_context(call: str) -> Context:
     """
     _need_init(call)
     if not _contexts.stack:
-        detail = (
-            "no context is current: call device.select() (or import pycuda.autoprimaryctx) first"
-        )
+        here = threading.current_thread()
+        if here is threading.main_thread():
+            detail = (
+                "no context is current: call device.select() (or import pycuda.autoprimaryctx) "
+                "first"
+            )
+        else:
+            detail = (
+                f"no context is current in the thread {here.name!r}: a context is current in the "
+                "thread that pushed it and in no other. Retain and push one in this thread, and "
+                "pop it before the thread ends"
+            )
         raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
     return _contexts.stack[-1]
 
 
 class Device:
-    """The one simulated device, number 0."""
+    """One of the simulated devices, by its number from 0 on."""
 
     def __init__(self, number: int | str):
         _need_init("cuDeviceGet")
-        if number == PCI_BUS_ID:
-            number = 0
+        there = _devices.count()
+        number = {PCI_BUS_ID.format(k): k for k in range(there)}.get(str(number), number)
         if isinstance(number, str) or not isinstance(number, int):
             raise TypeError(
                 f"Device takes the number of a device, an int, or a PCI bus id, got {number!r}"
             )
-        if number != 0:
-            detail = f"the simulator has one device, number 0, was asked for number {number}"
+        if not 0 <= number < there:
+            several = f"{there} devices, numbers 0 to {there - 1}"
+            has = "one device, number 0" if there == 1 else several
+            more = f"{_devices.VARIABLE}, set before the first use, gives more"
+            detail = f"the simulator has {has}, was asked for number {number}; {more}"
             raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
+        self._number = int(number)
 
     @staticmethod
     def count() -> int:
         _need_init("cuDeviceGetCount")
-        return 1
+        return _devices.count()
 
     def name(self) -> str:
         return NAME
 
     def pci_bus_id(self) -> str:
-        return PCI_BUS_ID
+        return PCI_BUS_ID.format(self._number)
 
     def can_access_peer(self, device: Device) -> bool:
-        """False: there is one device."""
-        return False
+        """Whether kernels here may get access to the other device's memory."""
+        if not isinstance(device, Device):
+            given = type(device).__name__
+            raise TypeError(f"can_access_peer takes a pycuda.driver.Device, got {given}")
+        return device._number != self._number
 
     def compute_capability(self) -> tuple[int, int]:
         return COMPUTE_CAPABILITY
 
     def total_memory(self) -> int:
         """Bytes."""
-        return memory.TOTAL
+        return memory.total(self._number)
 
     def get_attribute(self, attribute: device_attribute) -> int:
         """Returns the value of one attribute; raises LogicError for one that needs a clock or a
@@ -340,19 +351,18 @@ class Device:
         return Context._make(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device)
+        return isinstance(other, Device) and other._number == self._number
 
     def __hash__(self) -> int:
-        return 0
+        return self._number
 
 
 class Context:
-    """A context. The simulator's contexts share one memory; they exist so that the same calls fail
-    as on a GPU.
-    """
+    """A context. The contexts of one device share its memory; the same calls fail as on a GPU."""
 
     _device: Device
     _valid: bool
+    _thread: int
 
     def __init__(self) -> None:
         raise builtins.RuntimeError(
@@ -364,6 +374,7 @@ class Context:
         self = object.__new__(cls)
         self._device = device
         self._valid = True
+        self._thread = threading.get_ident()
         return self
 
     def push(self) -> None:
@@ -402,7 +413,7 @@ class Context:
 
     @staticmethod
     def synchronize() -> None:
-        """The host waits for all work of all streams."""
+        """The host waits for all work of all streams of the current context's device."""
         need_context("cuCtxSynchronize")
         _order.finish_all()
 
@@ -456,16 +467,37 @@ class Context:
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:
-        raise LogicError(
-            _errors.message(
-                "cuCtxEnablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"
-            )
-        )
+        """From now on kernels of the current context may use memory of the other's device."""
+        call = "cuCtxEnablePeerAccess"
+        other = _peer(peer, call)
+        if flags != 0:
+            detail = f"flags must be 0, was {flags}"
+            raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+        if _devices.has_peer(other):
+            detail = f"device {_devices.current()} reaches device {other} already"
+            raise LogicError(_errors.message(call, _errors.PEER_ENABLED, detail))
+        _devices.enable_peer(other)
 
     @staticmethod
     def disable_peer_access(peer: Context) -> None:
-        raise LogicError(
-            _errors.message(
-                "cuCtxDisablePeerAccess", _errors.NOT_SUPPORTED, "the simulator has one device"
-            )
+        """Ends what enable_peer_access began."""
+        call = "cuCtxDisablePeerAccess"
+        other = _peer(peer, call)
+        if not _devices.has_peer(other):
+            detail = f"device {_devices.current()} does not reach device {other}"
+            raise LogicError(_errors.message(call, _errors.PEER_NOT_ENABLED, detail))
+        _devices.disable_peer(other)
+
+
+def _peer(peer: Context, call: str) -> int:
+    """The number of another context's device; LogicError for the current context's own."""
+    here = need_context(call)
+    if not isinstance(peer, Context):
+        raise TypeError(f"{call} takes a pycuda.driver.Context, got {type(peer).__name__}")
+    if not here._device.can_access_peer(peer._device):
+        detail = (
+            f"the other context is of device {peer._device._number}, too: a device reaches its own "
+            "memory anyway"
         )
+        raise LogicError(_errors.message(call, _errors.INVALID_DEVICE, detail))
+    return peer._device._number

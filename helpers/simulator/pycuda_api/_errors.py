@@ -19,6 +19,8 @@ NOT_FOUND = "named symbol not found"
 NOT_INITIALIZED = "initialization error"
 NOT_SUPPORTED = "operation not supported"
 OUT_OF_MEMORY = "out of memory"
+PEER_ENABLED = "peer access is already enabled"
+PEER_NOT_ENABLED = "peer access has not been enabled"
 
 
 class Error(Exception):

@@ -69,6 +69,7 @@ def of_call(
     cause: str,
     other: tuple[str, int] | None = None,
     array: str | None = None,
+    severity: str = "warning",
 ) -> Finding:
     """Returns a finding at the program's line that called this package; other: (file, line) of an
     earlier call.
@@ -85,7 +86,7 @@ def of_call(
         thread=(0, 0, 0),
         block=(0, 0, 0),
         array=array,
-        severity="warning",
+        severity=severity,
         cause=cause,
         other_line=other[1] if other else None,
         source_lines={number: text for number, text in lines.items() if text},

@@ -24,7 +24,7 @@ from helpers.simulator import memory
 from . import _errors, _order
 from ._device import need_context
 from ._errors import LogicError
-from ._memory import DeviceAllocation, DevicePointer, Order, allocate, release
+from ._memory import DeviceAllocation, DevicePointer, Order, allocate, release_later
 
 host_alloc_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
 mem_host_register_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2)
@@ -266,6 +266,7 @@ class _Mapped(DevicePointer):
         self._nbytes = max(1, nbytes)
         self._address = allocate(self._nbytes)
         self._freed = False
+        memory.place(self._address, memory.EVERYWHERE)
         memory.fill(self._address, b"\xff", self._nbytes)
         _order.share(self._address, self._nbytes)
 
@@ -281,8 +282,7 @@ class _Mapped(DevicePointer):
     def __del__(self) -> None:
         if not self._freed:
             self._freed = True
-            with contextlib.suppress(Exception):
-                release(self._address, self._nbytes)
+            release_later(self._address, self._nbytes)
 
 
 class ManagedAllocation(DeviceAllocation):
@@ -298,6 +298,7 @@ class ManagedAllocation(DeviceAllocation):
     def _of(cls, shape: tuple[int, ...], dtype: np.dtype, order: Order) -> ManagedAllocation:
         self = cls._make(max(1, math.prod(shape) * dtype.itemsize))
         self._shape, self._dtype, self._layout = shape, dtype, order
+        memory.place(self._address, memory.EVERYWHERE)
         memory.fill(self._address, b"\xff", self._nbytes)
         _order.share(self._address, self._nbytes)
         return self

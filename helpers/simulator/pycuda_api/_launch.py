@@ -8,14 +8,16 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from helpers.simulator import architecture, faults
+from helpers.simulator import architecture, faults, memory
+from helpers.simulator.findings import Finding
 from helpers.simulator.launch import launch
+from helpers.simulator.library import door
 from helpers.simulator.module import Kernel
 from helpers.simulator.module import Module as LoadedModule
 from helpers.simulator.module import load as load_module
 from helpers.simulator.toolchain import CompileFailed
 
-from . import _errors, _findings, _order
+from . import _devices, _errors, _findings, _order
 from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
 from ._device import COMPUTE_CAPABILITY, func_cache, function_attribute, need_context
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
@@ -125,14 +127,15 @@ class Function:
         need_context(LAUNCH)
         number = number_of(stream, LAUNCH)
         self._check_shared(shared)
+        if _devices.several():
+            self._check_device(arguments)
         self._note_order(arguments, number)
         try:
-            report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
+            with door:
+                report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
         except faults.LaunchFault as fault:
-            _findings.keep(fault.finding)
-            error = LaunchError(str(fault))
-            error.finding = fault.finding
-            raise error from None  # a student reads one traceback, which ends in the finding
+            # A student reads one traceback, which ends in the finding.
+            raise _stopped(fault.finding) from None
         except faults.LaunchRefused as refusal:
             raise LogicError(
                 _errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))
@@ -143,6 +146,17 @@ class Function:
             ) from shortage
         for finding in report.findings:
             _findings.warn(finding)
+
+    def _check_device(self, arguments: list[Argument]) -> None:
+        """Refuses a module of another device, and memory that this device cannot reach."""
+        name = self._kernel.name
+        module = f"the module of kernel {name}"
+        _devices.require_here(module, self._module._device, "cuFuncSetBlockShape")
+        for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
+            if parameter.is_pointer and (address := int.from_bytes(argument.data, "little")):
+                finding = _devices.unreachable(address, name, parameter.name)
+                if finding is not None:
+                    raise _stopped(finding)
 
     def _note_order(self, arguments: list[Argument], stream: int) -> None:
         """Records the memory that the kernel may access, see _order.py."""
@@ -244,6 +258,14 @@ class Function:
         return self.get_attribute(function_attribute[name.upper()])
 
 
+def _stopped(finding: Finding) -> LaunchError:
+    """The error of a launch that a finding ends; the finding is kept."""
+    _findings.keep(finding)
+    error = LaunchError(str(finding))
+    error.finding = finding
+    return error
+
+
 def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Returns grid and block as three ints each; raises the errors of PyCUDA and the driver."""
     block = _triple(block, "block", need_three=True)
@@ -297,6 +319,10 @@ class Module:
 
     def __init__(self, loaded: LoadedModule):
         self._loaded = loaded
+        self._device = _devices.current()
+        if self._device:
+            for variable in loaded.globals.values():
+                memory.place(variable.address, self._device)
         self._constants = {
             (v.address, v.address + v.nbytes)
             for v in loaded.globals.values()

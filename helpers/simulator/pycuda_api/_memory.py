@@ -5,14 +5,16 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import threading
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from helpers.simulator import faults, memory
+from helpers.simulator.library import door
 
-from . import _errors, _findings, _order
-from ._device import need_context
+from . import _devices, _errors, _findings, _order
+from ._device import Context, need_context
 from ._errors import LogicError, MemoryError
 from ._stream import number_of
 
@@ -62,6 +64,8 @@ class DeviceAllocation(DevicePointer):
     address.
     """
 
+    _context: Context
+
     def __init__(self) -> None:
         raise builtins.RuntimeError("make a DeviceAllocation with pycuda.driver.mem_alloc(bytes)")
 
@@ -72,6 +76,7 @@ class DeviceAllocation(DevicePointer):
         self._address = allocate(nbytes)
         self._nbytes = nbytes
         self._freed = False
+        self._context = need_context("cuMemAlloc")
         return self
 
     def free(self) -> None:
@@ -81,15 +86,20 @@ class DeviceAllocation(DevicePointer):
                 _errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail)
             )
         self._freed = True
-        release(self._address, self._nbytes)
+        if self._is_out_of_reach():
+            _devices.warn_of_thread(self._nbytes)
+        else:
+            release(self._address, self._nbytes)
+
+    def _is_out_of_reach(self) -> bool:
+        """Whether PyCUDA could not make the memory's context current to free it."""
+        made_here = self._context._thread == threading.get_ident()
+        return not made_here and Context.get_current() is not self._context
 
     def __del__(self) -> None:
         if not self._freed:
-            # At the program's end, modules such as contextlib may be None already.
-            try:  # noqa: SIM105
-                self.free()
-            except Exception:
-                pass
+            self._freed = True
+            release_later(self._address, self._nbytes)
 
 
 class PointerHolderBase:
@@ -108,7 +118,7 @@ class PointerHolderBase:
 
 def allocate(nbytes: int) -> int:
     try:
-        return memory.allocate(nbytes)
+        return memory.allocate(nbytes, _devices.current())
     except faults.OutOfMemory as error:
         raise MemoryError(
             _errors.message("cuMemAlloc", _errors.OUT_OF_MEMORY, str(error))
@@ -118,6 +128,17 @@ def allocate(nbytes: int) -> int:
 def release(address: int, nbytes: int) -> None:
     _order.forget(address, address + nbytes)
     memory.free(address)
+
+
+def release_later(address: int, nbytes: int) -> None:
+    """Releases memory that nothing refers to: at once, or when no thread is in the machine."""
+
+    def run() -> None:
+        with contextlib.suppress(Exception):  # the interpreter may be half gone
+            release(address, nbytes)
+
+    with contextlib.suppress(Exception):
+        door.when_free(run)
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
@@ -156,7 +177,8 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 def mem_get_info() -> tuple[int, int]:
     """Returns (free, total) bytes of device memory."""
     need_context("cuMemGetInfo")
-    return memory.TOTAL - memory.used(), memory.TOTAL
+    device = _devices.current()
+    return memory.total(device) - memory.used(device), memory.total(device)
 
 
 def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
@@ -169,9 +191,19 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """Returns the address of a device pointer of PyCUDA: a live allocation, a PointerHolderBase or
-    a Python int.
+    """Returns the address of a device pointer of PyCUDA.
+
+    That is a live allocation, a PointerHolderBase or a Python int. For memory of another device
+    than the current one, a copy gets a warning and a memset an error; the launch checks a kernel's
+    arguments later.
     """
+    address = _address(pointer, call, role)
+    if _devices.several() and call.startswith(("cuMemcpy", "cuMemset")):
+        _devices.check_pointer(address, call, role)
+    return address
+
+
+def _address(pointer: object, call: str, role: str) -> int:
     need_context(call)
     if isinstance(pointer, DevicePointer):
         if pointer._freed:
@@ -354,17 +386,49 @@ def memcpy_dtod_async(
 
 
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
-    """Copies `size` bytes from one context's memory to another's; the simulator's contexts share
-    one memory.
+    """Copies `size` bytes from one context's memory to another's.
+
+    Both contexts must be given. It comes after everything on both devices, and
+    before whatever follows there.
     """
-    _dtod(dest, src, size, "cuMemcpyPeer", _order.NULL)
+    _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeer", None)
 
 
 def memcpy_peer_async(
     dest, src, size: int, dest_context=None, src_context=None, stream=None
 ) -> None:
-    """Copies like memcpy_peer, in a stream."""
-    _dtod(dest, src, size, "cuMemcpyPeerAsync", number_of(stream, "cuMemcpyPeerAsync"))
+    """Copies like memcpy_peer, in a stream of either device; it waits for nothing else."""
+    number = number_of(stream, "cuMemcpyPeerAsync")
+    _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeerAsync", number)
+
+
+def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: int | None) -> None:
+    """stream: its number; None for a copy that waits for both devices."""
+    target, source = _address(dest, call, "dest"), _address(src, call, "src")
+    nbytes = _whole_number(size, f"{call}: size")
+    devices = []
+    for context, address, role in ((dest_context, target, "dest"), (src_context, source, "src")):
+        if context is None:
+            detail = f"give {role}_context: PyCUDA 2026.1 ends the process where it is left out"
+            raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
+        if not isinstance(context, Context):
+            given = type(context).__name__
+            raise TypeError(
+                f"{call}: {role}_context must be a pycuda.driver.Context, got {given}"
+            )
+        number = context._device._number
+        _devices.warn_of_place(address, number, call, role)
+        devices.append(number)
+    if nbytes:
+        with refused(call):
+            memory.copy(target, source, nbytes)
+            warn_of_unwritten(source, nbytes, call)
+        everything = {*devices, _devices.current()}
+        work = (
+            _order.begin_between(everything, call) if stream is None else _order.begin(stream, call)
+        )
+        _order.touch_device(work, source, source + nbytes, write=False)
+        _order.touch_device(work, target, target + nbytes, write=True)
 
 
 def pattern_of(data: int, width: int, call: str) -> bytes:

@@ -16,7 +16,14 @@ synchronization behavior" and "API synchronization behavior"):
 - copies from and to the host without `_async` return when they are done; `_async` copies to
   pageable memory do so, too, and those from pageable memory return when they have read it;
 - the host knows that work is done after Stream.synchronize, Event.synchronize and
-  Context.synchronize, and after a query that returns True.
+  Context.synchronize, and after a query that returns True;
+- each device has a null stream of its own, which orders nothing on another device;
+  Context.synchronize waits for one device; memcpy_peer (without `_async`) comes after everything on
+  both devices, and before everything that follows there.
+
+Addresses of all devices differ, so the rules for two accesses to the same bytes hold for work on
+two devices, too. All threads of the host count as one: if one of them has waited for work, the
+others know that it is done.
 
 A kernel's pointers tell what it accesses: it reads behind a `const` pointer and writes behind any
 other. If several streams share an allocation in pieces, a kernel has the piece that its pointer
@@ -25,12 +32,17 @@ points to. An access that overlaps with this piece only further on is no finding
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from . import _findings
+from . import _devices, _findings
 
-NULL = 0
+NULL = 0  # the null stream of the current device; that of device d has the number -d
 _NON_BLOCKING = 1
+_Given = TypeVar("_Given")
 _KEPT = 4096
 
 
@@ -47,7 +59,9 @@ class Work:
     site: tuple[str, int]
 
     def where(self) -> str:
-        place = "the null stream" if self.stream == NULL else f"stream {self.stream}"
+        place = "the null stream" if self.stream <= NULL else f"stream {self.stream}"
+        if _devices.several():
+            place += f" of device {device_of(self.stream)}"
         return f"{self.what} on {place}" + (f" (line {self.site[1]})" if self.site[1] else "")
 
 
@@ -75,7 +89,9 @@ class _State:
         self.counts = {NULL: 0}
         # The work that the next work of a stream waits for.
         self.clocks: dict[int, dict[int, int]] = {NULL: {}}
-        self.blocking: dict[int, int] = {}  # of all blocking streams together
+        self.devices: dict[int, int] = {}  # of each stream that is not a null stream
+        # by device: of all its blocking streams together
+        self.blocking: dict[int, dict[int, int]] = {0: {}}
         self.host: dict[int, int] = {}  # what the host knows to be done
         self.non_blocking: set[int] = set()
         self.device: list[_Access] = []
@@ -86,37 +102,93 @@ class _State:
 
 
 _state = _State()
+# Threads that drive devices of their own share this account. Python may collect garbage inside of
+# it, and arrays are forgotten then: so a thread can enter it again.
+_door = threading.RLock()
 
 
+def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
+    """The function, run by one thread at a time."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with _door:
+            return function(*args, **kwargs)
+
+    return run
+
+
+@_alone
 def new_stream(flags: int) -> int:
-    """Returns the number of a new stream, from 1 on."""
-    number = len(_state.counts)
+    """Returns the number of a new stream of the current device, from 1 on."""
+    number = len(_state.devices) + 1
     _state.counts[number] = 0
     _state.clocks[number] = {}
+    _state.devices[number] = _devices.current()
     if flags & _NON_BLOCKING:
         _state.non_blocking.add(number)
     return number
 
 
+def device_of(stream: int) -> int:
+    """The device that a stream belongs to."""
+    return -stream if stream <= NULL else _state.devices[stream]
+
+
+def _known(stream: int) -> int:
+    """A stream's number, the current device's null stream for NULL."""
+    if stream != NULL:
+        return stream
+    device = _devices.current()
+    if -device not in _state.counts:
+        _state.counts[-device], _state.clocks[-device] = 0, {}
+    return -device
+
+
+def _device_streams(device: int) -> list[int]:
+    return [stream for stream in _state.counts if device_of(stream) == device]
+
+
+@_alone
 def begin(stream: int, what: str) -> Work:
     """Enqueues work in a stream."""
-    state = _state
+    return _begin(_known(stream), what, {})
+
+
+@_alone
+def begin_between(devices: Collection[int], what: str) -> Work:
+    """Enqueues work after everything on these devices, and before all that follows there."""
+    streams = [stream for device in devices for stream in _device_streams(device)]
+    past = {stream: _state.counts[stream] for stream in streams}
+    work = _begin(_known(NULL), what, past)
+    for stream in past:
+        _join(_state.clocks[stream], work.clock)
+    for device in devices:
+        _join(_state.clocks.setdefault(-device, {}), work.clock)
+        _state.counts.setdefault(-device, 0)
+    return work
+
+
+def _begin(stream: int, what: str, past: dict[int, int]) -> Work:
+    state, device = _state, device_of(stream)
+    blocking = state.blocking.setdefault(device, {})
     clock = dict(state.clocks[stream])
     _join(clock, state.host)
-    if stream == NULL:
-        _join(clock, state.blocking)
+    _join(clock, past)
+    if stream <= NULL:
+        _join(clock, blocking)
     elif stream not in state.non_blocking:
-        _join(clock, state.clocks[NULL])
+        _join(clock, state.clocks.get(-device, {}))
     state.counts[stream] += 1
     clock[stream] = number = state.counts[stream]
     state.clocks[stream] = clock
-    if stream != NULL and stream not in state.non_blocking:
-        _join(state.blocking, clock)
+    if stream > NULL and stream not in state.non_blocking:
+        _join(blocking, clock)
     return Work(stream, number, what, clock, _findings.call_site() if _watching() else ("", 0))
 
 
 def _join(clock: dict[int, int], other: dict[int, int]) -> None:
-    for stream, number in other.items():
+    for stream, number in list(other.items()):
         if clock.get(stream, 0) < number:
             clock[stream] = number
 
@@ -125,9 +197,10 @@ def _watching() -> bool:
     """Whether anything but the null stream can access device memory; if not, every access is in
     order.
     """
-    return len(_state.counts) > 1 or bool(_state.shared)
+    return bool(_state.devices) or len(_state.counts) > 1 or bool(_state.shared)
 
 
+@_alone
 def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> None:
     """Records that `work` accesses device memory, and reports work of other streams if the two have
     no order.
@@ -136,6 +209,7 @@ def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> Non
         _touch(_state.device, _Access(start, end, write, work))
 
 
+@_alone
 def touch_pinned(work: Work, start: int, end: int, *, write: bool) -> None:
     """Records that `work` accesses page-locked host memory."""
     if not work.site[1]:
@@ -169,6 +243,7 @@ def _done(work: Work, clock: dict[int, int]) -> bool:
     return clock.get(work.stream, 0) >= work.number
 
 
+@_alone
 def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
     """Reports work that may still use host memory, or device memory that the host sees, while the
     host accesses it.
@@ -213,6 +288,7 @@ def _report(old: _Access, what: str, write: bool) -> None:
     _findings.warn(_findings.of_call("unsynchronised", message, cause, old.work.site))
 
 
+@_alone
 def forget(start: int, end: int) -> None:
     """Forgets memory that is freed."""
     for accesses in (_state.device, _state.pinned):
@@ -220,15 +296,18 @@ def forget(start: int, end: int) -> None:
     _state.shared.pop(start, None)
 
 
+@_alone
 def lock(start: int, nbytes: int) -> None:
     """Records that host memory is page-locked from now on."""
     _state.locked[start] = start + nbytes
 
 
+@_alone
 def unlock(start: int) -> None:
     _state.locked.pop(start, None)
 
 
+@_alone
 def is_locked(start: int, end: int) -> bool:
     """Whether host memory is page-locked, so that asynchronous copies use it after their call has
     returned.
@@ -236,41 +315,54 @@ def is_locked(start: int, end: int) -> bool:
     return any(first <= start and end <= last for first, last in _state.locked.items())
 
 
+@_alone
 def share(start: int, nbytes: int) -> None:
     """Records device memory that the host reads and writes in place."""
     _state.shared[start] = start + nbytes
 
 
+@_alone
 def finished(work: Work) -> None:
     """Records that the host has waited for `work`."""
     _join(_state.host, work.clock)
 
 
+@_alone
 def finish_stream(stream: int) -> None:
     _join(_state.host, snapshot(stream))
 
 
+@_alone
 def finish_all() -> None:
-    _join(_state.host, _state.counts)
+    """The host has waited for everything on the current device, and so for what that waited for."""
+    for stream in _device_streams(_devices.current()):
+        _join(_state.host, {stream: _state.counts[stream]})
+        _join(_state.host, _state.clocks[stream])
 
 
+@_alone
 def snapshot(stream: int) -> dict[int, int]:
     """Returns an event's clock: the work that is done when a stream comes to this point."""
+    stream = _known(stream)
+    device = device_of(stream)
     clock = dict(_state.clocks[stream])
-    if stream == NULL:
-        _join(clock, _state.blocking)
+    if stream <= NULL:
+        _join(clock, _state.blocking.get(device, {}))
     elif stream not in _state.non_blocking:
-        _join(clock, _state.clocks[NULL])
+        _join(clock, _state.clocks.get(-device, {}))
     return clock
 
 
+@_alone
 def stream_waits(stream: int, clock: dict[int, int]) -> None:
-    _join(_state.clocks[stream], clock)
+    _join(_state.clocks[_known(stream)], clock)
 
 
+@_alone
 def host_waits(clock: dict[int, int]) -> None:
     _join(_state.host, clock)
 
 
+@_alone
 def host_knows(clock: dict[int, int]) -> bool:
     return all(_state.host.get(stream, 0) >= number for stream, number in clock.items())

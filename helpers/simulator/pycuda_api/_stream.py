@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from . import _errors, _findings, _order
+from . import _devices, _errors, _findings, _order
 from ._device import need_context
 from ._errors import LogicError
 
@@ -36,6 +36,7 @@ class Stream:
             detail = f"flags must be 0 or 1 (non-blocking), was {flags!r}"
             raise LogicError(_errors.message("cuStreamCreate", _errors.INVALID_ARGUMENT, detail))
         self._number = _order.new_stream(flags)
+        self._device = _devices.current()
 
     @property
     def handle(self) -> int:
@@ -60,15 +61,28 @@ class Stream:
         evt._warn_unrecorded("wait_for_event")
         _order.stream_waits(self._number, evt._clock or {})
 
+    def _name(self) -> str:
+        return f"stream {self._number}"
+
+
+_COPIES = ("cuMemcpy", "cuMemset", "record")  # calls that take a stream of any device
+
 
 def number_of(stream: object, call: str) -> int:
-    """Returns the number of a stream, 0 (the null stream) for None; else TypeError."""
+    """Returns the number of a stream, 0 (the null stream) for None; else TypeError.
+
+    A stream of another device is an error for kernels and a warning for copies; peer copies may use
+    a stream of any device.
+    """
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
-        raise TypeError(
-            f"{call}: stream must be a pycuda.driver.Stream or None, got {type(stream).__name__}"
-        )
+        given = type(stream).__name__
+        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, got {given}")
+    if not call.startswith(_COPIES):
+        _devices.require_here(stream._name(), stream._device, call)
+    elif call.startswith(_COPIES[:2]) and not call.startswith("cuMemcpyPeer"):
+        _devices.warn_of_stream(stream._name(), stream._device, call)
     return stream._number
 
 
@@ -85,11 +99,15 @@ class Event:
             )
         self._flags = int(flags)
         self._clock: dict[int, int] | None = None
+        self._device = _devices.current()
 
     def record(self, stream: Stream | None = None) -> Event:
         """Marks the work that is in the stream (None: the null stream) so far."""
         number = number_of(stream, "record")
         need_context("cuEventRecord")
+        name = "the null stream" if stream is None else stream._name()
+        owner = _devices.current() if stream is None else stream._device
+        _devices.require_same("the event", self._device, name, owner, "cuEventRecord")
         self._clock = _order.snapshot(number)
         return self
 
@@ -134,6 +152,8 @@ class Event:
         if self._clock is None or other._clock is None:
             detail = "record() both events before asking for the time between them"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
+        devices = self._device, "the other", other._device
+        _devices.require_same("one event", *devices, "cuEventElapsedTime")
         if (self._flags | other._flags) & _DISABLE_TIMING:
             detail = "one of the events was made with event_flags.DISABLE_TIMING"
             raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))

@@ -1,0 +1,22 @@
+// %%kernel conv2d_two -DFILTER_WORDS=196 -DPITCH=22
+__constant__ float filter[FILTER_WORDS];
+__global__ void conv2d_two(float* y, const float* x, int H, int W)
+{
+    __shared__ float tile[22][PITCH];                     // PITCH: words from one row of the tile to the next
+    const int across = (W + 9) / 16, m = blockIdx.y;
+    const int top = blockIdx.x / across * 16, left = blockIdx.x % across * 16;
+    for (int r = threadIdx.y; r < 22; r += 8)
+        for (int s = threadIdx.x; s < 22; s += 16)
+            tile[r][s] = top + r < H && left + s < W ? x[(top + r) * W + left + s] : 0.0f;
+    __syncthreads();
+    const int row = 2 * threadIdx.y, column = threadIdx.x;
+    float sum[2] = {};
+    #pragma unroll 1                          // or the compiler would share cells itself
+    for (int o = 0; o < 2; ++o)
+        for (int p = 0; p < 7; ++p)
+            for (int q = 0; q < 7; ++q)
+                sum[o] += tile[row + o + p][column + q] * filter[(m * 7 + p) * 7 + q];
+    for (int o = 0; o < 2; ++o)
+        if (top + row + o < H - 6 && left + column < W - 6)
+            y[(m * (H - 6) + top + row + o) * (W - 6) + left + column] = sum[o];
+}

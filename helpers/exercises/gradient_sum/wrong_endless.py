@@ -1,0 +1,3 @@
+def total(cards):
+    while True:
+        pass

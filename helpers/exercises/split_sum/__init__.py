@@ -1,0 +1,196 @@
+"""A long sum at FP32 accuracy from products of halves: split numbers, short sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    Mistake,
+    Outcome,
+    Step,
+    executed,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    wrong,
+)
+
+ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
+STEPS = (256, 251, 6, 1)
+# Short sums of 4 steps err by 7e-7 at most, of 8 steps by 1e-6, of 16 by 1.4e-6 at least.
+RTOL = 1.2e-6
+SPARE = 12  # additions beside the short sums': the last one, and totals put together
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Factors between 0 and 1, so that all cuts go the same way; whole short sums and others."""
+    for steps in STEPS:
+        a = rng.uniform(0, 1, (ROWS, TERMS * steps)).astype(np.float32)
+        b = rng.uniform(0, 1, (TERMS * steps, COLUMNS)).astype(np.float32)
+        arrays = {"D": unwritten((ROWS, COLUMNS)), "A": a, "B": b}
+        step = Step((1,), (32,), ("D", "A", "B", np.int32(steps)))
+        title = f"{TERMS * steps:,} terms"
+        yield Case(title, arrays, ("D",), (step,), {"length": steps}, {"steps": steps})
+
+
+def product(case: Case) -> np.ndarray:
+    """A B, in float64."""
+    return case["A"].astype(float) @ case["B"].astype(float)
+
+
+def _relative(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    return got.astype(float) / want - 1
+
+
+def _cut(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all errors have one sign, and are as large as cuts of a long sum."""
+    error = _relative(got, want)
+    spread = float(np.sqrt(np.mean(error**2)))
+    return spread < 1e-3 and float(error.mean()) < -0.9 * spread
+
+
+def _per_step(*names: str):
+    """Return how many warps execute operations, for each step of 16 terms."""
+
+    def amount(case: Case, outcome: Outcome) -> float:
+        return outcome.executed(*names) / case["steps"]
+
+    return amount
+
+
+EXERCISE = Exercise(
+    name="split_sum",
+    lab="28_split_products",
+    title="Sums of 4,096 terms at FP32 accuracy, from halves",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=product,
+    rtol=RTOL,
+    counts={"length": "lengths"},
+    budgets=(
+        Budget(
+            "products by tensor cores (mma) per step",
+            _per_step("mma.", "wmma.mma"),
+            3,
+            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            least=3,
+        ),
+        Budget(
+            "multiply-adds of the FP32 units",
+            executed("fma", "mul.f32", "mad.f32", per="launch"),
+            0,
+            "The tensor cores should make all products.",
+        ),
+        Budget(
+            "FP32 additions of the warp",
+            executed("add.f32", "add.rn.f32", per="launch"),
+            lambda case: case["steps"] + SPARE,
+            "Four additions take a short sum back. Take it back every fourth step or less often; "
+            "how much less often does the error allow?",
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    mistakes=(
+        Mistake(
+            "All errors have one sign: the tensor core cuts, and your sums are too long. Add them "
+            "to a total in ordinary floats after a few steps, and start again at 0.",
+            when=_cut,
+        ),
+        Mistake(
+            "The results are too small by far more than rounding: is the last, incomplete short "
+            "sum added to the total, too?",
+            when=lambda case, got, want: (_relative(got, want) < -1e-3).all(),
+        ),
+        Mistake(
+            "The results are too large by far more than rounding: a short sum that was added to "
+            "the total must start again at 0, and each product counts once.",
+            when=lambda case, got, want: (_relative(got, want) > 1e-3).all(),
+        ),
+        Mistake(
+            "The error is that of halves: a residual is missing. x_lo is what rounding left of "
+            "this very x, computed in float: x - (float)x_hi; a_lo b_hi and a_hi b_lo both count.",
+            when=lambda case, got, want: np.abs(_relative(got, want)).max() < 1e-2,
+        ),
+    ),
+    hints=(
+        "Write split(hi, lo, first, second): hi as `rounded` makes it, lo from first - (float)hi "
+        "and second - (float)hi, both in float. __half22float2 turns a __half2 into a float2.",
+        "Three calls of multiply for a step: a_lo b_hi, a_hi b_lo, a_hi b_hi.",
+        "float total[4] = {}: after some steps, total[i] += sum[i] and sum[i] = 0. What remains in "
+        "sum behind the last step belongs to the result, too.",
+    ),
+    right=(
+        right("short sums of four steps"),
+        right("short sums of eight steps", "solution.cu", ("SHORT = 4", "SHORT = 8")),
+        right("halves by cutting, and a loop in a loop", "right_cut.cu"),
+        right("small products in a sum of their own", "right_two_sums.cu"),
+        right(
+            "hi and lo exchanged throughout",
+            "solution.cu",
+            ("split(unsigned& hi, unsigned& lo,", "split(unsigned& lo, unsigned& hi,"),
+            ("multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_hi);"),
+            (
+                "        multiply(sum, a_hi, b_lo);\n        multiply(sum, a_hi, b_hi);",
+                "        multiply(sum, a_lo, b_hi);\n        multiply(sum, a_hi, b_lo);",
+            ),
+            (
+                "        multiply(sum, a_hi, b_hi);\n        multiply(sum, a_lo, b_hi);",
+                "        multiply(sum, a_lo, b_lo);\n        multiply(sum, a_lo, b_hi);",
+            ),
+        ),
+    ),
+    wrong=(
+        wrong("the stub", "error is that of halves", file="stub.cu"),
+        wrong("one long sum", "errors have one sign", ("SHORT = 4", "SHORT = 1000")),
+        wrong("sums of 256 terms", "errors have one sign", ("SHORT = 4", "SHORT = 16")),
+        wrong("sums of 16 terms", "every fourth step", ("SHORT = 4", "SHORT = 1"), status="budget"),
+        wrong("the last sum is lost", "incomplete short", ("= total[i] + sum[i]", "= total[i]")),
+        wrong("sums are counted again", "again at 0", ("                sum[i] = 0.0f;\n", "")),
+        wrong(
+            "a residual made in half",
+            "error is that of halves",
+            ("__floats2half2_rn(first - kept.x, second - kept.y)", "__hsub2(both, both)"),
+        ),
+        wrong(
+            "the residual of the other number",
+            "this very x",
+            ("first - kept.x, second - kept.y", "second - kept.y, first - kept.x"),
+        ),
+        wrong(
+            "the residuals of B missing",
+            "a residual is missing",
+            ("multiply(sum, a_hi, b_lo);", "multiply(sum, a_lo, b_lo);"),
+        ),
+        wrong(
+            "all four products",
+            "three products are enough",
+            (
+                "        multiply(sum, a_lo, b_hi);",
+                "        multiply(sum, a_lo, b_lo);\n        multiply(sum, a_lo, b_hi);",
+            ),
+            status="budget",
+        ),
+        wrong("the FP32 units", "mma", file="wrong_units.cu", status="budget"),
+        wrong(
+            "a product twice",
+            "each product counts once",
+            ("multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_hi);"),
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("i < 4; ++i) {\n        D[", "i < 0; ++i) {\n        D["),
+        ),
+    ),
+)

@@ -1,0 +1,41 @@
+// %%kernel split_sum
+#include <cuda_fp16.h>
+
+// Two numbers, rounded to halves, in one register.
+__device__ unsigned rounded(float first, float second)
+{
+    const __half2 both = __floats2half2_rn(first, second);
+    return *reinterpret_cast<const unsigned*>(&both);
+}
+
+// sum += a b by the whole warp.
+__device__ void multiply(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__global__ void split_sum(float* D, const float* A, const float* B, int steps)
+{
+    const int group = threadIdx.x / 4;
+    const int two = threadIdx.x % 4 * 2;
+    float sum[4] = {};
+    for (int step = 0; step < steps; ++step) {
+        unsigned a[4], b[2];
+        for (int r = 0; r < 4; ++r) {
+            const float* cell = A + 16 * steps * (group + r % 2 * 8) + 16 * step + two + r / 2 * 8;
+            a[r] = rounded(cell[0], cell[1]);
+        }
+        for (int r = 0; r < 2; ++r) {
+            const float* cell = B + 8 * (16 * step + two + r * 8) + group;
+            b[r] = rounded(cell[0], cell[8]);
+        }
+        multiply(sum, a, b);
+    }
+    for (int i = 0; i < 4; ++i) {
+        D[8 * (group + i / 2 * 8) + two + i % 2] = sum[i];
+    }
+}

@@ -1,0 +1,231 @@
+"""Each tile of 256 cells is turned around, the next one copied by cp.async meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Outcome,
+    Step,
+    executed,
+    none_of,
+    per_output,
+    right,
+    shuffles,
+    unwritten,
+    whole_numbers,
+    wrong,
+)
+
+TILE, THREADS = 256, 64
+WAIT = '        asm volatile("cp.async.wait_group 1;" ::: "memory");\n'  # of the solution
+# (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more.
+SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1))
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Tiles of random cells, shared out among some blocks."""
+    for tiles, blocks in SIZES:
+        n = TILE * tiles
+        yield Case(
+            f"n = {n:,}, {blocks} block{'s' if blocks > 1 else ''}",
+            {"P": unwritten(n), "N": whole_numbers(rng, n, 1000)},
+            ("P",),
+            (Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
+            {"size": (tiles, blocks)},
+        )
+
+
+def turned(case: Case) -> np.ndarray:
+    """N, each tile turned around."""
+    return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
+
+
+def _tiles(*names: str):
+    """Return how many warps execute operations, for each tile."""
+
+    def amount(case: Case, outcome: Outcome) -> float:
+        return outcome.executed(*names) * TILE / case.count
+
+    return amount
+
+
+EXERCISE = Exercise(
+    name="turned_tiles",
+    lab="27_asynchronous_copies",
+    title="The next tile copied in the background",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=turned,
+    budgets=(
+        Budget(
+            "cp.async of warps for a tile",
+            _tiles("cp.async.shared", "cp.async.ca", "cp.async.cg"),
+            2,
+            "Copy each tile by cp.async, 16 bytes a thread: two warps copy 64 x 16 bytes.",
+            least=2,
+        ),
+        none_of(
+            "shared",
+            "store",
+            what="stores to shared memory",
+            hint="cp.async writes to shared memory by itself; no thread stores there.",
+        ),
+        Budget(
+            "waits for all copies",
+            executed("cp.async.wait_all", per="launch"),
+            0,
+            "cp.async.wait_all waits for the next tile, too: then nothing is copied while you "
+            "compute. Wait for all groups but the newest: wait_group 1.",
+        ),
+        Budget(
+            "sectors of N per output",
+            per_output("global", "load", "N", "sectors"),
+            1 / 8,
+            "Each cell of N is copied once; outputs are read from the tile.",
+        ),
+        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    mistakes=(
+        Mistake(
+            "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "
+            "output o.",
+            gives=lambda case: case["N"],
+        ),
+        Mistake(
+            "Whole N is turned around: only the cells within each tile change places.",
+            gives=lambda case: case["N"][::-1] if case.count > TILE else None,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "The copy is still under way when a cell is read. Wait for this tile's group "
+            "(wait_group) first, then for the other threads (__syncthreads()), in this order; and "
+            "commit a group in every turn, behind the last tile, too.",
+            when=lambda found: "asynchronous copy" in found.message,
+        ),
+        FindingHint(
+            "race",
+            "A copy goes into a tile that threads of the turn before may still read: a barrier "
+            "belongs at the end of each turn.",
+        ),
+        FindingHint(
+            "uninitialised",
+            "A tile is read into which nothing was copied: which buffer is this turn's, and was "
+            "its copy started in the turn before?",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "There is no tile behind the last one: start the next copy only if start + stride < n.",
+            when=lambda found: found.array == "N",
+        ),
+        FindingHint(
+            "misaligned",
+            "cp.async of 16 bytes takes addresses that are multiples of 16 on both sides.",
+        ),
+    ),
+    hints=(
+        "Two buffers, tiles[2][64]. Before the loop, start the copy of the block's first tile and "
+        "commit it. Which buffer does the next tile go to?",
+        "In each turn: start the next tile's copy (if there is one), commit, wait_group 1, "
+        "__syncthreads(), compute on this tile, __syncthreads().",
+        "cp.async takes the address in shared memory as a number of 32 bits: "
+        '(unsigned)__cvta_generic_to_shared(tiles[0] + t), as "r"; the global pointer as "l".',
+    ),
+    right=(
+        right("two buffers, wait_group 1"),
+        right("three buffers, two copies under way", "right_three.cu"),
+        right("CUDA's functions for cp.async", "right_pipeline.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="budget"),
+        wrong(
+            "no wait",
+            "wait for this tile's group",
+            (WAIT, ""),
+            status="finding",
+        ),
+        wrong(
+            "too many groups may be under way",
+            "wait for this tile's group",
+            ("wait_group 1", "wait_group 2"),
+            status="finding",
+        ),
+        wrong(
+            "a barrier, then the wait",
+            "in this order",
+            (
+                f"{WAIT}        __syncthreads();\n",
+                f"        __syncthreads();\n{WAIT}",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "a commit only with a copy",
+            "behind the last tile, too",
+            (
+                "            start_copy(tiles[current ^ 1], N, start + stride);\n        }\n"
+                '        asm volatile("cp.async.commit_group;");',
+                "            start_copy(tiles[current ^ 1], N, start + stride);\n"
+                '            asm volatile("cp.async.commit_group;");\n        }',
+            ),
+            status="finding",
+        ),
+        wrong(
+            "no barrier at the end of a turn",
+            "end of each turn",
+            (
+                "            P[start + o] = cells[255 - o];\n        }\n        __syncthreads();",
+                "            P[start + o] = cells[255 - o];\n        }",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "one buffer",
+            "still under way",
+            ("tiles[current ^ 1]", "tiles[current]"),
+            ("start += stride, current ^= 1", "start += stride"),
+            status="finding",
+        ),
+        wrong(
+            "a copy behind the end",
+            "no tile behind the last one",
+            (
+                "        if (start + stride < n) {\n"
+                "            start_copy(tiles[current ^ 1], N, start + stride);\n        }",
+                "        start_copy(tiles[current ^ 1], N, start + stride);",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "everything is waited for",
+            "wait_group 1",
+            ("cp.async.wait_group 1;", "cp.async.wait_all;"),
+            status="budget",
+        ),
+        wrong("not turned around", "not turned around", ("cells[255 - o]", "cells[o]")),
+        wrong(
+            "outputs read from N, copies idle",
+            "copied once",
+            file="wrong_direct.cu",
+            status="budget",
+        ),
+        wrong(
+            "nothing is written",
+            "nothing is written",
+            ("o < 256", "o < 0"),
+        ),
+    ),
+)

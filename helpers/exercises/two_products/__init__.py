@@ -1,0 +1,259 @@
+"""One warp multiplies 16 x 32 by 32 x 8: two products on tensor cores, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    all_of,
+    executed,
+    none_of,
+    right,
+    shuffles,
+    unwritten,
+    wrong,
+)
+
+ROWS, TERMS, COLUMNS = 16, 32, 8
+STEP = 16  # terms of one instruction
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Three products of whole numbers without 0: exact in half, and their sums exact in float."""
+    for k in range(3):
+        a = _drawn(rng, (ROWS, TERMS))
+        b = _drawn(rng, (TERMS, COLUMNS))
+        arrays = {"D": unwritten((ROWS, COLUMNS)), "A": a, "B": b}
+        step = Step((1,), (32,), ("D", "A", "B"))
+        yield Case(f"product {k + 1}", arrays, ("D",), (step,), {"product": k})
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return (rng.integers(1, 61, shape) * rng.choice((-1, 1), shape)).astype(np.float16)
+
+
+def product(case: Case) -> np.ndarray:
+    """A B, in float64."""
+    return _of(case["A"], case["B"])
+
+
+def _of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a.astype(float) @ b.astype(float)
+
+
+def _squares_exchanged(a: np.ndarray) -> np.ndarray:
+    """A with the upper right and the lower left square of each 16 columns exchanged."""
+    other = a.copy()
+    for first in range(0, TERMS, STEP):
+        other[:8, first + 8 : first + 16] = a[8:, first : first + 8]
+        other[8:, first : first + 8] = a[:8, first + 8 : first + 16]
+    return other
+
+
+def _columns_from_8(case: Case) -> np.ndarray:
+    a, b = case["A"], case["B"]
+    return _of(a[:, :STEP], b[:STEP]) + _of(a[:, 8 : 8 + STEP], b[STEP:])
+
+
+def _rows_of_16(case: Case) -> np.ndarray:
+    """A read as if its rows had 16 halves."""
+    flat = case["A"].ravel()
+    places = 16 * np.arange(ROWS)[:, None] + np.arange(TERMS)
+    return _of(flat[places], case["B"])
+
+
+EXERCISE = Exercise(
+    name="two_products",
+    lab="26_one_mma",
+    title="A product of 32 terms by two instructions of one warp",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=product,
+    counts={"product": "products"},
+    budgets=(
+        Budget(
+            "products by tensor cores (mma)",
+            executed("mma.", "wmma.mma", per="launch"),
+            2,
+            "Two steps of 16 terms hold all 32: each is one mma of the whole warp.",
+            least=2,
+        ),
+        Budget(
+            "multiply-adds outside of the tensor cores, by warps",
+            executed("fma", "mul.f32", "mul.f16", "mad.f32", per="launch"),
+            8,
+            "The tensor cores should make all products.",
+        ),
+        Budget(
+            "global load requests",
+            all_of("requests", "global", "load"),
+            16,
+            "Two columns of A are neighbours: one load of 4 bytes gives both.",
+        ),
+        Budget("stores of D", all_of("lanes", "global", "store"), ROWS * COLUMNS, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    mistakes=(
+        Mistake(
+            "D holds the last 16 terms alone: the second mma must add to the sums of the first.",
+            gives=lambda case: _of(case["A"][:, STEP:], case["B"][STEP:]),
+        ),
+        Mistake(
+            "D holds the first 16 terms alone: where is the second mma?",
+            gives=lambda case: _of(case["A"][:, :STEP], case["B"][:STEP]),
+        ),
+        Mistake(
+            "The second step reads columns 8 to 23 of A: it begins at column 16.",
+            gives=_columns_from_8,
+        ),
+        Mistake(
+            "The second step multiplies by the first 16 rows of B again.",
+            gives=lambda case: _of(
+                case["A"][:, :STEP] + case["A"][:, STEP:].astype(float), case["B"][:STEP]
+            ),
+        ),
+        Mistake("A row of A has 32 halves here, not 16.", gives=_rows_of_16),
+        Mistake(
+            "a[1] and a[2] are exchanged: a[1] is the square below a[0], a[2] the one beside it.",
+            gives=lambda case: _of(_squares_exchanged(case["A"]), case["B"]),
+        ),
+        Mistake(
+            "The two halves of each pair of B are exchanged: the upper row belongs in the lower "
+            "16 bits.",
+            gives=lambda case: _of(
+                case["A"], case["B"].reshape(-1, 2, COLUMNS)[:, ::-1].reshape(TERMS, COLUMNS)
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "A row of A begins every 32 halves, a row of B every 8. Which rows and columns does "
+            "your lane read last?",
+            when=lambda found: found.array in ("A", "B"),
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "D has 16 rows of 8 floats: a lane's last sum is D[group + 8][two + 1].",
+            when=lambda found: found.array == "D",
+        ),
+        FindingHint(
+            "misaligned",
+            "A pair is 4 bytes and begins at an even column: `two` is 0, 2, 4 or 6.",
+        ),
+    ),
+    hints=(
+        "Write mma_one_warp first, and count 16 of its columns and rows from 16 * step on. A "
+        "row of A now has 32 halves.",
+        "Set d[0] to d[3] to 0 once, before the loop over the two steps.",
+        'In the asm line, "+f"(d[0]) is read and written: {%0, %1, %2, %3} stands first and last, '
+        "as the result and as the sums to add to.",
+    ),
+    right=(
+        right("a loop over two steps"),
+        right("two instructions written out", "right_written_out.cu"),
+        right("fragments by ldmatrix", "right_ldmatrix.cu"),
+    ),
+    wrong=(
+        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong(
+            "the sums begin at zero again",
+            "last 16 terms alone",
+            ("{%8, %9}, {%0, %1, %2, %3};", "{%8, %9}, {%10, %10, %10, %10};"),
+            ('"r"(b[1]));', '"r"(b[1]), "f"(0.0f));'),
+        ),
+        wrong("one step", "where is the second mma", ("step < 2", "step < 1")),
+        wrong(
+            "columns 8 to 23",
+            "begins at column 16",
+            ("A + 32 * group + inner);", "A + 32 * group + inner - 8 * step);"),
+            ("A + 32 * (group + 8) + inner);", "A + 32 * (group + 8) + inner - 8 * step);"),
+            ("A + 32 * group + inner + 8);", "A + 32 * group + inner + 8 - 8 * step);"),
+            ("A + 32 * (group + 8) + inner + 8);", "A + 32 * (group + 8) + inner + 8 - 8 * step);"),
+        ),
+        wrong(
+            "the first rows of B twice",
+            "first 16 rows of B again",
+            (
+                "pair(B[8 * inner + group], B[8 * (inner + 1) + group])",
+                "pair(B[8 * two + group], B[8 * (two + 1) + group])",
+            ),
+            (
+                "pair(B[8 * (inner + 8) + group], B[8 * (inner + 9) + group])",
+                "pair(B[8 * (two + 8) + group], B[8 * (two + 9) + group])",
+            ),
+        ),
+        wrong(
+            "rows of 16",
+            "32 halves here",
+            ("A + 32 * group + inner);", "A + 16 * group + inner);"),
+            ("A + 32 * (group + 8) + inner);", "A + 16 * (group + 8) + inner);"),
+            ("A + 32 * group + inner + 8);", "A + 16 * group + inner + 8);"),
+            ("A + 32 * (group + 8) + inner + 8);", "A + 16 * (group + 8) + inner + 8);"),
+        ),
+        wrong(
+            "two registers of A exchanged",
+            "a[1] and a[2] are exchanged",
+            ("a[1] = *", "a[9] = *"),
+            ("a[2] = *", "a[1] = *"),
+            ("a[9] = *", "a[2] = *"),
+        ),
+        wrong(
+            "pairs of B the wrong way round",
+            "lower 16 bits",
+            ("__half_as_ushort(first) |", "__half_as_ushort(second) |"),
+            ("(unsigned)__half_as_ushort(second) << 16", "(unsigned)__half_as_ushort(first) << 16"),
+        ),
+        wrong(
+            "group and place exchanged",
+            "which rows and columns",
+            ("group = threadIdx.x / 4", "group = threadIdx.x % 32"),
+            ("two = threadIdx.x % 4 * 2", "two = threadIdx.x / 8 * 2"),
+            status="finding",
+        ),
+        wrong(
+            "lane 0 alone stores",
+            "never written",
+            (
+                "    D[8 * group + two] = d[0];",
+                "    if (threadIdx.x) return;\n    D[8 * group + two] = d[0];",
+            ),
+        ),
+        wrong("no tensor cores", "tensor cores", file="wrong_no_tensor.cu", status="budget"),
+        wrong(
+            "no tensor cores, and two idle mma",
+            "tensor cores should make",
+            file="wrong_idle.cu",
+            status="budget",
+        ),
+        wrong(
+            "A one half at a time",
+            "one load of 4 bytes",
+            (
+                "        Pair a[4];",
+                "        Pair a[4];\n        Pair c[4];\n"
+                "        for (int r = 0; r < 4; ++r) {\n"
+                "            const volatile unsigned short* cell = reinterpret_cast<const volatile "
+                "unsigned short*>(A + 32 * (group + r % 2 * 8) + inner + r / 2 * 8);\n"
+                "            c[r] = cell[0];\n            c[r] |= (unsigned)cell[1] << 16;\n    "
+                "    }",
+            ),
+            (
+                '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])',
+                '"r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])',
+            ),
+            status="budget",
+        ),
+    ),
+)

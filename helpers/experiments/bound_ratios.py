@@ -1,0 +1,415 @@
+"""Bounds beside times: every kernel that a record has times of, counted without a GPU.
+
+    python -m helpers.experiments.bound_ratios [--only RECORD]      writes data/measured/bounds.json
+
+A bound is wrong where it is above a time by more than the times' own spread, and of little use
+where it is far below. So for each timing in data/measured of a kernel of ours this module makes the
+bound of the same launches, `simulator.bounds`, and gives their ratio. Launches of thousands of
+images are not run whole in the simulator. Their counts are those of a few images, continued in a
+straight line, which is exact where each block does what the others do; `test_bound_ratios.py` holds
+that to a third size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import launch, results, simulator, tables
+from helpers.launch import Launch, Plan
+from helpers.limits import ConvShape
+from helpers.problems import conv2d, fft
+from helpers.problems.conv1d import CONV1D, conv1d_named
+from helpers.problems.lenet import pipeline
+from helpers.simulator import bounds
+from helpers.simulator.bounds import Bounds, Counts
+
+PATH = results.MEASURED / "bounds.json"
+IMAGES = (2, 4)  # of the launches that are counted
+BLOCKS = (24, 48)  # of 1D launches that are counted, likewise
+PERSISTENT_BLOCKS = 2  # of a kernel whose blocks loop over the images, and of more of them
+PERSISTENT_IMAGES = (4, 8)
+MOST_OF_A_BLOCK = 8  # images
+DENSE_IMAGES = (64, 128)  # a block of lenet_dense takes several images
+MARGIN = 1.02  # a bound may be above a time by so much: the times' own spread
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Launches that a record has a time of.
+
+    plan: what is launched for a problem of a size; size: that of the time; sizes: two that the
+    simulator can count; ms: the median; hidden: it is of a part of the plan's launches, by name.
+    """
+
+    record: str
+    name: str
+    where: str
+    plan: Callable[[int], Plan]
+    size: int
+    sizes: tuple[int, int]
+    ms: float
+    cache: str
+    layer: bool = False
+    parts: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# The bounds of a plan
+
+
+def bounds_of(one: Timed, device: str = "H200") -> Bounds:
+    """The bounds of all launches of a plan, one after the other."""
+    found: list[Bounds] = []
+    made: dict[tuple, Bounds] = {}
+    numbers: dict[str, int] = {}
+    whole = one.plan(one.size)
+    for wanted in whole:
+        number = numbers[wanted.name] = numbers.get(wanted.name, -1) + 1
+        if one.parts and wanted.name not in one.parts:
+            continue
+        # What the launch before has written may be in L2.
+        cache = "hot" if found else one.cache
+        times = sum(part.name == wanted.name for part in whole)
+        few = sum(part.name == wanted.name for part in one.plan(one.sizes[0]))
+        key = wanted.name, wanted.options, wanted.grid, cache, number % few
+        if key not in made:
+            counts = counts_of(one, wanted, number % few, chunks=times // few)
+            made[key] = bounds.bounds(counts, device, cache)
+        found.append(made[key])
+    return bounds.in_a_row(found, one.name)
+
+
+def counts_of(one: Timed, wanted: Launch, number: int = 0, chunks: int = 1) -> Counts:
+    """The counts of one launch of a plan, from two smaller ones.
+
+    number: of the launch among those of its name in the small plans; chunks: launches that share
+    the work of the large problem, of which each is as large as its grid.
+    """
+    sizes, blocks = one.sizes, 0
+    few = _blocks(one.plan(sizes[0]), wanted.name, number)
+    many = _blocks(one.plan(sizes[1]), wanted.name, number)
+    # Fewer blocks than the problem has more: each does the work of several, one after the other.
+    if chunks == 1 and many > few and math.prod(wanted.grid) < 0.9 * few * one.size / sizes[0]:
+        sizes, blocks = PERSISTENT_IMAGES, PERSISTENT_BLOCKS
+    small, large = (_counted(one.plan, size, wanted.name, number, blocks) for size in sizes)
+    if chunks > 1:
+        return small.at(large, wanted.grid)
+    return small.at(large, wanted.grid, (*sizes, one.size))
+
+
+def _blocks(plan: Plan, name: str, number: int) -> int:
+    return math.prod([part for part in plan if part.name == name][number].grid)
+
+
+_known: dict[tuple, tuple[Counts, ...]] = {}
+
+
+def _counted(
+    plan_of: Callable[[int], Plan], size: int, name: str, number: int, blocks: int
+) -> Counts:
+    """The counts of a launch of that name in the plan for a size; blocks: of its grid, where it is
+    not the plan's."""
+    plan = tuple(
+        dataclasses.replace(part, grid=(blocks, 1, 1)) if blocks else part for part in plan_of(size)
+    )
+    key = tuple(
+        (part.name, part.options, part.source, part.grid, part.block,
+         *((array.name, array.shape) for array in part.arrays))
+        for part in plan
+    )  # fmt: skip
+    if key not in _known:
+        profiles = launch.simulate(plan, _arrays(plan), simulator.profile)
+        for part, profile in zip(plan, profiles, strict=True):
+            if profile.findings:
+                raise ValueError(f"{part.name}: {profile.findings[0]}")
+        _known[key] = tuple(profile.counts for profile in profiles)
+    of_name = [k for k, part in enumerate(plan) if part.name == name]
+    return _known[key][of_name[number]]
+
+
+def _arrays(plan: Plan) -> dict[str, np.ndarray]:
+    """Random contents for all arrays of a plan: which cells are read does not depend on them."""
+    rng = np.random.default_rng(conv2d.SEED)
+    found: dict[str, np.ndarray] = {}
+    for array in (array for part in plan for array in part.arrays):
+        if array.name not in found:
+            floats = np.issubdtype(array.dtype, np.floating)
+            values = rng.uniform(-1, 1, array.shape) if floats else rng.integers(0, 2, array.shape)
+            found[array.name] = values.astype(array.dtype)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# What was timed
+
+
+def timed(only: str = "") -> Iterator[Timed]:
+    """All timings of kernels of ours in the records; only: of the record of that name."""
+    for name, reader in READERS.items():
+        if only in ("", name):
+            rows = results.load(results.MEASURED / f"{name}.json").rows()
+            yield from reader(name, [row for row in rows if row.get("what") == "kernel"])
+
+
+def _conv1d(record: str, rows: list[dict]) -> Iterator[Timed]:
+    names = {spec.name for spec in CONV1D}
+    for row in (row for row in rows if row["series"] in names):
+        spec, width = conv1d_named(row["series"]), row["filter_width"]
+        yield _of_array(record, spec.name, spec.plan, width, spec.per_block(1, width), row)
+
+
+def _of_array(
+    record: str, name: str, plan: Callable[[int, int], Plan], width: int, per_block: int, row: dict
+) -> Timed:
+    # A kernel of one block has no outputs a block: it takes as many as another's blocks.
+    small, large = (blocks * max(per_block, 1024 if per_block == 1 else 1) for blocks in BLOCKS)
+    where = f"n = {row['n']:,}, width {width}"
+    return Timed(
+        record, name, where, lambda n: plan(n, width), row["n"], (small, large), row["median_ms"],
+        row["cache"],
+    )  # fmt: skip
+
+
+def _of_layer(
+    record: str, spec: conv2d.Conv2d, shape: ConvShape, row: dict, more: str = "", **how: Any
+) -> Timed:
+    fitted = spec.fitted(shape)
+
+    def plan(B: int) -> Plan:
+        return fitted.plan(dataclasses.replace(shape, B=B))
+
+    where = f"{row['layer']}, {shape.B:,} images{more}"
+    return Timed(
+        record, spec.name, where, plan, shape.B, _whole_blocks(plan), row["median_ms"],
+        row["cache"], **{"layer": True, **how},
+    )  # fmt: skip
+
+
+def _whole_blocks(plan: Callable[[int], Plan]) -> tuple[int, int]:
+    """IMAGES, or as many times as many as a block takes."""
+    blocks = [math.prod(plan(images)[-1].grid) for images in range(1, MOST_OF_A_BLOCK + 1)]
+    of_a_block = blocks.count(blocks[0])
+    few, more = IMAGES
+    return few * of_a_block, more * of_a_block
+
+
+def _layer(record: str, rows: list[dict]) -> Iterator[Timed]:
+    names = {spec.name for spec in conv2d.CONV2D}
+    for row in (row for row in rows if row["series"] in names):
+        shape = conv2d.shape_of(row["layer"], row["batch"])
+        yield _of_layer(record, conv2d.conv2d_named(row["series"]), shape, row)
+
+
+def _half(record: str, rows: list[dict]) -> Iterator[Timed]:
+    for row in rows:
+        spec = conv2d.conv2d_named(row["series"])
+        shape, part = conv2d.shape_of(row["layer"], row["batch"]), row["part"]
+        parts = {"conversion": ("to_half",), "convolution": (spec.name,)}.get(part, ())
+        more = "" if part == "whole" else f", {part}"
+        # A convolution that is timed alone finds in L2 what the conversion has left there.
+        alone = {**row, "cache": "hot"} if part == "convolution" else row
+        yield _of_layer(record, spec, shape, alone, more, parts=parts, layer=part == "whole")
+
+
+def _wmma(record: str, rows: list[dict]) -> Iterator[Timed]:
+    variants = {
+        "float32": conv2d.conv2d_named("conv2d_register_tiled"),
+        "half": conv2d.wmma(), "TF32": conv2d.wmma(tf32=True),
+        "one buffer": conv2d.wmma(buffers=1), "no skew": conv2d.wmma(skew=0),
+        "16 rows": conv2d.wmma(rows=16), "8 rows": conv2d.wmma(rows=8),
+    }  # fmt: skip
+    for row in (row for row in rows if row.get("variant") in variants):
+        shape = conv2d.shape_of(row["layer"], row["batch"])
+        yield _of_layer(record, variants[row["variant"]], shape, row, f", {row['variant']}")
+
+
+def _fastest(record: str, rows: list[dict]) -> Iterator[Timed]:
+    tiled = conv2d.conv2d_named("conv2d_register_tiled")
+    pairs, halves = conv2d.mma_pairs(), conv2d.mma_halves
+    quads = conv2d.mma_quads
+    ways = {
+        ("FP32 units", "layer 1"): tiled, ("FP32 units", "layer 2"): tiled,
+        ("split halves", "layer 1"): quads(), ("split halves", "layer 2"): pairs,
+        ("halves", "layer 1"): quads(1), ("halves", "layer 2"): halves(),
+        ("FP16 in and out", "layer 1"): quads(1, True),
+        ("FP16 in and out", "layer 2"): halves(True),
+    }  # fmt: skip
+    for row in rows:
+        spec = ways.get((row.get("way", ""), row["layer"]))
+        if spec is not None and spec.name == row["series"]:
+            shape = conv2d.shape_of(row["layer"], row["batch"])
+            yield _of_layer(record, spec, shape, row, f", {row['way']}")
+
+
+def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:
+    for row in rows:
+        name, width = row["series"], row.get("filter_width", 0)
+        if name == "conv1d_vector":
+            spec = conv1d_named(name)
+            yield _of_array(record, name, spec.plan, width, spec.per_block(1, width), row)
+        elif name == "conv1d_fft_overlap_add":
+            fitting = fft.OverlapAdd.fitting(width, row["stages"])
+            segment = fitting.segment(width)
+            yield _of_array(record, name, fitting.plan, width, segment, row)
+        elif name in ("conv2d_fft_tiles", "conv2d_register_tiled"):
+            whole = conv2d.shape_of(row["layer"], 10_000)
+            shape = dataclasses.replace(whole, K=row["K"])
+            more = f", K = {row['K']}"
+            if name == "conv2d_register_tiled":
+                yield _of_layer(record, conv2d.conv2d_named(name), shape, row, more)
+                continue
+
+            def plan(B: int, shape: ConvShape = shape) -> Plan:
+                return fft.Tiles().plan(dataclasses.replace(shape, B=B))
+
+            yield Timed(
+                record, name, f"{row['layer']}, {shape.B:,} images{more}", plan, shape.B, IMAGES,
+                row["median_ms"], row["cache"], layer=True,
+            )  # fmt: skip
+
+
+def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
+    tiled = ("conv2d_register_tiled", "conv2d_register_tiled")
+    forms: dict[str, Sequence[str]] = {
+        "apart": tiled, "fused": pipeline.FUSED, "tensor cores": pipeline.TENSOR_CORES,
+    }  # fmt: skip
+    for row in (row for row in rows if row["series"] == "stage"):
+
+        def plan(
+            B: int, row: Mapping[str, Any] = row, layers: Sequence[str] = forms[row["form"]]
+        ) -> Plan:
+            steps = pipeline.stages(layers, B, pixels=True)
+            return next(step.plan for step in steps if step.name == row["stage"])
+
+        where = f"{row['stage']}, {row['batch']:,} images, {row['form']}"
+        sizes = DENSE_IMAGES if row["stage"] == "dense" else IMAGES
+        # The stages are timed in a row: each finds in L2 what the one before has left.
+        yield Timed(
+            record, row["kernel"], where, plan, row["batch"], sizes, row["median_ms"], "hot"
+        )
+
+
+READERS: dict[str, Callable[[str, list[dict]], Iterable[Timed]]] = {
+    "benchmark_conv1d": _conv1d,
+    "benchmark_conv2d": _layer,
+    "18_half": _half,
+    "19_wmma": _wmma,
+    "20_fft": _fft,
+    "21_fastest": _fastest,
+    "22_lenet": _lenet,
+}
+
+
+# --------------------------------------------------------------------------------------------------
+# The record
+
+
+def row_of(one: Timed) -> dict[str, Any]:
+    """The bound of a timing beside it, as the record has it."""
+    found = bounds_of(one)
+    shares = found.shares[1:] if found.resource == "launches in a row" else found.shares
+    return {
+        "record": one.record, "kernel": one.name, "where": one.where, "layer": one.layer,
+        "measured_us": 1e3 * one.ms, "bound_us": found.microseconds,
+        "ratio": found.microseconds / (1e3 * one.ms), "resource": found.largest.title,
+        "shares_us": {share.resource: share.microseconds for share in shares[:6]},
+    }  # fmt: skip
+
+
+def correlation(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Spearman's rank correlation of bounds with times."""
+    from scipy import stats
+
+    pairs = [(row["bound_us"], row["measured_us"]) for row in rows]
+    if len(pairs) < 3:
+        return math.nan
+    return float(stats.spearmanr(*zip(*pairs, strict=True)).statistic)
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the rows show: how close bounds are to times, and whether they rank alike."""
+    layers = [row for row in rows if row["layer"]]
+    board = [row for row in layers if row["record"] == "benchmark_conv2d"]
+    boards = {
+        where: correlation([row for row in board if row["where"] == where])
+        for where in dict.fromkeys(row["where"] for row in board)
+    }
+    return {
+        "timings": len(rows),
+        "largest_ratio": max(row["ratio"] for row in rows),
+        "median_ratio": float(np.median([row["ratio"] for row in rows])),
+        "rank_correlation": correlation(rows),
+        "rank_correlation_layer": correlation(layers),
+        "rank_correlation_by_layer_and_batch": boards,
+    }
+
+
+def too_high(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows whose bound is none."""
+    return [row for row in rows if not row["bound_us"] <= MARGIN * row["measured_us"]]
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A Markdown table of bounds beside times."""
+    heads = ("record", "kernel", "where", "bound, us", "by", "measured, us", "bound / measured")
+    cells = [
+        (row["record"], row["kernel"], row["where"], f"{row['bound_us']:.4g}", row["resource"],
+         f"{row['measured_us']:.4g}", f"{row['ratio']:.2f}")
+        for row in rows
+    ]  # fmt: skip
+    return tables.markdown(heads, cells)
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """The committed record of bounds."""
+    return json.loads(PATH.read_text(encoding="utf-8"))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make all bounds, write the record, print the table. Returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.experiments.bound_ratios", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--only", default="", metavar="RECORD", help="those of one record; the others are kept"
+    )
+    parser.add_argument("--to", type=Path, default=PATH, help="the file to write")
+    asked = parser.parse_args(argv)
+    rows = []
+    if asked.only and asked.to.exists():
+        known = json.loads(asked.to.read_text(encoding="utf-8"))["rows"]
+        rows = [row for row in known if row["record"] != asked.only]
+    for one in timed(asked.only):
+        rows.append(row_of(one))
+        print(_line(rows[-1]), flush=True)
+    order = list(READERS)
+    rows.sort(key=lambda row: order.index(row["record"]))
+    found: dict[str, Any] = {"summary": summary(rows), "rows": rows}
+    asked.to.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found["summary"], indent=1))
+    for row in too_high(rows):
+        print(f"too high: {_line(row)}")
+    return 1 if too_high(rows) else 0
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['ratio']:.3f}  {row['bound_us']:10.4g} of {row['measured_us']:10.4g} us  "
+        f"{row['record']} {row['kernel']}, {row['where']}: {row['resource']}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""CPU programs of lab 01: convolutions and a small network, timed, and pictures of the times.
+
+    record = cpu_programs.convolutions(gpu, lab)     # on a GPU host, or the recorded run
+    print(cpu_programs.here_table())                 # the same programs on this machine, now
+
+The records are "01_conv1d_baselines", "01_filter_width" and "01_mlp". The functions with `here` in
+their names always measure this machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import baselines, plotting, results, tables, timing
+from helpers.device import Device
+from helpers.experiments import mlp
+from helpers.plotting import COLOURS
+from helpers.plotting.styles import INK, LINES, MARKERS, Look
+from helpers.problems import datasets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.results import Record
+
+CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "01_conv1d_baselines", "01_filter_width", "01_mlp"
+PLAIN = "one_core"
+N_CELLS, WIDTH = 1_000_000, 31
+SWEEP_CELLS = 100_000
+WIDTHS = (3, 7, 15, 31, 63, 127, 255, 511)
+SWEPT = ("one_core", "unrolled_2", "unrolled_4", "unrolled_8", "swapped")
+EPOCHS = 300
+THREADS = (1, 2, 4, 8, 16)
+EVERY = {"averaged every pass": 1, "averaged every 10 passes": 10}
+IDLE = f"idle threads started {EPOCHS} times"
+SEED = 1
+
+
+def arrays(cells: int = N_CELLS, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
+    """Return random cells and weights, float32."""
+    rng = np.random.default_rng(SEED)
+    return rng.random(cells, dtype=np.float32), rng.random(width, dtype=np.float32)
+
+
+# --------------------------------------------------------------------------------------------------
+# Convolutions
+
+
+def measure_convolutions(budget_s: float = 1.0) -> Iterator[dict[str, Any]]:
+    """Yield a row of each program: 10^6 cells, 31 weights."""
+    cells, weights = arrays()
+    out = np.empty_like(cells)
+    for key, program in baselines.conv1d().items():
+        call = partial(program.call, cells, weights, out)
+        timed = timing.time_cpu(call, name=program.name, budget_s=budget_s)
+        common = {"key": key, "n": N_CELLS, "filter_width": WIDTH}
+        yield {"series": program.name, **common, "timing": timed}
+
+
+def measure_widths() -> Iterator[dict[str, Any]]:
+    """Yield a row of each of the one-core C++ programs at each width: 10^5 cells."""
+    programs = baselines.conv1d()
+    for width in WIDTHS:
+        cells, weights = arrays(SWEEP_CELLS, width)
+        out = np.empty_like(cells)
+        for key in SWEPT:
+            call = partial(programs[key].call, cells, weights, out)
+            timed = timing.time_cpu(call, name=key, budget_s=0.2)
+            common = {"key": key, "filter_width": width}
+            yield {"series": programs[key].name, **common, "timing": timed}
+
+
+def convolutions(gpu: Device, lab: str) -> Record:
+    """Measure all programs, or return the recorded run where there is no GPU."""
+    return results.record(CONVOLUTIONS, measure_convolutions, device=gpu, lab=lab)
+
+
+def widths(gpu: Device, lab: str) -> Record:
+    """Measure the one-core programs by width, or return the recorded run."""
+    return results.record(WIDTHS_SWEPT, measure_widths, device=gpu, lab=lab)
+
+
+def by_key(data: Record) -> dict[str, float]:
+    """Return the median times in ms of the record of `convolutions`, by the program's key."""
+    return {row["key"]: row["median_ms"] for row in data.rows()}
+
+
+def here_table(data: Record, budget_s: float = 0.3) -> str:
+    """Time all programs on this machine, and return a table beside the record `data`."""
+    here = {row["key"]: row["timing"].median for row in measure_convolutions(budget_s)}
+    there, body = by_key(data), []
+    names = {row["key"]: row["series"] for row in data.rows()}
+    for key, ms in here.items():
+        numbers = (f"{ms:.2f}", f"{here[PLAIN] / ms:.2f}", f"{there[PLAIN] / there[key]:.2f}")
+        body.append((names.get(key, key), *numbers))
+    head = ("", "this machine,\nnow (ms)", f"speedup over\n{PLAIN}", "in the figure\nabove")
+    return tables.text(head, body)
+
+
+_CHAIN = r"""
+#include <chrono>
+static volatile float kept;   // the compiler must not delete the sum
+extern "C" double additions(const float* terms, long long n) {
+    const auto begin = std::chrono::steady_clock::now();
+    float sum = 0;
+    for (long long i = 0; i < n; ++i) sum += terms[i];
+    kept = sum;
+    const auto end = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::nano>(end - begin).count() / n;
+}
+"""
+
+
+def chain_ns_here() -> float:
+    """Return the nanoseconds of one addition that waits for the one before it, on this machine."""
+    additions = baselines.load_cpp("additions", _CHAIN).additions
+    additions.restype, additions.argtypes = ctypes.c_double, [ctypes.c_void_p, ctypes.c_longlong]
+    terms = np.random.default_rng(SEED).random(4096, dtype=np.float32)  # they fit into the L1 cache
+    return min(additions(terms.ctypes.data, terms.size) for _ in range(100))
+
+
+def chain_table_here(widths: Sequence[int] = (7, 31, 127, 511, 2047)) -> str:
+    """Time the plain and the unrolled loop on this machine; return nanoseconds for each weight."""
+    programs, body = baselines.conv1d(), []
+    for width in widths:
+        cells, weights = arrays(20_000, width)
+        out, numbers = np.empty_like(cells), []
+        for key in (PLAIN, "unrolled_8"):
+            call = partial(programs[key].call, cells, weights, out)
+            ms = timing.time_cpu(call, name=key, budget_s=0.2).median
+            numbers.append(f"{1e6 * ms / cells.size / width:.2f}")
+        body.append((str(width), *numbers))
+    return tables.text(
+        ("weights", "plain loop\n(ns a weight)", "unrolled by 8\n(ns a weight)"), body
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The network
+
+
+def measure_network() -> Iterator[dict[str, Any]]:
+    """Yield rows of unrolled and of threaded training, each timed in turns with the plain one."""
+    data = datasets.two_class(seed=0)
+    samples = data.train_x, data.train_y
+    plain = partial(mlp.train, *samples, epochs=EPOCHS)
+
+    def row(series: str, threads: int, train: Callable[[], np.ndarray]) -> dict[str, Any]:
+        against = timing.compare_cpu(plain, train, names=("plain", series), budget_s=1)
+        right = mlp.confusion(mlp.predict(train(), data.test_x), data.test_y).accuracy
+        return {
+            "series": series,
+            "threads": threads,
+            "speedup": against.ratio,
+            "speedup_low": against.low,
+            "speedup_high": against.high,
+            "accuracy": right,
+            "timing": against.b,
+        }
+
+    for u in mlp.UNROLLED:  # 1: the plain program against itself
+        yield row(f"unrolled by {u}", 0, partial(plain, unroll=u))
+    for t in THREADS:
+        for series, each in EVERY.items():
+            train = partial(
+                mlp.train_threads, *samples, threads=t, rounds=EPOCHS // each, epochs=each
+            )
+            yield row(series, t, train)
+        start = partial(mlp.launch_threads, threads=t, rounds=EPOCHS)
+        idle = timing.time_cpu(start, name="idle", budget_s=0.5)
+        yield {"series": IDLE, "threads": t, "timing": idle}
+
+
+def network(gpu: Device, lab: str) -> Record:
+    """Measure the network's training, or return the recorded run."""
+    return results.record(NETWORK, measure_network, device=gpu, lab=lab)
+
+
+def network_rows(data: Record) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the rows of the record of `network`, by series and threads (0: none started)."""
+    return {(row["series"], row["threads"]): row for row in data.rows()}
+
+
+def network_table(data: Record) -> str:
+    """Return a table of times, of speedups with their intervals, and of accuracies."""
+    body = []
+    for (series, threads), row in network_rows(data).items():
+        if "speedup" in row:
+            interval = f"{row['speedup_low']:.2f} to {row['speedup_high']:.2f}"
+            numbers = (f"{row['median_ms']:.1f}", f"{row['speedup']:.2f}", interval)
+            body.append((series, str(threads or "-"), *numbers, f"{row['accuracy']:.1%}"))
+    head = ("", "threads", "ms", "speedup", "95 % interval", "accuracy")
+    return tables.text(head, body)
+
+
+def idle_share(data: Record, threads: int) -> float:
+    """Return the percentage of "averaged every pass" that starting idle threads alone takes."""
+    rows = network_rows(data)
+    every_pass = rows["averaged every pass", threads]["median_ms"]
+    return 100 * rows[IDLE, threads]["median_ms"] / every_pass
+
+
+def reported() -> dict[str, float]:
+    """Return the report's speedups over its own plain program on the same machine."""
+    rows = results.reported("cpu_mlp_report")
+    seconds = {(row["variant"], row["machine"]): row["iterations_1000_s"] for row in rows}
+    i5, host = "i5-5250U", "multi-core host"
+    found = {
+        f"unrolled by {u}": seconds["original", i5] / seconds[f"unrolled by {u}", i5]
+        for u in (2, 4, 8)
+    }
+    for t in (4, 8, 16):
+        found[f"{t} threads"] = seconds["original", host] / seconds[f"pthreads {t}", host]
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+
+def cpu_of(data: Record) -> str:
+    """Return the CPU of a record and when it was measured."""
+    when = f"{'recorded' if data.recalled else 'measured'} {data.created[:10]}"
+    timings = (m.timing for m in data.measurements if m.timing is not None)
+    return f"{next(timings).device}, {when}"
+
+
+def convolutions_figure(data: Record) -> Figure:
+    """Draw the speedups of all programs over the plain loop."""
+    import matplotlib.pyplot as plt
+
+    ms = by_key(data)
+    figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    swapped, unrolled = ms[PLAIN] / ms["swapped"], ms[PLAIN] / ms["unrolled_4"]
+    title = f"Swapping the loops: {swapped:.1f} times as fast. Unrolling by 4: {unrolled:.2f} times"
+    plotting.speedup(ax, data, baseline="C++, one core", title=title)
+    label = f"times as fast as C++, one core (logarithmic); {N_CELLS:,} cells, {WIDTH} weights"
+    ax.set_xlabel(f"{label}\nCPU: {cpu_of(data)}")
+    return figure
+
+
+def widths_figure(data: Record) -> Figure:
+    """Draw the nanoseconds for each weight of each output over the width."""
+    import matplotlib.pyplot as plt
+
+    ns: dict[tuple[str, int], float] = {}
+    for row in data.rows():
+        width = row["filter_width"]
+        ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width
+    names = {row["key"]: row["series"] for row in data.rows()}
+    figure, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    for number, key in enumerate(SWEPT):
+        ax.plot(
+            WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], color=COLOURS[number],
+            marker=MARKERS[number], linestyle=LINES[number],
+        )  # fmt: skip
+    gain = {width: ns[PLAIN, width] / ns["unrolled_8", width] for width in (31, 511)}
+    plotting.style(
+        ax,
+        f"Unrolled by 8: {gain[31]:.2f} times as fast as the plain loop at 31 weights, "
+        f"{gain[511]:.2f} times at 511",
+    )
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.set_ylim(bottom=0)
+    ax.set(xlabel=f"weights (100,000 cells)\nCPU: {cpu_of(data)}", ylabel="time for a weight (ns)")
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    return figure
+
+
+def phases_figure_here(epochs: int = EPOCHS) -> Figure:
+    """Profile the network's training on this machine, and draw the phases of a step."""
+    import matplotlib.pyplot as plt
+
+    data = datasets.two_class(seed=0)
+    phases = mlp.profile(data.train_x, data.train_y, epochs=epochs)
+    figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
+    share = phases.nanoseconds["activation functions"] / phases.total
+    plotting.style(
+        ax,
+        f"Activation functions: {share:.0%} of a step. "
+        f"Reading the clock: {phases.clock:.0f} ns more",
+    )
+    bars = {**phases.nanoseconds, "reading the clock": phases.clock}
+    colours = [COLOURS[5]] * len(phases.nanoseconds) + ["white"]
+    drawn = ax.barh(list(bars), list(bars.values()), height=0.6, edgecolor=INK, color=colours)
+    list(drawn)[-1].set_hatch("////")
+    ax.bar_label(drawn, fmt="%.0f", padding=3)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"nanoseconds for a training step\nThis machine: {timing.cpu_name()}")
+    return figure
+
+
+def threads_figure(data: Record) -> Figure:
+    """Draw the times of threaded training and of idle threads over the number of threads."""
+    import matplotlib.pyplot as plt
+
+    rows = network_rows(data)
+    figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
+    for number, series in enumerate((*EVERY, IDLE)):
+        points = [rows[series, t] for t in THREADS]
+        middle = [row["median_ms"] for row in points]
+        low = np.subtract(middle, [row["low_ms"] for row in points])
+        high = np.subtract([row["high_ms"] for row in points], middle)
+        ax.errorbar(
+            THREADS, middle, yerr=[low, high], label=series, capsize=3, color=COLOURS[number],
+            marker=MARKERS[number], linestyle=LINES[number],
+        )  # fmt: skip
+    plain = rows["unrolled by 1", 0]["median_ms"]
+    ax.axhline(plain, color=INK, linestyle=":", label="the plain program, no thread started")
+    share = idle_share(data, 16)
+    plotting.style(
+        ax,
+        "16 threads, averaged every pass: "
+        f"starting 16 idle threads takes {share:.0f} % of that time",
+    )
+    label = f"threads; {EPOCHS} passes over 1,096 samples\nCPU: {cpu_of(data)}"
+    ax.set(xticks=THREADS, xlabel=label, ylabel="time (ms)")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    return figure
+
+
+def report_figure(data: Record) -> Figure:
+    """Draw the report's speedups beside ours, with ours for both ways of averaging."""
+    import matplotlib.pyplot as plt
+
+    theirs, rows = reported(), network_rows(data)
+    figure, ax = plt.subplots(figsize=(11, 4), layout="constrained")
+    shares = {name: rows[name, 0] for name in theirs if name.startswith("unrolled")}
+    columns: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
+        ("ours", shares, {"color": COLOURS[5]})
+    ]
+    looks: tuple[Look, Look] = (
+        {"color": COLOURS[5], "hatch": "...."},
+        {"color": COLOURS[3]},
+    )
+    for (series, _), look in zip(EVERY.items(), looks, strict=True):
+        columns.append(
+            (f"ours, {series}", {f"{t} threads": rows[series, t] for t in (4, 8, 16)}, look)
+        )
+    places = {name: k for k, name in enumerate(theirs)}
+    bars = ax.bar(
+        [k - 0.27 for k in places.values()], list(theirs.values()), 0.26, label="report",
+        color="white", hatch="////", edgecolor=INK,
+    )  # fmt: skip
+    ax.bar_label(bars, fmt="%.2f", padding=2, fontsize="small")
+    for number, (label, chosen, look) in enumerate(columns):
+        shift = 0.27 if number == 2 else 0.0
+        middle = [row["speedup"] for row in chosen.values()]
+        low = np.subtract(middle, [row["speedup_low"] for row in chosen.values()])
+        high = np.subtract([row["speedup_high"] for row in chosen.values()], middle)
+        bars = ax.bar(
+            [places[name] + shift for name in chosen], middle, 0.26, yerr=[low, high], label=label,
+            edgecolor=INK, capsize=3, **look,
+        )  # fmt: skip
+        ax.bar_label(bars, fmt="%.2f", padding=3, fontsize="small")
+    ours = rows["unrolled by 4", 0]["speedup"]
+    title = (
+        f"Speedup by unrolling by 4: {theirs['unrolled by 4']:.2f} in the report, {ours:.2f} here"
+    )
+    plotting.style(ax, title)
+    ax.axhline(1, color=INK, linestyle=":", linewidth=0.8)
+    ax.set_xticks(list(places.values()), [name.replace(" by", "\nby") for name in places])
+    ax.set(ylabel="speedup over the plain\nprogram (times)", xlabel=f"ours: {cpu_of(data)}")
+    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
+    return figure

@@ -1,0 +1,421 @@
+"""One launch of `axpy_basic`, timed in several ways, beside the same sum on the CPU.
+
+    python -m helpers.experiments.first_launch            # on a GPU with ncu: what the caches do
+    python -m helpers.experiments.first_launch --launch   # one launch of each variant, for ncu
+
+`measure` yields the times of lab 00: all but one of them are wrong as times of the kernel, and each
+is wrong in its own way. `count_caches` reads with Nsight Compute how much of the kernels' traffic
+reaches the caches and the DRAM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import baselines, checking, device, kernels, limits, results, tables, timing
+from helpers.experiments import ncu
+from helpers.plotting import styles, timings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.results import Record
+
+LAB = "00_start_here"
+KERNEL = "axpy_basic"
+A = 2.5
+BLOCK = 256
+RTOL = 1e-6
+SIZES = tuple(10**k for k in range(3, 9))
+TIMED = 10**7  # the size at which all ways of timing are compared
+BYTES_PER_ELEMENT = 12  # x is read, y is read and written, 4 bytes each
+FLOPS_PER_ELEMENT = 2
+
+# Three ways to assign elements to threads. Each gives every thread one element of its own.
+INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
+NEIGHBOURS, IN_BLOCK, IN_GRID = "neighbours", "8 apart in a block", "8 apart in the array"
+VARIANTS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    NEIGHBOURS: (),
+    IN_BLOCK: ((INDEX, "blockIdx.x * blockDim.x + threadIdx.x % 32 * 8 + threadIdx.x / 32"),),
+    IN_GRID: (
+        (
+            f"const int i = {INDEX};",
+            f"const int thread = {INDEX};\n"
+            "    const int i = thread < n ? thread % (n / 8) * 8 + thread / (n / 8) : n;",
+        ),
+    ),
+}
+
+# The names of the series, as figures show them.
+NOBODY_WAITS = "host clock, nobody waits"
+WAITED = "host clock, waited for"
+EVENTS = "events on the stream (right)"
+COPIES = "copies counted"
+CACHED = "first launch, nvcc's work cached"
+NVCC = "first launch, nvcc counted"
+PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
+
+CPP_TEXT = """extern "C" void axpy(float* y, const float* x, long long n, float a)
+{ for (long long i = 0; i < n; ++i) y[i] = a * x[i] + y[i]; }"""
+
+
+def axpy(a: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a * x + y in float64, the reference."""
+    return a * x.astype(np.float64) + y
+
+
+def variant(name: str) -> str:
+    """Return the source of axpy_basic with the elements assigned as VARIANTS says.
+
+    "8 apart in the array" needs a number of elements that 8 divides.
+    """
+    return kernels.changed(KERNEL, *VARIANTS[name])
+
+
+# --------------------------------------------------------------------------------------------------
+# Times
+
+
+def stopwatch(name: str, call: Callable[[], Any], count: int, where: str) -> timing.Timing:
+    """Time `call` with the host's clock, as one does at first.
+
+    Work that the call leaves running on the GPU ends outside the clock.
+    """
+    import pycuda.driver as cuda
+
+    samples = []
+    for _ in range(count):
+        start = time.perf_counter()
+        call()
+        samples.append((time.perf_counter() - start) * 1e3)
+        cuda.Context.synchronize()
+    return timing.Timing.of(name, samples, what="host clock", device=where)
+
+
+def _waited(launch: Callable[[], Any]) -> None:
+    import pycuda.driver as cuda
+
+    launch()
+    cuda.Context.synchronize()
+
+
+def launcher(source: str, d_x: Any, d_y: Any, **options: Any) -> Callable[..., None]:
+    """Return `launch(stream)`, which runs `source` on two arrays that are on the device already."""
+    from pycuda.compiler import SourceModule
+
+    function = SourceModule(source, no_extern_c=True, **options).get_function(KERNEL)
+    arguments = (d_y.gpudata, d_x.gpudata, np.int32(d_x.size), np.float32(A))
+    grid = kernels.grid_for(int(d_x.size), BLOCK)
+
+    def launch(stream: Any = None) -> None:
+        function(*arguments, block=(BLOCK, 1, 1), grid=grid, stream=stream)
+
+    return launch
+
+
+def measure() -> Iterator[Mapping[str, Any]]:
+    """Yield all rows of the record "00_timing_traps", measured on the selected GPU."""
+    random = np.random.default_rng(0)
+    for n in SIZES:
+        yield from _rows(n, random)
+
+
+def _rows(n: int, random: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+    import pycuda.gpuarray as gpuarray
+
+    x, y = (random.uniform(0.5, 1.5, n).astype(np.float32) for _ in range(2))
+    d_x, d_y, want = gpuarray.to_gpu(x), gpuarray.to_gpu(y), axpy(A, x, y)
+    launch = launcher(variant(NEIGHBOURS), d_x, d_y)
+    launch()
+    verdict = checking.check(d_y.get(), want, rtol=RTOL, name=f"{KERNEL}, n = {n:,}")
+    for timed in _ways(launch, verdict, x, y, d_x, d_y):
+        yield {"series": timed.name, "kernel": KERNEL, "n": n, "timing": timed}
+    if n == TIMED:
+        for timed in _cpu_programs(x, y, want):
+            yield {"series": timed.name, "n": n, "timing": timed}
+        again = launcher(variant(NEIGHBOURS), d_x, d_y)
+        yield _comparison("the same again", n, again, launch, (verdict, verdict))
+    if n >= TIMED:
+        for name in (IN_BLOCK, IN_GRID):
+            d_z = gpuarray.to_gpu(y)
+            other = launcher(variant(name), d_x, d_z)
+            other()
+            passed = checking.check(d_z.get(), want, rtol=RTOL, name=f"lanes {name}")
+            yield _comparison(f"lanes {name}", n, other, launch, (passed, verdict))
+
+
+def _ways(
+    launch: Callable[..., None], verdict: checking.Verdict, x: Any, y: Any, d_x: Any, d_y: Any
+) -> Iterator[timing.Timing]:
+    """Time the same launch in several ways, all but one of them wrong for the kernel's time."""
+    import pycuda.driver as cuda
+    from pycuda.compiler import SourceModule
+
+    gpu = device.select().name
+    yield stopwatch(NOBODY_WAITS, launch, 50, gpu)
+    yield timing.time_gpu(launch, verdict=verdict, name=EVENTS, budget_s=0.5)
+    yield stopwatch(WAITED, partial(_waited, launch), 50, gpu)
+    if x.size != TIMED:
+        return
+    source = variant(NEIGHBOURS)
+    kernel = SourceModule(source, no_extern_c=True).get_function(KERNEL)
+    out = y.copy()
+    how = {"block": (BLOCK, 1, 1), "grid": kernels.grid_for(int(x.size), BLOCK)}
+
+    def with_copies() -> None:
+        kernel(cuda.InOut(out), cuda.In(x), np.int32(x.size), np.float32(A), **how)
+
+    def first(**options: Any) -> None:
+        _waited(launcher(source, d_x, d_y, **options))
+
+    yield timing.time_end_to_end(with_copies, verdict=verdict, name=COPIES, budget_s=0.5)
+    yield stopwatch(CACHED, first, 10, gpu)
+    yield stopwatch(NVCC, partial(first, cache_dir=False), 3, gpu)
+
+
+def _cpu_programs(x: np.ndarray, y: np.ndarray, want: np.ndarray) -> Iterator[timing.Timing]:
+    cpp, spare = baselines.load_cpp("axpy", CPP_TEXT).axpy, np.empty_like(x)
+    cpp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_float]
+
+    def python_loop(out: np.ndarray) -> None:
+        for i in range(x.size):
+            out[i] = A * x[i] + out[i]
+
+    programs: Mapping[str, Callable[[np.ndarray], Any]] = {
+        NUMPY: lambda out: np.add(np.multiply(x, A, out=spare), out, out=out),
+        CPP: lambda out: cpp(out.ctypes.data, x.ctypes.data, x.size, A),
+    }
+    yield stopwatch(PYTHON, partial(python_loop, y.copy()), 3, timing.cpu_name())
+    for name, program in programs.items():
+        out = y.copy()
+        program(out)
+        verdict = checking.check(out, want, rtol=RTOL, name=name)
+        yield timing.time_cpu(partial(program, out), name=name, verdict=verdict, budget_s=0.5)
+
+
+def _comparison(
+    name: str,
+    n: int,
+    other: Callable[..., None],
+    launch: Callable[..., None],
+    verdicts: tuple[checking.Verdict, checking.Verdict],
+) -> Mapping[str, Any]:
+    seen = timing.compare(other, launch, verdicts=verdicts, names=(name, KERNEL))
+    return {"series": "comparison", "n": n, "a": name, "ratio": seen.ratio, "says": str(seen)}
+
+
+def floor_s(n: int, gpu: device.Device) -> float:
+    """Return the least seconds in which this GPU's memory moves the bytes of n elements."""
+    work = limits.Work(bytes=BYTES_PER_ELEMENT * n, flops=FLOPS_PER_ELEMENT * n)
+    return limits.floor(work, gpu).seconds
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures and tables of the times
+
+
+def medians(record: Record) -> dict[tuple[str, int], float]:
+    """Return the median times in ms, by series and n."""
+    timed = (row for row in record.rows() if row.get("median_ms") is not None)
+    return {(row["series"], row["n"]): row["median_ms"] for row in timed}
+
+
+def figure_of_ways(record: Record) -> Figure:
+    """Draw the times of the same launch, taken in several ways."""
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in record.rows() if row["n"] == TIMED and row.get("kernel") == KERNEL]
+    rows.sort(key=lambda row: row["median_ms"])
+    least, most = (styles.duration_text(rows[end]["median_ms"]) for end in (0, -1))
+    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    title = f"One launch on {TIMED:,} elements, timed in {len(rows)} ways: from {least} to {most}"
+    timings.times(ax, rows, emphasize=EVENTS, title=title)
+    styles.caption(ax, record)
+    return figure
+
+
+def figure_of_baselines(record: Record) -> Figure:
+    """Draw how many times faster than a Python loop the other programs are."""
+    import matplotlib.pyplot as plt
+
+    ms = medians(record)
+    names = {
+        PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
+        COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
+    }  # fmt: skip
+    rows = [
+        row | {"series": names[row["series"]]}
+        for row in record.rows()
+        if row["n"] == TIMED and row["series"] in names
+    ]
+    rows.sort(key=lambda row: list(names.values()).index(row["series"]))
+    title = (
+        f"Against one core in C++ the kernel alone is {_times(ms[CPP, TIMED], ms[EVENTS, TIMED])}, "
+        f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}"
+    )
+    figure, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
+    timings.speedup(ax, rows, baseline=PYTHON, title=title)
+    styles.caption(ax, record)
+    return figure
+
+
+def _times(before: float, after: float) -> str:
+    """Return "61 times faster" or "3.5 times slower"."""
+    ratio, word = (before / after, "faster") if after <= before else (after / before, "slower")
+    return f"{ratio:.1f} times {word}" if ratio < 10 else f"{ratio:,.0f} times {word}"
+
+
+def figure_of_sizes(record: Record) -> Figure:
+    """Draw three ways of timing over the number of elements, with the floor of the memory."""
+    import matplotlib.pyplot as plt
+
+    ms = medians(record)
+    few, many = SIZES[0], SIZES[-1]
+    rows = [
+        row
+        for name in (NOBODY_WAITS, WAITED, EVENTS)
+        for row in record.rows()
+        if row["series"] == name
+    ]
+    grown = ms[NOBODY_WAITS, many] / ms[NOBODY_WAITS, few]
+    title = f"{many // few:,} times the work: {grown:.1f} times the time, if nobody waits"
+    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    timings.scaling(
+        ax,
+        rows,
+        floor=lambda n: floor_s(n, record.device),
+        xlabel="n (elements of float32)",
+        title=title,
+    )
+    styles.caption(ax, record)
+    return figure
+
+
+def table_of_streams(record: Record) -> str:
+    """Return a table: how three reports' times of streams grow with the work, and ours."""
+    reported = results.reported("course_reports")
+    rows = []
+    for name in "ABC":
+        ours = [row for row in reported if row["report"] == name]
+        op = {(row["optimization"].split()[0], row["batch"]): row["op1_ms"] for row in ours}
+        few, many = op["streams", 100], op["streams", 10_000]
+        without = op["baseline", 10_000] / op["baseline", 100]
+        figures = f"{few:.4f} ms", f"{many:.4f} ms", f"{many / few:.1f}x", f"{without:.0f}x"
+        rows.append((f"report {name}: 100 and 10,000 images", *figures))
+    ms = medians(record)
+    few, many = ms[NOBODY_WAITS, 10**6], ms[NOBODY_WAITS, 10**8]
+    right = ms[EVENTS, 10**8] / ms[EVENTS, 10**6]
+    figures = f"{few:.4f} ms", f"{many:.4f} ms", f"{many / few:.1f}x", f"{right:.0f}x"
+    rows.append(("ours: a million and 100 million elements", *figures))
+    head = (
+        "100 times the work",
+        "small,\nnot waited for",
+        "large,\nnot waited for",
+        "times\nas long",
+        "times as long,\nif waited for",
+    )
+    return tables.text(head, rows)
+
+
+# --------------------------------------------------------------------------------------------------
+# What the caches do, by Nsight Compute
+
+CACHES = "00_caches"
+# Column of the record -> metric of Nsight Compute.
+METRICS = {
+    "l1_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1_load_hits_percent": "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
+    "l2_read_sectors": "lts__t_sectors_op_read.sum",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+}
+
+
+def launch_variants() -> None:
+    """Launch axpy_basic once with each assignment of elements, on 10 million elements."""
+    device.select()
+    import pycuda.driver as cuda
+    import pycuda.gpuarray as gpuarray
+
+    d_x, d_y = (gpuarray.to_gpu(np.ones(TIMED, np.float32)) for _ in range(2))
+    for name in VARIANTS:
+        launcher(variant(name), d_x, d_y)()
+        cuda.Context.synchronize()
+
+
+def count_caches() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "00_caches": METRICS by name, for each of VARIANTS.
+
+    Raises ncu.NcuError.
+    """
+    launch_variants()  # Compile first: ncu would also follow the compiler's processes.
+    command = [sys.executable, "-m", "helpers.experiments.first_launch", "--launch"]
+    launches = ncu.read(command, tuple(METRICS.values()), (KERNEL,) * len(VARIANTS))
+    for name, counted in zip(VARIANTS, launches, strict=True):
+        values = {column: counted.get(metric) for column, metric in METRICS.items()}
+        yield {"series": f"lanes {name}", "kernel": KERNEL, "n": TIMED, **values}
+
+
+def table_of_caches(record: Record, caches: Record) -> str:
+    """Return a table of VARIANTS: their sectors at the L1 cache, L2 and DRAM, and their times."""
+    counted = {row["series"]: row for row in caches.rows()}
+    ratios = {row["a"]: row["ratio"] for row in record.rows() if row.get("a") and row["n"] == TIMED}
+    rows = []
+    for variant_name in VARIANTS:
+        row = counted[f"lanes {variant_name}"]
+        rows.append(
+            (
+                f"lanes {variant_name}",
+                f"{row['l1_load_sectors'] / 1e6:.1f} million",
+                f"{row['l1_load_hits_percent']:.1f} %",
+                f"{row['l2_read_sectors'] / 1e6:.1f} million",
+                f"{row['dram_read_bytes'] / 1e6:.0f} MB",
+                f"{ratios.get(f'lanes {variant_name}', 1.0):.2f}",
+            )
+        )
+    head = (
+        "",
+        "sectors that\nwarps load",
+        "answered\nby L1",
+        "sectors that\nL2 reads",
+        "bytes from\nDRAM",
+        "time,\nrelative",
+    )
+    return tables.text(head, rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the counters and write the record; return the exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv == ["--launch"]:
+        launch_variants()
+        return 0
+    if argv:
+        usage = "python -m helpers.experiments.first_launch takes no arguments"
+        print(f"{usage}, got {' '.join(argv)}", file=sys.stderr)
+        return 2
+    gpu = device.select()
+    if gpu.kind != "gpu":
+        print(
+            "Nsight Compute reads the counters of a GPU, and there is none here: "
+            "run it on a machine with an NVIDIA GPU",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        print(results.record(CACHES, count_caches, device=gpu, lab=LAB))
+    except (ncu.NcuError, results.RecordError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

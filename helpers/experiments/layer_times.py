@@ -1,0 +1,405 @@
+"""The plainest kernel of the convolution layer beside CPU programs, cuDNN and its floor.
+
+`measure` yields the rows of the record "06_layer"; the functions below it read and draw them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import baselines, limits, plotting, results, tables, timing
+from helpers.plotting import styles
+from helpers.problems import conv2d, cudnn, datasets
+from helpers.problems.lenet import network
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from helpers.results import Record
+
+KERNEL = "conv2d_basic"
+LAYERS = ("layer 1", "layer 2")
+FEW, MANY = 100, 10_000
+BATCHES = (FEW, 1_000, MANY)
+OP_TIME, LAYER_TIME = "op time", "layer time"
+ONE_CORE, SWAPPED = "C++, one core", "C++, one core, loops swapped"
+IMAGES_AT_A_TIME = 500  # the outputs of 10,000 images would not fit every host's memory
+
+Row = Mapping[str, Any]
+
+
+def networks() -> list[datasets.Weights]:
+    """Return the labs' LeNet, and the course's own where COURSE_WEIGHTS names its file."""
+    own = os.environ.get(datasets.WEIGHTS_VARIABLE)
+    return [datasets.lenet_weights(), *([datasets.course_weights()] if own else [])]
+
+
+def convolve(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
+    """Return the layer's outputs by KERNEL: a convolution for `network.forward`."""
+    return conv2d.convolve(KERNEL, x, filter)
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows of the record "06_layer", measured on the selected GPU and its host.
+
+    Times have layer and batch; series "accuracy" has network, batch and right.
+    """
+    missing = cudnn.why_not()
+    print(f"{cudnn.NAME}: {missing or 'measured, too'}")
+    for layer in LAYERS:
+        all_x, filter = conv2d.inputs(layer, MANY)
+        for batch in BATCHES:
+            x, shape = all_x[:batch], conv2d.shape_of(layer, batch)
+            with conv2d.Problem(shape, x, filter) as problem:
+                rows = [*_gpu_rows(problem, x), *_cpu_rows(shape, x, filter)]
+                if not missing:
+                    want = problem.want, problem.atol
+                    rows += cudnn.measure(shape, problem.x, problem.filter, *want)
+            yield from (row | {"layer": layer, "batch": batch} for row in rows)
+    yield from _accuracies()
+
+
+def _gpu_rows(problem: conv2d.Problem, x: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Time the kernel alone and with the copies of x and y, from and to pageable memory."""
+    import pycuda.driver as cuda
+
+    run, y = conv2d.compile(KERNEL, problem.shape), np.empty(problem.shape.y_shape, np.float32)
+    arrays = problem.y, problem.x, problem.filter
+    run.launch(*arrays)
+    verdict = problem.check(KERNEL)  # y was poisoned: the check finds what is not written
+
+    def with_copies() -> None:
+        cuda.memcpy_htod(problem.x, x)
+        run.launch(*arrays)
+        cuda.memcpy_dtoh(y, problem.y)
+
+    kernel = timing.time_gpu(
+        lambda stream: run.launch(*arrays, stream), verdict=verdict, name=KERNEL, budget_s=0.4
+    )
+    yield {"series": OP_TIME, "kernel": KERNEL, "timing": kernel}
+    whole = timing.time_end_to_end(with_copies, verdict=verdict, name="with copies", budget_s=0.4)
+    yield {"series": LAYER_TIME, "kernel": KERNEL, "timing": whole}
+
+
+def _cpu_rows(
+    shape: limits.ConvShape, x: np.ndarray, filter: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """Time the CPU programs; those on one core only for the smallest batch, or minutes pass."""
+    y = np.empty(shape.y_shape, np.float32)
+    keys = ("numpy", "one_core", "swapped", "all_cores") if shape.B == FEW else ("all_cores",)
+    for key in keys:
+        yield _cpu_row(baselines.conv2d()[key], x, filter, y)
+
+
+def _cpu_row(
+    program: baselines.LayerBaseline, x: np.ndarray, filter: np.ndarray, y: np.ndarray
+) -> dict[str, Any]:
+    timed = timing.time_cpu(lambda: program.call(x, filter, y), name=program.name, budget_s=0.3)
+    return {"series": program.name, "timing": timed}
+
+
+def _accuracies() -> Iterator[Row]:
+    images = datasets.images_at_hand(MANY)
+    pixels = datasets.resize(images.pixels)
+    for net in networks():
+        parts = (
+            datasets.network_input(pixels[first : first + IMAGES_AT_A_TIME])
+            for first in range(0, len(pixels), IMAGES_AT_A_TIME)
+        )
+        classes = np.concatenate(
+            [network.classify(network.forward(part, net, conv=convolve)) for part in parts]
+        )
+        where = {"size": "batch", "kernel": KERNEL, "network": net.name}
+        yield from network.right_rows(classes == images.labels, BATCHES, "06_layer", **where)
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading the record
+
+
+class LayerTimes:
+    """The record "06_layer", by layer, batch and series."""
+
+    def __init__(self, record: Record):
+        self.record = record
+        self._rows: dict[tuple[str, int], dict[str, Row]] = {}
+        for row in record.rows():
+            if "median_ms" in row:
+                here = self._rows.setdefault((row["layer"], row["batch"]), {})
+                known = here.get(row["series"], row)  # cuDNN has a row for each memory layout
+                here[row["series"]] = min(known, row, key=lambda one: one["median_ms"])
+
+    @property
+    def has_cudnn(self) -> bool:
+        """Whether cuDNN was measured."""
+        return all(cudnn.NAME in rows for rows in self._rows.values())
+
+    @property
+    def all_cores(self) -> str:
+        """The name of the CPU program on all cores, which says how many they are."""
+        names = [name for name in self.rows(LAYERS[0], MANY) if name.startswith("C++")]
+        return names[0]
+
+    def rows(self, layer: str, batch: int) -> Mapping[str, Row]:
+        """Return the rows of a layer and batch, by series."""
+        return self._rows[layer, batch]
+
+    def ms(self, layer: str, batch: int, series: str) -> float:
+        """Return the median time."""
+        return self._rows[layer, batch][series]["median_ms"]
+
+    def copies_ms(self, layer: str, batch: int) -> float:
+        """Return the time of the copies: what the layer time has beyond the op time."""
+        return self.ms(layer, batch, LAYER_TIME) - self.ms(layer, batch, OP_TIME)
+
+    def floor(self, layer: str, batch: int) -> limits.Floor:
+        """Return the roofline floor on the record's GPU."""
+        work = limits.conv2d(conv2d.shape_of(layer, batch))
+        return limits.floor(work, self.record.device)
+
+    def over_floor(self, layer: str, batch: int) -> float:
+        """Return the op time as a multiple of the floor."""
+        return self.ms(layer, batch, OP_TIME) / 1e3 / self.floor(layer, batch).seconds
+
+    def speedup(self, layer: str, batch: int, series: str) -> float:
+        """Return how many times as fast as `series` the kernel is."""
+        return self.ms(layer, batch, series) / self.ms(layer, batch, OP_TIME)
+
+    def accuracy(self) -> dict[tuple[str, int], float]:
+        """Return the share of images that were classified right, by network and batch."""
+        rows = [row for row in self.record.rows() if row["series"] == "accuracy"]
+        return {(row["network"], row["batch"]): row["right"] / row["batch"] for row in rows}
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables
+
+
+def floor_table(times: LayerTimes) -> str:
+    """Return the work of each layer on MANY images, and the least times that follow from it."""
+    amounts_of = "Gflop", "GB", "flop\nper byte", "memory\n(ms)", "arithmetic\n(ms)"
+    head = ("", *amounts_of, "floor", "kernel")
+    rows = []
+    for layer in LAYERS:
+        work, least = limits.conv2d(conv2d.shape_of(layer, MANY)), times.floor(layer, MANY)
+        amounts = work.flops / 1e9, work.bytes / 1e9, work.intensity
+        milliseconds = 1e3 * least.memory_s, 1e3 * least.compute_s
+        rows.append(
+            (
+                layer,
+                *(f"{amount:.3g}" for amount in (*amounts, *milliseconds)),
+                f"{1e3 * least.seconds:.2f} ms",
+                f"{times.ms(layer, MANY, OP_TIME):.3g} ms",
+            )
+        )
+    return tables.text(head, rows)
+
+
+def copies_table(times: LayerTimes) -> str:
+    """Return the time and the speed of the copies of MANY images, and the CPU's time."""
+    head = ("", "bytes of x and y", "copies", "speed", "layer time", times.all_cores)
+    rows = []
+    for layer in LAYERS:
+        moved, ms = limits.conv2d(conv2d.shape_of(layer, MANY)).bytes, times.copies_ms(layer, MANY)
+        whole, cores = (times.ms(layer, MANY, one) for one in (LAYER_TIME, times.all_cores))
+        speed = f"{moved / ms / 1e6:.0f} GB/s"
+        rows.append(
+            (layer, f"{moved:,}", f"{ms:.3g} ms", speed, f"{whole:.3g} ms", f"{cores:.3g} ms")
+        )
+    return tables.text(head, rows)
+
+
+def cpu_table(times: LayerTimes) -> str:
+    """Return how many times as fast as each CPU program the kernel is, with 95 % intervals."""
+    head = (f"{KERNEL} at {FEW} images is", *LAYERS)
+    series = [name for name in times.rows(LAYERS[0], FEW) if _is_cpu(name)]
+    rows = [
+        (f"... times as fast as {name}", *(_speedup_text(times, layer, name) for layer in LAYERS))
+        for name in series
+    ]
+    return tables.text(head, rows)
+
+
+def _speedup_text(times: LayerTimes, layer: str, series: str) -> str:
+    row, op = times.rows(layer, FEW)[series], times.ms(layer, FEW, OP_TIME)
+    keys = "low_ms", "median_ms", "high_ms"
+    low, middle, high = (styles.ratio_text(row[key] / op) for key in keys)
+    return f"{middle} ({low} to {high})"
+
+
+def cudnn_table(times: LayerTimes) -> str:
+    """Return the kernel's time over cuDNN's, and what cuDNN needs for a place and a filter cell."""
+    if not times.has_cudnn:
+        return f"{cudnn.NAME} was not measured: there was no PyTorch"
+    head = ("", "kernel over\ncuDNN", "maps", "cuDNN: ps for a place and\na cell under the filter")
+    rows = []
+    for layer in LAYERS:
+        shape, ms = conv2d.shape_of(layer, MANY), times.ms(layer, MANY, cudnn.NAME)
+        places = shape.outputs // shape.M * shape.C * shape.K**2
+        over = times.ms(layer, MANY, OP_TIME) / ms
+        rows.append((layer, f"{over:.2f}", str(shape.M), f"{1e9 * ms / places:.2f}"))
+    return tables.text(head, rows)
+
+
+def reported_table(times: LayerTimes) -> str:
+    """Return the course reports' times of their plainest kernels, and ours below them."""
+    head = ("images", "", "layer 1\n(ms)", "layer 2\n(ms)", "total", "accuracy")
+    rows: list[tuple[str, ...]] = []
+    for row in results.reported("course_reports"):
+        if "baseline" in row["optimization"] or row["optimization"] == "coalesced":
+            who = f"report {row['report']}, {row['optimization']}"
+            kernels = f"{row['op1_ms']:.3g}", f"{row['op2_ms']:.3g}"
+            total = f"{row['total_s']:.1f} s", f"{row['accuracy']:.4f}"
+            rows.append((f"{row['batch']:,}", who, *kernels, *total))
+    for batch in BATCHES:
+        alone = (f"{times.ms(layer, batch, OP_TIME):.3g}" for layer in LAYERS)
+        whole = sum(times.ms(layer, batch, LAYER_TIME) for layer in LAYERS)
+        right = next(share for (_, images), share in times.accuracy().items() if images == batch)
+        rows.append((f"{batch:,}", f"ours, {KERNEL}", *alone, f"{whole:.1f} ms", f"{right:.4f}"))
+    rows.sort(key=lambda row: int(row[0].replace(",", "")))
+    return tables.text(head, rows, left=(1,))
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+
+def tiles_figure(tile: int) -> Figure:
+    """Draw how square tiles cover an output map of each layer; threads without output hatched."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+    for ax, layer in zip(axes, LAYERS, strict=True):
+        side = conv2d.shape_of(layer, 1).out_w
+        tiles = conv2d.ceil_div(side, tile)
+        covered = tiles * tile
+        idle: styles.Look = {"facecolor": "white", "hatch": "////", "edgecolor": "#999999"}
+        used: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK, "linewidth": 1.6}
+        ax.add_patch(Rectangle((0, 0), covered, covered, **idle))
+        ax.add_patch(Rectangle((0, 0), side, side, **used))
+        for number in range(tiles * tiles):
+            left, top = number % tiles * tile, number // tiles * tile
+            ax.add_patch(Rectangle((left, top), tile, tile, fill=False, edgecolor=styles.INK))
+            middle = left + tile / 2, top + tile / 2
+            behind: styles.Look = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            ax.text(*middle, str(number), ha="center", va="center", bbox=behind)
+        edges = [*range(0, covered + 1, tile)]
+        ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), aspect="equal")
+        ax.set(xticks=edges, yticks=edges, xlabel="column w", ylabel="row h")
+        without = 1 - side**2 / covered**2
+        plotting.style(
+            ax, f"{layer}: {tiles * tiles} tiles, {without:.0%} of the threads have no output"
+        )
+    return figure
+
+
+def cpu_figure(times: LayerTimes) -> Figure:
+    """Draw the kernel and four CPU programs on the smallest batch."""
+    import matplotlib.pyplot as plt
+
+    batch = FEW
+    figure, axes = plt.subplots(2, 1, figsize=(9, 6.4), layout="constrained")
+    for ax, layer in zip(axes, LAYERS, strict=True):
+        rows = [row for name, row in times.rows(layer, batch).items() if _is_cpu(name)]
+        rows.insert(0, {**times.rows(layer, batch)[OP_TIME], "series": KERNEL})
+        title = (
+            f"{layer}, {batch} images: {KERNEL} is {times.speedup(layer, batch, SWAPPED):.0f} x "
+            f"as fast as one core with its loops swapped, "
+            f"{times.speedup(layer, batch, times.all_cores):.1f} x as fast as "
+            f"{times.all_cores.partition(' (')[0].removeprefix('C++, ')}"
+        )
+        plotting.times(ax, rows, emphasize=KERNEL, title=title)
+    plotting.caption(axes[1], times.record)
+    return figure
+
+
+def _is_cpu(series: str) -> bool:
+    return series not in (OP_TIME, LAYER_TIME, *cudnn.NAMES.values())
+
+
+def copies_figure(times: LayerTimes) -> Figure:
+    """Draw op time and copies as one bar, beside all cores of the CPU, for the largest batch."""
+    import matplotlib.pyplot as plt
+
+    batch = MANY
+    figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
+    names: list[str] = []
+    shortest = 0.1 * max(times.ms(layer, batch, LAYER_TIME) for layer in LAYERS)
+    for layer in LAYERS:
+        kernel, copies = times.ms(layer, batch, OP_TIME), times.copies_ms(layer, batch)
+        cores = times.rows(layer, batch)[times.all_cores]
+        _bar(ax, len(names), 0, kernel, styles.COLOURS[0], "", "the kernel (op time)")
+        _bar(ax, len(names), kernel, copies, "white", "////", "the copies of x and y")
+        for left, width in ((0, kernel), (kernel, copies)):
+            if width > shortest:  # otherwise the bar has no room for a number
+                _inside(ax, len(names), left + width / 2, width)
+        _interval(ax, len(names), times.rows(layer, batch)[LAYER_TIME])
+        names.append(f"{layer}, on the GPU")
+        _bar(ax, len(names), 0, cores["median_ms"], styles.LIGHT[1], "", times.all_cores)
+        _interval(ax, len(names), cores)
+        names.append(f"{layer}, on the CPU")
+    styles.name_bars(ax, names)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("time (ms)")
+    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False
+    )
+    shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
+    words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
+    title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
+    plotting.style(ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}")
+    plotting.caption(ax, times.record)
+    return figure
+
+
+def _bar(ax: Axes, y: int, left: float, width: float, colour: str, hatch: str, label: str) -> None:
+    look: styles.Look = {"color": colour, "hatch": hatch, "edgecolor": styles.INK}
+    ax.barh(y, width, left=left, height=0.6, label=label, **look)
+
+
+def _inside(ax: Axes, y: int, middle: float, ms: float) -> None:
+    behind: styles.Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    look: styles.Look = {"ha": "center", "va": "center", "fontsize": "small", "bbox": behind}
+    ax.text(middle, y, styles.duration_text(ms), **look)
+
+
+def _interval(ax: Axes, y: int, row: Row) -> None:
+    around = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
+    ax.errorbar(row["median_ms"], y, xerr=around, color=styles.INK, capsize=4, linewidth=1.2)
+    styles.beside(ax, row["high_ms"], y, styles.duration_text(row["median_ms"]), weight="bold")
+
+
+def floor_figure(times: LayerTimes) -> Figure:
+    """Draw the kernel and cuDNN over the batch, above the floor."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 1, figsize=(9, 7.2), layout="constrained")
+    names = {OP_TIME: KERNEL, cudnn.NAME: cudnn.NAME}
+    for ax, layer in zip(axes, LAYERS, strict=True):
+        rows = [
+            {**times.rows(layer, batch)[series], "series": name}
+            for series, name in names.items()
+            for batch in BATCHES
+            if series in times.rows(layer, batch)
+        ]
+
+        def least(batch: int, layer: str = layer) -> float:
+            return times.floor(layer, batch).seconds
+
+        over = times.over_floor(layer, MANY)
+        title = f"{layer}: at {MANY:,} images the kernel takes {over:.0f} x its floor"
+        if times.has_cudnn:
+            ratio = over * least(MANY) * 1e3 / times.ms(layer, MANY, cudnn.NAME)
+            title += f", {ratio:.2f} x cuDNN's time"
+        plotting.scaling(ax, rows, x="batch", floor=least, xlabel="images", title=title)
+        ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
+        ax.minorticks_off()
+    plotting.caption(axes[1], times.record)
+    return figure

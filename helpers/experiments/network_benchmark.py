@@ -1,0 +1,204 @@
+"""The recorded benchmark of the whole network, ours and PyTorch's: from images to classes.
+
+    python -m helpers.tools.benchmarks lenet [--budget-s S]
+
+For 100, 1,000 and 10,000 images: the time of each of our forms, and of PyTorch in FP32, TF32 and
+FP16 in either layout; each launched kernel by kernel, and replayed as one CUDA graph. "device" is
+the time between two events on the stream, the host's work left out; "host" is the time from the
+first call until the classes are there, by the host's clock: for few images most of it is Python.
+Every network is checked before it is timed. Then ours and PyTorch's fastest of each mode are timed
+in turn, as a ratio with its interval.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, tables, timing
+from helpers.problems import cudnn, datasets
+from helpers.problems.lenet import checks, network, pipeline, pytorch
+from helpers.problems.lenet import times as lenet_times
+
+NAME = "benchmark_lenet"
+BATCHES = network.ACCURACY_SIZES
+BUDGET_S = 0.1
+AS_IT_IS, GRAPH = "launches", "CUDA graph"
+RATIO = "ratio"
+
+Row = dict[str, Any]
+Forms = Mapping[str, Sequence[Any]]
+
+
+class NetworkBenchmark:
+    """The measurements of ``lenet``: `measure()` is what ``results.record`` wants.
+
+    forms: layers of a `pipeline.Network` by name; the first is compared with PyTorch. budget_s:
+    seconds for each timing.
+    """
+
+    def __init__(self, forms: Forms, batches: Sequence[int] = BATCHES, budget_s: float = BUDGET_S):
+        self._forms, self._batches, self._budget_s = dict(forms), tuple(batches), budget_s
+        self._yardstick = cudnn.why_not()
+
+    def measure(self) -> Iterator[Row]:
+        """Check and time everything, and count right answers.
+
+        Raises checking.CheckError where a network is wrong.
+        """
+        if self._yardstick:
+            print(f"PyTorch and CUDA graphs are left out: {self._yardstick}")
+        images = datasets.images_at_hand(max(self._batches))
+        weights, *others = _trained()
+        for trained in (weights, *others):
+            for form, layers in self._forms.items():
+                counted = lenet_times.right_answers(trained, images, form, layers, self._batches)
+                yield from counted
+        for batch in self._batches:
+            print(f"{batch:,} images", flush=True)
+            with checks.Checker(weights, images.repeated(batch)) as checker:
+                yield from self._batch(checker)
+
+    def _batch(self, checker: checks.Checker) -> Iterator[Row]:
+        first = next(iter(self._forms))
+        for form, layers in self._forms.items():
+            with pipeline.Network(checker.weights, checker.batch, layers) as net:
+                verdict = checker.check(checker.ready(net), form)
+                ways = self._ways(net.launch)
+                for way, launch in ways.items():
+                    told = {"series": form, "way": way, "batch": checker.batch}
+                    yield from self._times(launch, verdict, net.classes_on_host, told)
+                if form == first and not self._yardstick:
+                    yield from self._pytorch(checker, net.input, ways[GRAPH], verdict)
+
+    def _ways(self, launch: Callable[..., None]) -> dict[str, Callable[..., None]]:
+        return (
+            {AS_IT_IS: launch}
+            if self._yardstick
+            else {AS_IT_IS: launch, GRAPH: pytorch.Graph(launch).launch}
+        )
+
+    def _pytorch(
+        self,
+        checker: checks.Checker,
+        cells: int,
+        ours: Callable[..., None],
+        verdict: checking.Verdict,
+    ) -> Iterator[Row]:
+        """Rows of PyTorch in every mode, layout and way, and of the ratios to ours."""
+        for way in pytorch.WAYS:
+            fastest: dict[str, tuple[float, str]] = {}
+            for net in pytorch.networks(checker.weights, cells, checker.batch, way):
+                right = net.check(checker.classes)
+                told: Row = {"series": f"PyTorch, {net.mode}", "layout": net.layout}
+                told |= {"way": way, "batch": checker.batch}
+                for row in self._times(net.launch, right, net.classes_on_host, told):
+                    yield row
+                    if row["clock"] == "device":
+                        fastest[net.mode] = min(
+                            fastest.get(net.mode, (np.inf, "")), (row["timing"].median, net.layout)
+                        )
+            for mode, (_, layout) in fastest.items():
+                net = pytorch.TorchNetwork(checker.weights, cells, checker.batch, mode, layout, way)
+                right = net.check(checker.classes)
+                pair = timing.compare(
+                    net.launch,
+                    ours,
+                    verdicts=(right, verdict),
+                    names=(net.name, "ours"),
+                    budget_s=4 * self._budget_s,
+                )
+                ratio = {
+                    "ratio": pair.ratio,
+                    "low": pair.low,
+                    "high": pair.high,
+                    "different": pair.different,
+                }
+                told = {"mode": mode, "layout": layout, "way": way, "batch": checker.batch}
+                yield {"series": RATIO, **told, **ratio, "timing": None}
+
+    def _times(
+        self,
+        launch: Callable[..., None],
+        verdict: checking.Verdict,
+        answer: Callable[[], Any],
+        told: Row,
+    ) -> Iterator[Row]:
+        """The time between two events, and that from the call to the classes on the host."""
+        name = f"{told['series']}, {told['way']}"
+        timed = timing.time_gpu(launch, verdict=verdict, name=name, budget_s=self._budget_s)
+        yield {**told, "clock": "device", "timing": timed}
+        call = functools.partial(_answered, launch, answer)
+        timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=self._budget_s)
+        yield {**told, "clock": "host", "timing": timed}
+
+
+def forms() -> dict[str, Sequence[Any]]:
+    """Return the forms of the network that are timed, by name: the fastest first."""
+    return {
+        "FP32 accuracy": pipeline.FASTEST,
+        "halves": tuple(map(_in_halves, pipeline.FASTEST, pipeline.POOLS)),
+        "FP32 accuracy, portable": pipeline.TENSOR_CORES,
+        "FP32 units": pipeline.FUSED,
+    }
+
+
+def _in_halves(name: str, pool: int) -> pipeline.MmaPool:
+    spec = pipeline.pooled_named(name, pool)
+    assert isinstance(spec, pipeline.MmaPool)
+    return dataclasses.replace(spec, parts=1)
+
+
+def _trained() -> list[datasets.Weights]:
+    """The labs' network, and the course's where COURSE_WEIGHTS names its file."""
+    found = [datasets.lenet_weights()]
+    if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
+        found.append(datasets.course_weights())
+    return found
+
+
+def _answered(launch: Callable[..., None], answer: Callable[[], Any]) -> None:
+    launch(None)
+    answer()
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A text table of the rows: ms by series, way and clock, of PyTorch's layouts the faster."""
+    times = [row for row in rows if row.get("clock")]
+    batches = sorted({row["batch"] for row in times})
+    lines = []
+    for series, way, clock in dict.fromkeys(
+        (row["series"], row["way"], row["clock"]) for row in times
+    ):
+        cells = []
+        for batch in batches:
+            wanted = series, way, clock, batch
+            keys = ("series", "way", "clock", "batch")
+            same = (row for row in times if tuple(row[key] for key in keys) == wanted)
+            here = [row["median_ms"] for row in same]
+            cells.append(f"{min(here):.4f}" if here else "-")
+        lines.append([series, way, clock, *cells])
+    return tables.text(
+        ["ms", "how", "clock", *(f"{batch:,}" for batch in batches)], lines, left=(0, 1, 2)
+    )
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The ratios of PyTorch's times to ours, and the right answers: a line each."""
+    lines = []
+    for row in rows:
+        if row["series"] == RATIO:
+            lines.append(
+                f"{row['batch']:,} images: PyTorch, {row['mode']}, {row['way']}, takes "
+                f"{row['ratio']:.2f} times as long "
+                f"({row['low']:.2f} to {row['high']:.2f})"
+            )
+        if row["series"] == "accuracy":
+            count = f"{row['right']:,} of {row['images']:,} images right"
+            lines.append(f"{row['network']}, {row['form']}: {count}")
+    return "\n".join(lines)

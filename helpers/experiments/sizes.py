@@ -1,0 +1,227 @@
+"""From which size on a GPU pays: a 1D convolution timed from 1,000 to 1,000 million cells.
+
+`measure` yields the rows of lab 02's record: the kernel alone, the kernel launched and waited for,
+the kernel with the copies of its arrays, one block that does all the work, and the same convolution
+in C++ on one core and on all cores.
+
+    python -m helpers.experiments.sizes   # on a GPU: one launch of 1,000 cells, to run under ncu
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import baselines, checking, device, kernels, limits, reference, results, tables, timing
+from helpers.plotting import styles, timings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.results import Record
+
+THREADS = 256
+FILTER_WIDTH = 3
+FILTER = np.array([0.2, 0.5, 0.3], np.float32)
+RTOL = 1e-5
+SIZES = tuple(10**k for k in range(3, 10))
+MOST_ONE_BLOCK = 10**7  # one block works on more cells for too long
+PERIOD = 100  # the input repeats itself after so many cells, which divides all SIZES
+
+KERNEL_ONLY, WAITED, COPIES = "kernel only", "launched and waited for", "with copies"
+ONE_BLOCK = "one block, kernel only"
+PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
+
+
+def measure() -> Iterator[Mapping[str, Any]]:
+    """Yield all rows of the record "02_sizes", measured on the selected GPU and on the host."""
+    period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
+    three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
+    for n in SIZES:
+        x, y = np.resize(period, n), np.full(n, np.nan, np.float32)
+        yield from _gpu_rows(x, y, three)
+        yield from _cpu_rows(x, y, three)
+
+
+def launch_once(n: int = 1000) -> None:
+    """Launch conv1d_basic once on the selected device, for Nsight Compute to look at."""
+    import pycuda.driver as cuda
+
+    device.select()
+    P, N = np.zeros(n, np.float32), np.ones(n, np.float32)
+    block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
+    conv1d = _function("conv1d_basic")
+    conv1d(cuda.Out(P), cuda.In(N), cuda.In(FILTER), np.int32(n), block=block, grid=grid)
+
+
+def verdict_of(P: np.ndarray, three: np.ndarray, name: str) -> checking.Verdict:
+    """Check an output of any length whose input repeats itself.
+
+    three: the right outputs for three periods. The first, second and last period of P are compared
+    with them, and the periods in the middle must be equal, bit for bit. This checks 10^9 outputs in
+    seconds. Raises checking.CheckError for wrong values and ValueError for periods that differ.
+    """
+    rows = P.reshape(-1, PERIOD)
+    apart = int((rows[1:-1] != rows[1]).sum())
+    if apart:
+        message = f"FAIL {name}: the input repeats itself, and {apart:,} outputs do not"
+        raise ValueError(message)
+    return checking.check(rows[[0, 1, -1]].ravel(), three, rtol=RTOL, name=name)
+
+
+def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mapping[str, Any]]:
+    import pycuda.driver as cuda
+    import pycuda.gpuarray as gpuarray
+
+    n = x.size
+    weights, d_x = cuda.to_device(FILTER), gpuarray.to_gpu(x)
+    d_y = gpuarray.empty_like(d_x)
+
+    def timings_of(kernel: str, grid: tuple[int, int, int]) -> dict[str, Callable[..., Any]]:
+        function = _function(kernel)
+        block = (THREADS, 1, 1)
+
+        def launch(stream: Any = None) -> None:
+            there = (d_y.gpudata, d_x.gpudata, weights, np.int32(n))
+            function(*there, block=block, grid=grid, stream=stream)
+
+        def layer() -> None:
+            function(cuda.Out(y), cuda.In(x), weights, np.int32(n), block=block, grid=grid)
+
+        return {"launch": launch, "layer": layer}
+
+    def passed(launch: Callable[..., Any], kernel: str) -> checking.Verdict:
+        cuda.memset_d8(d_y.gpudata, 0xFF, d_y.nbytes)  # NaN: the kernel must write every output
+        launch()
+        d_y.get(y)
+        return verdict_of(y, three, f"{kernel}, {n:,} cells")
+
+    basic = timings_of("conv1d_basic", kernels.grid_for(n, THREADS))
+    launch, layer = basic["launch"], basic["layer"]
+    verdict = passed(launch, "conv1d_basic")
+    for timed in (
+        timing.time_gpu(launch, verdict=verdict, name=KERNEL_ONLY, budget_s=0.5),
+        timing.time_end_to_end(launch, verdict=verdict, name=WAITED, budget_s=0.3),
+        timing.time_end_to_end(layer, verdict=verdict, name=COPIES, budget_s=0.5),
+    ):
+        yield {"series": timed.name, "kernel": "conv1d_basic", "n": n, "timing": timed}
+    if n <= MOST_ONE_BLOCK:
+        launch = timings_of("conv1d_one_block", (1, 1, 1))["launch"]
+        verdict = passed(launch, "conv1d_one_block")
+        timed = timing.time_gpu(launch, verdict=verdict, name=ONE_BLOCK, budget_s=0.5)
+        yield {"series": ONE_BLOCK, "kernel": "conv1d_one_block", "n": n, "timing": timed}
+
+
+def _function(kernel: str) -> Any:
+    from pycuda.compiler import SourceModule
+
+    options = [f"-DFILTER_WIDTH={FILTER_WIDTH}"]
+    module = SourceModule(kernels.source(kernel), options=options, no_extern_c=True)
+    return module.get_function(kernel)
+
+
+def _cpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mapping[str, Any]]:
+    for key in (PLAIN, SWAPPED, "all_cores"):
+        cpu = baselines.conv1d()[key]
+        y.fill(np.nan)
+        cpu.call(x, FILTER, y)
+        verdict = verdict_of(y, three, f"{cpu.name}, {x.size:,} cells")
+
+        def call(cpu: baselines.Baseline = cpu) -> np.ndarray:
+            return cpu.call(x, FILTER, y)
+
+        timed = timing.time_cpu(call, name=cpu.name, verdict=verdict, budget_s=0.5)
+        yield {"series": cpu.name, "program": key, "n": x.size, "timing": timed}
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures and tables
+
+
+def medians(record: Record, series: str) -> dict[int, float]:
+    """Return the median times in ms of a series, by n."""
+    return {row["n"]: row["median_ms"] for row in record.rows() if row["series"] == series}
+
+
+def cpu_name(record: Record, program: str) -> str:
+    """Return the name of a CPU program's series; program: a key of baselines.conv1d()."""
+    return next(row["series"] for row in record.rows() if row.get("program") == program)
+
+
+def figure_of_times(record: Record) -> Figure:
+    """Draw the time of each way to compute the convolution over the number of cells."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+    drawn = (
+        KERNEL_ONLY,
+        WAITED,
+        COPIES,
+        ONE_BLOCK,
+        cpu_name(record, SWAPPED),
+        cpu_name(record, "all_cores"),
+    )
+    rows = [row for name in drawn for row in record.rows() if row["series"] == name]
+    largest = max(medians(record, COPIES))
+    ratio = medians(record, COPIES)[largest] / medians(record, KERNEL_ONLY)[largest]
+    title = f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel"
+
+    def floor(n: int) -> float:
+        return limits.floor(limits.conv1d(n, FILTER_WIDTH), record.device).seconds
+
+    timings.scaling(ax, rows, floor=floor, xlabel="n (cells of float32)", title=title)
+    styles.caption(ax, record)
+    return figure
+
+
+def table_of_wins(record: Record) -> str:
+    """Return a table: from which number of cells on the GPU is faster than each CPU program."""
+    ways = (KERNEL_ONLY, WAITED, COPIES)
+    rows = []
+    for program in (PLAIN, SWAPPED, "all_cores"):
+        cpu = medians(record, cpu_name(record, program))
+        rows.append(
+            (cpu_name(record, program), *(_first_win(medians(record, w), cpu) for w in ways))
+        )
+    return tables.text(("GPU faster than", *ways), rows)
+
+
+def _first_win(gpu: Mapping[int, float], cpu: Mapping[int, float]) -> str:
+    """Return the least size from which on the GPU is faster at all larger sizes, in words."""
+    sizes = sorted(gpu)
+    losses = [n for n in sizes if gpu[n] >= cpu[n]]
+    if losses and losses[-1] == sizes[-1]:
+        return "never"
+    first = sizes[sizes.index(losses[-1]) + 1] if losses else sizes[0]
+    return f"from {first:,}"
+
+
+def table_of_reports(record: Record) -> str:
+    """Return a table: the published speedups over one CPU core beside those of this record."""
+    plain, swapped = (medians(record, cpu_name(record, key)) for key in (PLAIN, SWAPPED))
+    copies, waited = medians(record, COPIES), medians(record, WAITED)
+    rows = [
+        (
+            f"{row['n']:,}",
+            f"{row['speedup']:.2f}x",
+            f"{plain[row['n']] / copies[row['n']]:.2f}x",
+            f"{swapped[row['n']] / copies[row['n']]:.2f}x",
+            f"{swapped[row['n']] / waited[row['n']]:.2f}x",
+        )
+        for row in results.reported("conv1d_report")
+        if row["kernel"] == "multi-block"
+    ]
+    head = (
+        "cells",
+        "report D,\nwith copies,\nits own loop",
+        "ours,\nwith copies,\nplain loop",
+        "ours,\nwith copies,\nloops swapped",
+        "ours,\nwaited for,\nloops swapped",
+    )
+    return tables.text(head, rows, left=())
+
+
+if __name__ == "__main__":
+    launch_once()

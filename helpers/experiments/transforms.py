@@ -1,0 +1,429 @@
+"""Convolution by Fourier transforms: what it counts, how long it takes, and pictures of both.
+
+    record = transforms.record(gpu, lab)     # on the GPU, or the recorded run
+    transforms.layer_figure(record)          # a layer by tiles beside the direct kernel
+
+The record is "20_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
+layer of a network by tiles beside the fastest direct kernel. `crossover` compares overlap-add with
+the direct kernel in 1D, width by width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import kernels, limits, plotting, results, tables, timing
+from helpers.device import Device
+from helpers.experiments import crossover, fft_times
+from helpers.plotting import COLOURS
+from helpers.plotting.styles import INK, MARKERS
+from helpers.problems import conv1d, conv2d, fft
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.checking import Verdict
+    from helpers.limits import ConvShape
+    from helpers.results import Record
+
+NAME = "20_fft"
+WIDTHS = (3, 31, 63, 127, 255, 511, 1023, 4095)
+SIZES = (10**7, 10**6)
+STAGES = (1, 2, 3, 4)
+STAGES_WIDTH = 255  # of the filter that every number of stages is timed with
+LAYER_WIDTHS = (3, 7, 11, 15)
+BATCH = 10_000
+DIRECT_2D = "conv2d_register_tiled"
+LOG_SIDE = 5  # tiles of 32 x 32 cells
+SEED = 20
+
+
+def filters() -> dict[int, np.ndarray]:
+    """Return a random filter of each width, float32."""
+    rng = np.random.default_rng(SEED)
+    return {width: rng.uniform(-1, 1, width).astype(np.float32) for width in WIDTHS}
+
+
+def layer_shapes() -> dict[int, ConvShape]:
+    """Return layer 2 with filters of each K; all have 34 x 34 outputs."""
+    return {K: limits.ConvShape(BATCH, 4, 16, 33 + K, 33 + K, K) for K in LAYER_WIDTHS}
+
+
+# --------------------------------------------------------------------------------------------------
+# What the simulator counts
+
+
+def counts(stages: int, cells: np.ndarray, *, spare: bool = True) -> dict[str, float]:
+    """Return counters of overlap-add in transforms of 1,024 points with 255 weights.
+
+    stages: at a time. spare: whether the cells in shared memory have the kernel's spare cell after
+    16; without it, lanes meet on banks.
+    """
+    spec, source = fft.OverlapAdd(10, stages), kernels.source(fft.OVERLAP_ADD)
+    if not spare:
+        assert "((i) + (i) / 16)" in source, "the kernel has changed: no spare cells to take away"
+        source = source.replace("((i) + (i) / 16)", "(i)")
+    instead = {spec.name: (spec.name, source)}
+    P, (_, seen) = fft.simulate_conv1d(spec, cells, filters()[STAGES_WIDTH], instead=instead)
+    waves = seen.shared_load_wavefronts + seen.shared_store_wavefronts
+    requests = seen.shared_load_requests + seen.shared_store_requests
+    return {
+        "threads": spec.block[0],
+        "barriers of a warp": seen.barriers / (seen.blocks * spec.block[0] / 32),
+        "shared waves": 1000 * waves / P.size,
+        "waves a request": waves / requests,
+    }
+
+
+def counts_table(cells: np.ndarray) -> str:
+    """Return a table of `counts` for 1 to 4 stages at a time, and once without spare cells."""
+    body, head = [], []
+    for stages, spare in (*((stages, True) for stages in STAGES), (3, False)):
+        counted = counts(stages, cells, spare=spare)
+        digits = (0, 0, 0, 2)
+        name = f"{stages}" if spare else f"{stages}, no spare cells"
+        body.append((name, *(f"{v:.{d}f}" for v, d in zip(counted.values(), digits, strict=True))))
+        head = list(counted)
+    head[2] = "shared waves,\n1,000 outputs"
+    return tables.text(("stages at a time", *head), body)
+
+
+COUNTED_CELLS = 10_007  # the n of the launch that data/measured/counters.json has
+_BESIDE = {
+    "global_load_requests": "load requests",
+    "global_load_sectors": "load sectors",
+    "shared_load_wavefronts": "shared load wavefronts",
+    "shared_load_conflicts": "of these, for bank conflicts",
+    "shared_store_wavefronts": "shared store wavefronts",
+}
+
+
+def beside_ncu() -> str:
+    """Return a table of the simulator's counters beside Nsight Compute's, for one launch.
+
+    The launch: 10,007 cells, 255 weights, 1,024 points, three stages at a time. Nsight Compute's
+    numbers are those of data/measured/counters.json.
+    """
+    record = results.load(results.MEASURED / "counters.json")
+    label = f"{fft.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"
+    (there,) = (row for row in record.rows() if row.get("launch") == label)
+    _, (_, seen) = fft.simulate_conv1d(
+        fft.OverlapAdd(10, 3), _cells(COUNTED_CELLS), filters()[STAGES_WIDTH]
+    )
+    counted = seen.counters()
+    body = [(name, f"{counted[key]:,}", f"{there[key]:,}") for key, name in _BESIDE.items()]
+    return tables.text(("", "simulator", f"Nsight Compute,\n{record.device.name}"), body)
+
+
+def _cells(n: int) -> np.ndarray:
+    return np.random.default_rng(SEED).uniform(-1, 1, n).astype(np.float32)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a GPU measures
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield the rows of the record."""
+    import pycuda.driver as cuda
+
+    memory = [cuda.mem_alloc(4 * max(SIZES)) for _ in range(3)]
+    source, output, want = map(int, memory)
+    try:
+        for n in SIZES:
+            data = conv1d.PeriodicData(n)
+            data.upload(cuda, source)
+            checker = conv1d.Checker(cuda, data, want)
+            others = ((STAGES_WIDTH, stages) for stages in STAGES if stages != 3)
+            for width, stages in (*((width, 3) for width in WIDTHS), *others):
+                yield from _width(width, stages, checker, data, source, output)
+    finally:
+        for array in memory:
+            array.free()
+    layers = (("layer 2", shape) for shape in layer_shapes().values())
+    for name, shape in (("layer 1", conv2d.shape_of("layer 1", BATCH)), *layers):
+        yield from _layer(name, shape)
+
+
+def _width(
+    width: int,
+    stages: int,
+    checker: conv1d.Checker,
+    data: conv1d.PeriodicData,
+    source: int,
+    output: int,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of overlap-add and, with three stages at a time, of cuFFT."""
+    ready = fft_times.checked_launches(
+        fft.OverlapAdd.fitting(width, stages),
+        data,
+        checker,
+        source,
+        output,
+        filters()[width],
+        yardstick=stages == 3,
+    )
+    for name, checked in ready.items():
+        if name != conv1d.BEST:  # the direct kernel is timed in the record of `crossover`
+            common = {"n": data.n, "filter_width": width, "stages": stages}
+            yield {"series": name, **common, "timing": _timing(name, *checked)}
+
+
+def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the tiles, of the direct kernel and of their ratio."""
+    rng, tiles = np.random.default_rng(SEED), fft.Tiles(LOG_SIDE)
+    some = rng.uniform(-1, 1, (500, *shape.x_shape[1:])).astype(np.float32)
+    filter = rng.uniform(-1, 1, shape.filter_shape).astype(np.float32)
+    x = np.tile(some, (shape.B // 500, 1, 1, 1))
+    common = {"layer": name, "K": shape.K}
+    with conv2d.Problem(shape, x, filter) as problem:
+        ready = fft_times.checked_layers(tiles, DIRECT_2D, problem, filter)
+        for kernel, (launch, verdict) in ready.items():
+            launch(None)  # y is its own again
+            error = {"relative_error": problem.relative_error(kernel)}
+            timed = _timing(kernel, launch, verdict)
+            yield {"series": kernel, **common, **error, "timing": timed}
+        pair = (tiles.name, DIRECT_2D)
+        launches, verdicts = zip(*(ready[kernel] for kernel in pair), strict=True)
+        found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.2)
+        ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
+        yield {"series": "ratio", "kernel": tiles.name, **common, **ratio, "timing": None}
+
+
+def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
+    return timing.time_gpu(launch, verdict=verdict, name=name, budget_s=0.1)
+
+
+def record(gpu: Device, lab: str) -> Record:
+    """Measure on the GPU, or return the recorded run where there is none."""
+    return results.record(NAME, measure, device=gpu, lab=lab)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a record says
+
+
+def stage_times(data: Record, n: int = SIZES[0]) -> dict[int, float]:
+    """Return the times of overlap-add in ms by stages at a time, for `STAGES_WIDTH` weights."""
+    rows = [row for row in data.rows() if row["series"] == fft.OVERLAP_ADD and row["n"] == n]
+    found = {row["stages"]: row["median_ms"] for row in rows if row["filter_width"] == STAGES_WIDTH}
+    return dict(sorted(found.items()))
+
+
+def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
+    """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
+    rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
+    times = {
+        (row["series"], row["filter_width"]): row["median_ms"] for row in rows if "median_ms" in row
+    }
+    body = []
+    for width in WIDTHS:
+        ours, theirs = times[fft.OVERLAP_ADD, width], times.get((fft_times.CUFFT, width))
+        shown = ("-", "-") if theirs is None else (f"{theirs:.3f}", f"{theirs / ours:.1f}")
+        body.append((str(width), f"{ours:.3f}", *shown))
+    return tables.text(("width", fft.OVERLAP_ADD, fft_times.CUFFT, "ratio"), body)
+
+
+def layer_ratio(data: Record, layer: str, K: int) -> tuple[float, float, float]:
+    """Return the tiles' time over the direct kernel's, and its 95 % interval."""
+    rows = [row for row in data.rows() if row["series"] == "ratio" and row.get("layer") == layer]
+    (row,) = (row for row in rows if row["K"] == K)
+    return row["ratio"], row["low"], row["high"]
+
+
+def against(ratio: float, low: float, high: float) -> str:
+    """Return a ratio of times in words."""
+    if low <= 1 <= high:
+        return "no measurable difference"
+    return f"{ratio:.2f} times the time" if ratio > 1 else f"{1 / ratio:.2f} times as fast"
+
+
+def layers_table(data: Record) -> str:
+    """Return a table of the tiles' times over the direct kernel's, layer by layer."""
+    body = []
+    for layer, K in (("layer 1", 7), *(("layer 2", K) for K in LAYER_WIDTHS)):
+        ratio, low, high = layer_ratio(data, layer, K)
+        body.append((layer, str(K), f"{ratio:.3f}", f"{low:.3f} to {high:.3f}"))
+    return tables.text(("", "K", "time by tiles over\nthe direct kernel's", "95 % interval"), body)
+
+
+COUNTS = ("operations", "DRAM bytes, too", "on-chip bytes, too")
+
+
+def predicted(what: str, width: int, device: Device, spec: fft.OverlapAdd) -> tuple[float, float]:
+    """Return the least seconds for an output, of a direct sum and of overlap-add.
+
+    what: one of `COUNTS`. "operations": at the FP32 units' peak. "DRAM bytes, too": or the bytes of
+    N and P (overlap-add also writes zeros to P), if these take longer. "on-chip bytes, too": or, of
+    overlap-add, the bytes of shared memory and twiddles, 128 of them in a cycle of a
+    multiprocessor, which does 128 multiply-adds in it.
+    """
+    peak, bandwidth = device.fp32_peak, device.dram_bandwidth
+    if peak is None or bandwidth is None:
+        raise ValueError(f"{device.name} has no FP32 peak or no DRAM bandwidth")
+    if what not in COUNTS:
+        raise ValueError(f"what is {what!r}; choose one of {', '.join(COUNTS)}")
+    direct, transformed = [2 * width / peak], [spec.flops(width) / peak]
+    if what != COUNTS[0]:
+        direct.append(8 / bandwidth)
+        transformed.append(12 / bandwidth)
+    if what == COUNTS[2]:
+        transformed.append(spec.on_chip_bytes(width) / (peak / 2))
+    return max(direct), max(transformed)
+
+
+def predicted_width(what: str, device: Device) -> float | None:
+    """Return the width above which overlap-add should be faster, by one way of counting."""
+    widths = [w for w in range(3, 2050, 2) if w < 300 or w % 10 == 1]
+    pairs = [predicted(what, w, device, fft.OverlapAdd.fastest(w)) for w in widths]
+    direct, transformed = (list(times) for times in zip(*pairs, strict=True))
+    return fft_times.crossover(widths, direct, transformed)
+
+
+def predictions_table(data: Record) -> str:
+    """Return a table of predicted widths and, below, of the widths that `crossover` measured."""
+    found = {f"by {what}": predicted_width(what, data.device) for what in COUNTS}
+    body = [(name, "none" if width is None else f"{width:.0f}") for name, width in found.items()]
+    for n in crossover.SIZES:
+        width = crossover.width_from(data, n)
+        body.append((f"measured, n = {n:,}", "none" if width is None else str(width)))
+    return tables.text(("overlap-add is faster", "from a width of"), body)
+
+
+def floors_table(data: Record, widths: Sequence[int] = (3, 63, 127, 255)) -> str:
+    """Return a table of measured times and of each way of counting, in ms, at the largest n."""
+    n, body = crossover.SIZES[-1], []
+    times = [crossover.times(data, name, n) for name in (crossover.DIRECT, crossover.TRANSFORMS)]
+    for k, name in enumerate((crossover.DIRECT, crossover.TRANSFORMS)):
+        for width in widths:
+            spec = fft.OverlapAdd.fastest(width)
+            least = [1e3 * n * predicted(what, width, data.device, spec)[k] for what in COUNTS]
+            ms = times[k][width]
+            numbers = [*(f"{value:.3f}" for value in least), f"{ms:.3f}", f"{ms / least[-1]:.1f}"]
+            body.append((name, str(width), *numbers))
+    head = ("ms", "width", *(what.replace(", ", ",\n") for what in COUNTS))
+    return tables.text((*head, "measured", "over the\nlast count"), body)
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+
+def segments_figure() -> Figure:
+    """Draw segments of 4 cells in transforms of 8 points, for a filter of 5: where tails lie."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(10, 2.8), layout="constrained")
+    for row, start in enumerate(range(0, 16, 4)):
+        for cell in range(start, start + 8):
+            own: dict[str, Any] = {"facecolor": "#bcd3ee"}
+            tail: dict[str, Any] = {"facecolor": "white", "hatch": "////"}
+            look = own if cell < start + 4 else tail
+            ax.add_patch(plt.Rectangle((cell, row), 1, 0.8, edgecolor=INK, **look))
+    title = "Segments of 4 cells, 5 weights: each tail (hatched) lies on the next segment's head"
+    plotting.style(ax, title)
+    ax.set(xlim=(0, 20.1), ylim=(4, -0.1), xlabel="sum", xticks=range(0, 21, 4))
+    ax.set_yticks(np.arange(4) + 0.4, [f"segment {k}" for k in range(4)])
+    return figure
+
+
+def stages_figure() -> Figure:
+    """Draw the pairs of a transform of eight points, stage by stage."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    for stage, span in enumerate((4, 2, 1)):
+        for first in (i for i in range(8) if not i & span):
+            for a in (first, first + span):
+                for b in (first, first + span):
+                    look = "-" if a == b else "--"
+                    ax.plot([stage, stage + 1], [a, b], look, color=INK, linewidth=1.0)
+        ax.text(stage + 0.5, -0.5, f"span {span}", ha="center")
+    ax.plot(*np.meshgrid(range(4), range(8)), "o", color=INK, markersize=4)
+    plotting.style(ax, "Eight points: three stages of four pairs, and each pair stays in its cells")
+    ax.set(xlim=(-0.2, 3.6), ylim=(7.5, -0.9), xticks=range(4), yticks=range(8))
+    ax.set(xlabel="stages done", ylabel="cell")
+    for cell, frequency in enumerate(fft.bit_reversed(8)):
+        ax.text(3.1, cell, f"frequency {frequency}", va="center")
+    return figure
+
+
+def stage_times_figure(data: Record) -> Figure:
+    """Draw the times of overlap-add over the stages at a time."""
+    import matplotlib.pyplot as plt
+
+    times = stage_times(data)
+    figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+    bars = ax.barh([str(stages) for stages in times], list(times.values()), color=COLOURS[5])
+    ax.bar_label(bars, fmt="%.3f ms", padding=4)
+    ax.invert_yaxis()
+    gain = times[1] / times[4]
+    plotting.style(ax, f"Four stages at a time are {gain:.1f} times as fast as one")
+    ax.set(xlabel=f"time (ms), {STAGES_WIDTH} weights, n = {SIZES[0]:,}", ylabel="stages at a time")
+    ax.set_xlim(0, 1.2 * max(times.values()))
+    plotting.caption(ax, data)
+    return figure
+
+
+def crossover_figure(data: Record) -> Figure:
+    """Draw the times of overlap-add and of the direct kernel over the width, for each n."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 1, figsize=(9, 7.5), layout="constrained")
+    for ax, n in zip(axes, crossover.SIZES, strict=True):
+        crossover.picture(ax, data, n)
+    return figure
+
+
+def shares_figure(data: Record) -> Figure:
+    """Draw what bounds the direct kernel, over the width."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+    crossover.shares(ax, data)
+    return figure
+
+
+def layer_figure(data: Record) -> Figure:
+    """Draw the times of layer 2 by tiles and by the direct kernel over K."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    rows = [row for row in data.rows() if row.get("layer") == "layer 2" and "median_ms" in row]
+    for number, name in enumerate((DIRECT_2D, fft.TILES)):
+        points = [row for row in rows if row["series"] == name]
+        middle = [row["median_ms"] for row in points]
+        low = np.subtract(middle, [row["low_ms"] for row in points])
+        high = np.subtract([row["high_ms"] for row in points], middle)
+        ax.errorbar(
+            [row["K"] for row in points], middle, yerr=[low, high], label=name, capsize=3,
+            color=COLOURS[number], marker=MARKERS[number],
+        )  # fmt: skip
+    said = against(*layer_ratio(data, "layer 2", 7))
+    plotting.style(ax, f"Layer 2, K = 7: {fft.TILES} beside {DIRECT_2D}: {said}")
+    ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")
+    ax.set(xticks=LAYER_WIDTHS, ylim=(0, None))
+    ax.legend(frameon=False)
+    plotting.caption(ax, data)
+    return figure
+
+
+def main() -> None:
+    """Launch overlap-add once on the selected device, for a profiler."""
+    from helpers import device
+
+    device.select()
+    import pycuda.driver as cuda
+
+    cells = _cells(COUNTED_CELLS)
+    source, output = cuda.to_device(cells), cuda.mem_alloc(cells.nbytes)
+    spec = fft.OverlapAdd(10, 3)
+    fft.conv1d_launch(spec, cells.size, int(source), int(output), filters()[STAGES_WIDTH])(None)
+    print(f"launched {spec.name}: n = {cells.size:,}, filter of {STAGES_WIDTH}")
+
+
+if __name__ == "__main__":
+    main()

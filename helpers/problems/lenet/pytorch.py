@@ -1,0 +1,166 @@
+"""The network in PyTorch, a yardstick: layer by layer, or as one CUDA graph.
+
+    for net in pytorch.networks(weights, cells, batch, "CUDA graph"):   # cells: a device address
+        verdict = net.check(classes)
+        timing.time_gpu(net.launch, verdict=verdict, name=net.name)
+
+It gets what favours it: cuDNN's own search, its input in either layout and already in the mode's
+type, no copy of the answer. A CUDA graph is recorded once and replayed: small batches then do not
+wait for Python. `Graph` does the same for our network.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from helpers import checking
+from helpers.problems import cudnn
+from helpers.problems.datasets import NETWORK_SIDE, Weights
+from helpers.problems.lenet import network
+
+WAYS = ("eager", "CUDA graph")
+CLOSE = {
+    "FP32": 0.999,
+    "TF32": 0.99,
+    "FP16": 0.98,
+}  # the least share of classes that are ours: a rounded tie may go either way
+_WARM_UP = 3  # runs before a graph is recorded: cuDNN searches, PyTorch allocates
+
+
+class Graph:
+    """What ``launch(stream)`` enqueues, recorded once as a CUDA graph.
+
+    launch: must not wait for the stream, and must have run before. PyTorch does the recording:
+    raises cudnn.TorchMissing.
+    """
+
+    def __init__(self, launch: Callable[[Any], Any]):
+        torch = cudnn.require()
+        import pycuda.driver as cuda
+
+        self._torch, self._stream, self.graph = torch, cuda.Stream(), torch.cuda.CUDAGraph()
+        launch(self._stream)
+        self._stream.synchronize()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.ExternalStream(self._stream.handle)):
+            self.graph.capture_begin()
+            launch(self._stream)
+            self.graph.capture_end()
+
+    def launch(self, stream: Any = None) -> None:
+        """Enqueue all of it on a PyCUDA stream; None is the default stream."""
+        with self._torch.cuda.stream(_on(self._torch, stream)):
+            self.graph.replay()
+
+
+class TorchNetwork:
+    """The network in PyTorch.
+
+    cells: device address of float32, (batch, 1, 86, 86), which must stay allocated. mode:
+    of `cudnn.MODES`; layout: of `cudnn.LAYOUTS`; way: of WAYS. Raises cudnn.TorchMissing.
+    """
+
+    def __init__(self, weights: Weights, cells: int, batch: int, mode: str, layout: str, way: str):
+        self._torch, self.mode, self.layout, self.way = cudnn.require(mode), mode, layout, way
+        torch = self._torch
+        dtype = torch.float16 if mode == "FP16" else torch.float32
+        order = torch.channels_last if layout == "channels_last" else torch.contiguous_format
+
+        def on_device(array: np.ndarray) -> Any:
+            return torch.as_tensor(array, device="cuda").to(dtype)
+
+        shape = (batch, 1, NETWORK_SIDE, NETWORK_SIDE)
+        self._x = cudnn.borrowed(cells, shape).to(dtype)
+        if mode == "FP16":
+            self._x = (
+                self._x / 256
+            )  # sums of raw pixels would leave float16's range; a power of two loses no digit
+        self._x = self._x.contiguous(memory_format=order)
+        self._filters = [
+            on_device(f).contiguous(memory_format=order) for f in (weights.conv1, weights.conv2)
+        ]
+        self._dense = [
+            on_device(array)
+            for array in (weights.fc3, weights.fc3_bias, weights.fc4, weights.fc4_bias)
+        ]
+        if mode == "FP16":
+            self._dense = [
+                *self._dense[:1],
+                self._dense[1] / 256,
+                self._dense[2],
+                self._dense[3] / 256,
+            ]
+        self.classes: Any = None
+        self._graph = None
+        if way == "CUDA graph":
+            side = torch.cuda.Stream()
+            with torch.cuda.stream(side):
+                for _ in range(_WARM_UP):
+                    self._forward()
+            torch.cuda.synchronize()
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph, stream=side):
+                self._forward()
+
+    @property
+    def name(self) -> str:
+        """What it is, for a table."""
+        return f"PyTorch, {self.mode}, {self.layout}, {self.way}"
+
+    def _forward(self) -> None:
+        functional = self._torch.nn.functional
+        with self._torch.no_grad():
+            x = self._x
+            for filter, pool in zip(self._filters, (network.POOL1, network.POOL2), strict=True):
+                x = functional.max_pool2d(
+                    functional.conv2d(x, filter).relu_(), pool, ceil_mode=True
+                )
+            fc3, bias3, fc4, bias4 = self._dense
+            hidden = functional.linear(x.flatten(1), fc3, bias3).relu_()
+            self.classes = functional.linear(hidden, fc4, bias4).argmax(1)
+
+    def launch(self, stream: Any = None) -> None:
+        """Enqueue the network on a PyCUDA stream; None is the default stream."""
+        torch = cudnn.require(self.mode)  # TF32 is a setting of the process
+        with torch.cuda.stream(_on(torch, stream)):
+            if self._graph is None:
+                self._forward()
+            else:
+                self._graph.replay()
+
+    def classes_on_host(self) -> np.ndarray:
+        """Return the classes, when all that was enqueued before is done."""
+        self._torch.cuda.synchronize()
+        return self.classes.cpu().numpy()
+
+    def check(self, classes: np.ndarray) -> checking.Verdict:
+        """Launch, and compare the classes with ours.
+
+        All but the few that the mode's rounding may turn must be the same. Raises
+        checking.CheckError.
+        """
+        self.launch(None)
+        same = self.classes_on_host() == classes
+        return checking.check(
+            np.array([float(same.mean() >= CLOSE[self.mode])]), np.ones(1), rtol=0.0, name=self.name
+        )
+
+
+def networks(weights: Weights, cells: int, batch: int, way: str) -> Iterator[TorchNetwork]:
+    """Yield the network in every mode and layout, one at a time.
+
+    What PyTorch refuses is left out with a printed line.
+    """
+    for mode, layout in itertools.product(cudnn.MODES, cudnn.LAYOUTS):
+        try:
+            yield TorchNetwork(weights, cells, batch, mode, layout, way)
+        except RuntimeError as error:
+            print(f"PyTorch, {mode}, {layout}, {way} is left out: {str(error).splitlines()[0]}")
+
+
+def _on(torch: Any, stream: Any) -> Any:
+    return torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()

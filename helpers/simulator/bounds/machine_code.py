@@ -1,0 +1,274 @@
+"""How often a launch executes instructions of its machine code, at least.
+
+The simulator executes PTX and knows how often. The GPU executes what ptxas made of it: loops turn
+fewer times because ptxas unrolled them, and most instructions have another form. But some cannot
+be left out or made before their time: a load, a store, a fused multiply-add, a barrier. Such an
+instruction of PTX, an *anchor*, was executed N times, and ptxas says which machine instructions
+came from its line (there are several where it was unrolled). Together these are executed N times
+at least.
+
+The rest follows from the ways through the code. Let n(b) be how often the basic block b is
+executed, f(e) how often a warp, or a part of one, goes along the edge e between two blocks. Then
+
+    n(first block) >= warps of the launch
+    n(b) <= the sum of f over the edges into b      no way leads to b but over these
+    n(b) <= the sum of f over the edges out of b    and each warp goes on, unless it ends there
+    f(e) <= n(b)  for an edge e out of b
+    sum over an anchor's machine instructions of n(their block) >= N
+
+What any instructions cost at least, say all that a scheduler must issue, is the least sum of
+(instructions in b) * n(b) that these inequalities allow: a linear program of a few hundred
+unknowns. Whatever the GPU does fulfils them, so its sum is not smaller. Parts of a warp that go
+different ways are no exception: an edge then carries less than the whole warp, and the
+inequalities hold all the same. One more thing is sure of each warp: its first lane goes some way
+from the first block to an end. Let g(e) be how often first lanes go along an edge; as many come to
+a block as leave it or end there, and n(b) is not smaller than that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
+_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+_LABEL = re.compile(r"^(\.?[\w$.]+):\s*$")
+_INSTRUCTION = re.compile(
+    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_.]*)"
+    r"(?P<operands>[^;]*);"
+)
+_TARGET = re.compile(r"`\((?P<label>[^)]+)\)")
+_BARRIER = re.compile(r"\bB\d+\b")
+_JUMPS = ("BRA", "JMP", "BRX", "JMX", "BRXU", "JMXU")
+_INDIRECT = ("BRX", "JMX", "BRXU", "JMXU")
+_ENDS = ("EXIT", "RET", "KILL")
+RULES = "1"  # raised when `read` reads more or otherwise
+
+
+class Instruction(NamedTuple):
+    """One machine instruction. line: of the PTX text, 0 where it is not known; guarded: it may be
+    issued for no lane."""
+
+    opcode: str
+    line: int
+    guarded: bool
+    operands: str
+
+    @property
+    def root(self) -> str:
+        return self.opcode.partition(".")[0]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that a lane moves with it, if it accesses memory."""
+        parts = self.opcode.split(".")
+        return next((_BYTES[one] for one in parts if one in _BYTES), 4)
+
+
+_BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+@dataclass
+class Block:
+    """A basic block. targets: labels that it may jump to; falls: it may go on to the next; ends: a
+    warp may end in it, or go where nobody knows."""
+
+    instructions: list[Instruction] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    falls: bool = True
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class Code:
+    """The machine code of one kernel. following: by block, the blocks that may come next; open: the
+    blocks that a warp may come to on ways that are not known, such as those of a function."""
+
+    blocks: tuple[Block, ...]
+    following: tuple[tuple[int, ...], ...]
+    open: frozenset[int]
+
+
+class Anchor(NamedTuple):
+    """Machine instructions that together are executed `times` times at least: by block, how much an
+    execution of it adds."""
+
+    shares: tuple[tuple[int, float], ...]
+    times: float
+
+
+def read(listing: str, kernel: str) -> Code | None:
+    """The code of a kernel, by its mangled name, from a listing of nvdisasm with lines of PTX; None
+    where the listing has no such kernel."""
+    blocks: list[Block] = []
+    open_block, inside, line = None, False, 0
+    reconvergence: dict[str, list[str]] = {}  # of a barrier register: where it lets go on
+    waiting: list[tuple[Block, str]] = []
+    for text in listing.splitlines():
+        if match := _SECTION.match(text):
+            inside, line, open_block = match[1] == kernel, 0, None
+        elif not inside:
+            continue
+        elif match := _LINE.match(text):
+            line = int(match[1])
+        elif match := _LABEL.match(text):
+            if open_block is None or open_block.instructions:
+                open_block = _next_block(blocks)
+            open_block.labels.append(match[1])
+        elif match := _INSTRUCTION.match(text):
+            if open_block is None:
+                open_block = _next_block(blocks)
+            guarded = match["guard"] is not None
+            one = Instruction(match["opcode"], line, guarded, match["operands"].strip())
+            open_block.instructions.append(one)
+            barrier = _BARRIER.search(one.operands)
+            if one.root == "BSSY" and barrier and (target := _TARGET.search(one.operands)):
+                reconvergence.setdefault(barrier[0], []).append(target["label"])
+            elif one.root == "BSYNC" and barrier:
+                waiting.append((open_block, barrier[0]))
+                open_block = None
+            elif one.root in _JUMPS:
+                _jump(open_block, one)
+                open_block = None
+            elif one.root in _ENDS:
+                open_block.ends, open_block.falls = True, guarded
+                open_block = None
+    for block, barrier_name in waiting:
+        block.targets += reconvergence.get(barrier_name, [])
+    return _linked(blocks) if blocks else None
+
+
+def _next_block(blocks: list[Block]) -> Block:
+    blocks.append(Block())
+    return blocks[-1]
+
+
+def _jump(block: Block, one: Instruction) -> None:
+    target = _TARGET.search(one.operands)
+    if one.root in _INDIRECT or target is None:
+        block.ends = True  # it goes on where nobody knows
+        block.falls = one.guarded
+        return
+    block.targets.append(target["label"])
+    # "BRA P1, `(label)" and "BRA.DIV" have a condition of their own.
+    plain = one.opcode == "BRA" and one.operands.startswith("`(")
+    block.falls = one.guarded or not plain
+
+
+def _linked(blocks: list[Block]) -> Code:
+    at = {label: k for k, block in enumerate(blocks) for label in block.labels}
+    following = []
+    for k, block in enumerate(blocks):
+        ways = [at[label] for label in block.targets if label in at]
+        if len(ways) < len(block.targets):
+            block.ends = True
+        if block.falls and k + 1 < len(blocks):
+            ways.append(k + 1)
+        following.append(tuple(dict.fromkeys(ways)))
+    reached = {way for ways in following for way in ways}
+    alone = {k for k in range(len(blocks)) if k not in reached}
+    if any(one.root in _INDIRECT for block in blocks for one in block.instructions):
+        alone |= {k for k, block in enumerate(blocks) if block.labels}
+    called = {
+        at[target["label"]]
+        for block in blocks
+        for one in block.instructions
+        if one.root.startswith("CALL") and (target := _TARGET.search(one.operands))
+        if target["label"] in at
+    }
+    return Code(tuple(blocks), tuple(following), frozenset(alone | called))
+
+
+def least(
+    code: Code, warps: float, anchors: Sequence[Anchor], weigh: Callable[[Instruction], float]
+) -> float:
+    """The least sum over all executions of blocks of what `weigh` gives for their instructions."""
+    (result,) = least_of_all(code, warps, anchors, [weigh])
+    return result
+
+
+def least_of_all(
+    code: Code,
+    warps: float,
+    anchors: Sequence[Anchor],
+    weights: Iterable[Callable[[Instruction], float]],
+) -> list[float]:
+    """As `least`, for several ways to weigh."""
+    from scipy import optimize
+
+    count = len(code.blocks)
+    edges = [(k, way) for k, ways in enumerate(code.following) for way in ways]
+    # The unknowns: n of the blocks, f of the edges, g of the edges, first lanes that end in blocks.
+    f, g, end = count, count + len(edges), count + 2 * len(edges)
+    unknowns = end + count
+    into: dict[int, list[int]] = {k: [] for k in range(count)}
+    out: dict[int, list[int]] = {k: [] for k in range(count)}
+    rows: list[_Row] = []  # of "sum <= limit"
+    equal: list[_Row] = []  # of "sum = limit"
+    for number, (first, second) in enumerate(edges):
+        into[second].append(number)
+        out[first].append(number)
+        rows.append(({f + number: 1.0, first: -1.0}, 0.0))
+    for k, block in enumerate(code.blocks):
+        comes = {g + edge: 1.0 for edge in into[k]}
+        starts = 1.0 if k == 0 else 0.0
+        if k and k not in code.open:
+            rows.append(({k: 1.0, **{f + edge: -1.0 for edge in into[k]}}, 0.0))
+        if not block.ends:
+            rows.append(({k: 1.0, **{f + edge: -1.0 for edge in out[k]}}, 0.0))
+        rows.append(({**comes, k: -1.0}, -starts))
+        leaves = {g + edge: comes.get(g + edge, 0.0) - 1.0 for edge in out[k]}
+        leaves |= {end + k: -1.0} if block.ends else {}
+        equal.append(({**comes, **leaves}, -starts))
+    for anchor in anchors:
+        row: dict[int, float] = {}
+        for k, share in anchor.shares:
+            row[k] = row.get(k, 0.0) - share
+        rows.append((row, -anchor.times / warps))
+    matrix, limits = _matrix(rows, unknowns)
+    equations, sums = _matrix(equal, unknowns)
+    found = []
+    for weigh in weights:
+        cost = np.zeros(unknowns)
+        for k, block in enumerate(code.blocks):
+            cost[k] = sum(weigh(one) for one in block.instructions)
+        if not cost.any():
+            found.append(0.0)
+            continue
+        solution: Any = optimize.linprog(cost, matrix, limits, equations, sums)
+        if solution.status != 0:
+            raise ArithmeticError(
+                f"no way through the machine code fits what was counted: {solution.message}"
+            )
+        # The solver may be off by its tolerance; a bound must not be above.
+        found.append(max(0.0, float(solution.fun) * warps * (1 - 1e-6)))
+    return found
+
+
+_Row = tuple[dict[int, float], float]  # by unknown, its factor; and the limit of their sum
+
+
+def _matrix(rows: Sequence[_Row], unknowns: int) -> tuple[Any, list[float]]:
+    """The factors as a sparse matrix, and the limits."""
+    from scipy import sparse
+
+    at = [(r, column) for r, (row, _) in enumerate(rows) for column in row]
+    values = [value for row, _ in rows for value in row.values()]
+    places = tuple(zip(*at, strict=True)) if at else ([], [])
+    matrix = sparse.csr_matrix((values, places), shape=(len(rows), unknowns))
+    return matrix, [limit for _, limit in rows]
+
+
+def by_line(code: Code) -> Mapping[int, list[tuple[int, Instruction]]]:
+    """By line of the PTX text: (block, instruction) of what came from it."""
+    found: dict[int, list[tuple[int, Instruction]]] = {}
+    for k, block in enumerate(code.blocks):
+        for one in block.instructions:
+            if one.line:
+                found.setdefault(one.line, []).append((k, one))
+    return found

@@ -1,0 +1,239 @@
+"""How many devices are simulated, which one this thread's context is on, and what belongs to which.
+
+HALO_DEVICES says how many: 1 unless it is set, read once, when the driver is initialised, as CUDA
+reads CUDA_VISIBLE_DEVICES. All are alike; each has memory of its own. A context is current in the
+thread that pushed it and in no other.
+
+What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event Behavior" and
+"Peer-to-Peer Memory Access"; CUDA Driver API, "Unified Addressing"), and what is found here
+("wrong-device"):
+- a kernel is launched in the context that its module was loaded in, on a stream of that context:
+  anything else is refused;
+- a kernel reaches memory of its own device, and of another one after Context.enable_peer_access:
+  else it stops with a fault;
+- an event is recorded on a stream of its own device, and timed against one of its own device; any
+  stream may wait for it;
+- memcpy_peer copies between devices. Every copy finds a device by its address, so that it works
+  from any context: a copy that names another device than it means is warned of, a memset is
+  refused;
+- memory is freed in the thread that made its context, or where that context is current: elsewhere
+  PyCUDA keeps the memory ("wrong-thread").
+
+Memory that a kernel reaches through a pointer in memory, and not through an argument, is not looked
+at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from helpers.simulator import memory
+from helpers.simulator.findings import Finding
+
+from . import _errors, _findings
+from ._errors import LogicError
+
+VARIABLE = "HALO_DEVICES"
+MOST = 16
+
+
+class _Contexts(threading.local):
+    """The contexts that a thread has pushed; the last one is current."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+contexts = _Contexts()
+_count = 1
+_peers: set[tuple[int, int]] = set()
+
+
+def wanted() -> int:
+    """How many devices HALO_DEVICES asks for. Raises ValueError for what is no whole number from 1
+    to MOST.
+    """
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return 1
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= MOST:
+        raise ValueError(
+            f"{VARIABLE}={text}: it is the number of simulated devices, a whole number from 1 to "
+            f"{MOST}. "
+            f"Type {VARIABLE}=2 for two of them, or unset it for one"
+        )
+    return int(text)
+
+
+def count() -> int:
+    """How many devices there are."""
+    return _count
+
+
+def set_count(number: int) -> None:
+    """There are so many devices from now on."""
+    global _count
+    _count = number
+
+
+@contextlib.contextmanager
+def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]:
+    """So many devices inside the block. memory_of: the bytes that each has, the first ones first;
+    None or nothing: as usual.
+    """
+    if not 1 <= number <= MOST or len(memory_of) > number:
+        raise ValueError(
+            f"{number} devices with {len(memory_of)} sizes of memory: give 1 to {MOST} devices, at "
+            "most one size for each"
+        )
+    before, peers = _count, set(_peers)
+    set_count(number)
+    for device, nbytes in enumerate(memory_of):
+        memory.limit(device, nbytes)
+    try:
+        yield
+    finally:
+        set_count(before)
+        _peers.intersection_update(peers)
+        for device in range(len(memory_of)):
+            memory.limit(device, None)
+
+
+def current() -> int:
+    """The number of the device that this thread's current context is on, 0 where there is no
+    context.
+    """
+    return contexts.stack[-1]._device._number if contexts.stack else 0
+
+
+def several() -> bool:
+    """Whether anything can be on a wrong device."""
+    return _count > 1
+
+
+def enable_peer(peer: int) -> None:
+    _peers.add((current(), peer))
+
+
+def disable_peer(peer: int) -> None:
+    _peers.discard((current(), peer))
+
+
+def has_peer(peer: int) -> bool:
+    """Whether kernels of the current device may use the memory of another."""
+    return (current(), peer) in _peers
+
+
+# ---- what is on a wrong device ----
+
+_PUSH = (
+    "Push the context of device {owner} first (context.push(), and Context.pop() afterwards), or "
+    "make it in this one."
+)
+
+
+def require_here(what: str, owner: int, call: str) -> None:
+    """LogicError, and a finding, where a stream, an event or a module of another device is used."""
+    if owner != current():
+        message = (
+            f"{what} belongs to device {owner}, and the current context is of device {current()}"
+        )
+        _refuse(call, _errors.INVALID_HANDLE, message, _PUSH.format(owner=owner))
+
+
+def require_same(what: str, owner: int, other: str, others: int, call: str) -> None:
+    """LogicError, and a finding, where two things of one call belong to different devices."""
+    if owner != others:
+        message = f"{what} belongs to device {owner}, and {other} to device {others}"
+        _refuse(
+            call,
+            _errors.INVALID_HANDLE,
+            message,
+            f"Make {what} while the context of device {others} is current.",
+        )
+
+
+def _refuse(call: str, reason: str, message: str, cause: str) -> None:
+    _findings.keep(_found(f"{call}: {message}", cause, "error"))
+    raise LogicError(_errors.message(call, reason, f"{message}. {cause}"))
+
+
+def warn_of_stream(what: str, owner: int, call: str) -> None:
+    """A warning where a copy is put into a stream of another device than the current one."""
+    if owner != current():
+        message = (
+            f"{call}: {what} belongs to device {owner}, and the current context is of device "
+            f"{current()}"
+        )
+        cause = "A copy works there, a kernel does not. " + _PUSH.format(owner=owner)
+        _findings.warn(_found(message, cause, "warning"))
+
+
+def check_pointer(address: int, call: str, role: str) -> None:
+    """What touches memory of another device than the current one: a memset is refused, a copy is
+    warned of.
+    """
+    owner = memory.device_of(address)
+    if owner is None or owner == memory.EVERYWHERE or owner == current():
+        return
+    message = (
+        f"{role} is memory of device {owner}, and the current context is of device {current()}"
+    )
+    if call.startswith("cuMemset"):
+        _refuse(call, _errors.INVALID_ARGUMENT, message, _PUSH.format(owner=owner))
+    cause = (
+        "Copy between devices by memcpy_peer, which names both; else push the context of device "
+        f"{owner} first."
+    )
+    _findings.warn(_found(f"{call}: {message}", cause, "warning"))
+
+
+def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
+    """A warning where memory is not on the device that a peer copy names."""
+    owner = memory.device_of(address)
+    if owner is None or owner in (memory.EVERYWHERE, wanted):
+        return
+    message = (
+        f"{call}: {role} is memory of device {owner}, and {role}_context is of device {wanted}"
+    )
+    cause = (
+        f"The copy finds the devices by the addresses; give the context of device {owner} as "
+        f"{role}_context."
+    )
+    _findings.warn(_found(message, cause, "warning"))
+
+
+def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
+    """The finding where a kernel on the current device is given memory that it cannot reach."""
+    owner = memory.device_of(address)
+    if owner is None or owner in (memory.EVERYWHERE, current()) or has_peer(owner):
+        return None
+    message = (
+        f"kernel {kernel} runs on device {current()}, and its argument `{parameter}` is memory of "
+        f"device {owner}"
+    )
+    cause = (
+        "On a GPU the kernel stops with an illegal address, and its context is lost. Allocate "
+        "while the context of device "
+        f"{current()} is current, copy by memcpy_peer, or let kernels reach it: "
+        f"Context.enable_peer_access(context of device {owner})."
+    )
+    return _found(message, cause, "error", parameter)
+
+
+def warn_of_thread(nbytes: int) -> None:
+    """A warning where memory is freed in a thread that PyCUDA cannot free it in."""
+    message = (
+        f"free() in the thread {threading.current_thread().name!r} leaves {nbytes:,} bytes of "
+        "device memory allocated: their context was made in another thread and is not current here"
+    )
+    cause = "Free memory in the thread that allocated it, while its context is current."
+    _findings.warn(_findings.of_call("wrong-thread", message, cause))
+
+
+def _found(message: str, cause: str, severity: str, array: str | None = None) -> Finding:
+    return _findings.of_call("wrong-device", message, cause, array=array, severity=severity)

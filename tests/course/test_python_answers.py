@@ -1,0 +1,52 @@
+"""A sum over cards in the box: what the answer enqueues is written down there, and judged here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from helpers import exercises
+from helpers.course import python_answers, python_job
+
+EXERCISE = exercises.find("gradient_sum")
+TASK = python_answers.TASKS["gradient_sum"]
+RUN = [one for one in (*EXERCISE.right, *EXERCISE.wrong) if one.status in ("pass", "wrong")]
+RUN += [one for one in EXERCISE.wrong if one.status in ("finding", "budget")]
+
+
+def judged(text: str, seed: int = 5):
+    """The verdict on an answer whose calls went through JSON, as they leave the box."""
+    names: dict = {}
+    exec(text, names)
+    back = json.loads(json.dumps(python_job.DRIVERS["sums"](names["total"], TASK.calls(seed))))
+    return EXERCISE.verdict(TASK.made(back, seed), seed)
+
+
+@pytest.mark.parametrize("answer", RUN, ids=lambda one: one.what)
+def test_the_box_gives_the_verdict_of_the_notebook(answer):
+    assert judged(EXERCISE.text_of(answer)).status == answer.status
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("cards.give(9, 0)", "card 9 of"),
+        ("[cards.add(0) for _ in range(2000)]", "more than 1,000 calls"),
+    ],
+)
+def test_calls_that_cannot_be(line, words):
+    with pytest.raises((IndexError, RuntimeError), match=words):
+        judged(f"def total(cards):\n    {line}\n")
+
+
+@pytest.mark.parametrize("log", [[["free", 0]], [["wait", 0, 77]], [["add", 0, 5, None]]])
+def test_a_forged_log_is_no_answer(log):
+    """What comes out of the box may be anything."""
+    with pytest.raises((ValueError, KeyError, IndexError)):
+        TASK.made([[log, log]] * 3, 5)
+
+
+def test_nothing_is_no_sum():
+    assert judged("def total(cards): pass").status == "wrong"
+    assert EXERCISE.verdict(TASK.made([[], [], []], 5), 5).status == "wrong"

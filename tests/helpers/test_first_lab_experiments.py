@@ -1,0 +1,216 @@
+"""What the first labs measure: variants of axpy, periodic outputs, broken kernels, counters."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from helpers import checking, kernels, reference, results, simulator
+from helpers.experiments import broken, first_launch, ncu, sizes
+from helpers.results import Measurement
+
+
+def recorded(name: str) -> results.Record:
+    return results.load(results.MEASURED / f"{name}.json")
+
+
+# --------------------------------------------------------------------------------- the first launch
+
+
+@pytest.mark.parametrize("name", first_launch.VARIANTS)
+@pytest.mark.parametrize("n", [8, 1000, 1024, 2048])
+def test_each_variant_computes_each_element_once(name, n):
+    x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+    grid = kernels.grid_for(n, first_launch.BLOCK)
+    source = first_launch.variant(name)
+    block = (first_launch.BLOCK,)
+    got = y.copy()
+    seen = simulator.profile(
+        source, "axpy_basic", got, x, np.int32(n), np.float32(2), grid=grid, block=block
+    )
+    assert not seen.findings
+    assert np.array_equal(got, first_launch.axpy(2, x, y))
+    assert seen.total("lanes", "global", "store") == n
+
+
+def test_variants_apart_ask_for_eight_times_the_sectors():
+    n = 1024
+    x = np.ones(n, np.float32)
+
+    def sectors(name: str) -> int:
+        arguments = (x.copy(), x, np.int32(n), np.float32(2))
+        source = first_launch.variant(name)
+        return simulator.profile(
+            source, "axpy_basic", *arguments, grid=(4,), block=(256,)
+        ).global_load_sectors
+
+    near = sectors(first_launch.NEIGHBOURS)
+    assert [sectors(name) / near for name in (first_launch.IN_BLOCK, first_launch.IN_GRID)] == [
+        8,
+        8,
+    ]
+
+
+def test_titles_and_tables_follow_the_record():
+    record = recorded("00_timing_traps")
+    ms = first_launch.medians(record)
+    slow = ms[first_launch.COPIES, first_launch.TIMED] > ms[first_launch.CPP, first_launch.TIMED]
+    title = first_launch.figure_of_baselines(record).axes[0].get_title(loc="left")
+    assert title.endswith("slower") == slow
+    assert first_launch._times(8.0, 2.0) == "4.0 times faster"
+    assert first_launch._times(2.0, 90.0) == "45 times slower"
+    assert "6 ways" in first_launch.figure_of_ways(record).axes[0].get_title(loc="left")
+    assert "report A" in first_launch.table_of_streams(record)
+
+
+def test_caches_explain_the_times():
+    caches = {row["series"]: row for row in recorded("00_caches").rows()}
+    near, block, grid = (caches[f"lanes {name}"] for name in first_launch.VARIANTS)
+    assert block["l1_load_sectors"] == grid["l1_load_sectors"] == 8 * near["l1_load_sectors"]
+    assert block["l1_load_hits_percent"] == 87.5, "seven of eight"
+    assert grid["dram_read_bytes"] > 7 * near["dram_read_bytes"]
+    table = first_launch.table_of_caches(recorded("00_timing_traps"), recorded("00_caches"))
+    assert [line.split("  ")[0] for line in table.splitlines()[-3:]] == [
+        f"lanes {n}" for n in first_launch.VARIANTS
+    ]
+
+
+# -------------------------------------------------------------------------------------------- sizes
+
+
+@pytest.fixture
+def outputs() -> tuple[np.ndarray, np.ndarray]:
+    period = np.random.default_rng(1).uniform(0.5, 1.5, sizes.PERIOD).astype(np.float32)
+    three = reference.conv1d(np.resize(period, 3 * sizes.PERIOD), sizes.FILTER)
+    return reference.conv1d(np.resize(period, 1000), sizes.FILTER).astype(np.float32), three
+
+
+def test_right_periodic_outputs_pass(outputs):
+    assert isinstance(sizes.verdict_of(*outputs, "right"), checking.Verdict)
+
+
+@pytest.mark.parametrize("place", [0, 150, 450, 999])
+@pytest.mark.parametrize("value", [np.nan, 7.0])
+def test_one_wrong_output_is_found_wherever_it_stands(outputs, place, value):
+    P, three = outputs
+    P[place] = value
+    with pytest.raises((checking.CheckError, ValueError)):
+        sizes.verdict_of(P, three, "wrong")
+
+
+def test_a_wrong_period_everywhere_is_found(outputs):
+    P, three = outputs
+    P.reshape(-1, sizes.PERIOD)[1:-1, 5] += 1
+    with pytest.raises(checking.CheckError):
+        sizes.verdict_of(P, three, "wrong")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "words"),
+    [
+        ((1, 1, 1), "from 10"),
+        ((9, 1, 1), "from 100"),
+        ((1, 9, 1), "from 1,000"),
+        ((1, 1, 9), "never"),
+        ((9, 9, 9), "never"),
+    ],
+)
+def test_a_win_holds_for_all_larger_sizes(gpu, words):
+    among = (10, 100, 1000)
+    assert sizes._first_win(dict(zip(among, gpu, strict=True)), dict.fromkeys(among, 5)) == words
+
+
+def test_tables_of_sizes_name_the_programs_of_the_record():
+    record = recorded("02_sizes")
+    assert sizes.cpu_name(record, sizes.SWAPPED) in sizes.table_of_wins(record)
+    assert sizes.table_of_reports(record).count("x") >= 16
+    assert len(sizes.figure_of_times(record).axes[0].get_legend().get_texts()) == 7
+
+
+# ----------------------------------------------------------------------------------- broken kernels
+
+
+def test_references_of_the_broken_kernels():
+    assert broken.difference(np.array([2.0, 5, 3])).tolist() == [2, 3, -2]
+    assert broken.sliding_max(np.array([2.0, 5, 3, 1])).tolist() == [5, 5, 5, 3]
+    assert broken.smooth(np.array([3.0, 6, 9])).tolist() == [4, 6, 8]
+    assert broken.blur(np.array([[1.0, 3, 7], [2, 2, 2]])).tolist() == [[2, 5, 7], [2, 2, 2]]
+    assert broken.axpy(2, np.array([1.0, 2]), np.array([5.0, 6])).tolist() == [7, 10]
+
+
+def test_wrong_launches_and_values_are_counted():
+    want = np.array([1.0, 2.0, -4.0])
+    runs = iter([want, np.array([1.0, 2.1, np.nan]), want * (1 + 1e-7), np.array([1.0, 2.0, 4.0])])
+    counts = broken.count_wrong(lambda: next(runs), want, 4)
+    assert counts == {"launches": 4, "wrong_launches": 2, "most_wrong_values": 2}
+
+
+def test_a_tile_that_is_not_there_cannot_be_flattened():
+    with pytest.raises(ValueError, match=r"no \[T \+ 1\]\[T\]"):
+        broken.flattened("__shared__ float tile[T][T + 1];")
+
+
+def test_the_figure_of_smoothing_says_where_the_errors_are():
+    want = np.ones(600)
+    wrong = want.copy()
+    wrong[[255, 256]] = 2
+    assert "2 of 600 cells are wrong, all at" in broken.figure_of_smooth(wrong, want).axes[
+        0
+    ].get_title(loc="left")
+    wrong[100] = 2
+    assert "3 of 600 cells are wrong, not only" in broken.figure_of_smooth(wrong, want).axes[
+        0
+    ].get_title(loc="left")
+
+
+def test_the_table_of_broken_kernels_has_a_line_for_each_series():
+    record = recorded("05_broken")
+    assert len(broken.table(record).splitlines()) == 2 + len(record.rows())
+    one = dataclasses.replace(
+        record,
+        measurements=(
+            Measurement(
+                "a", {"values": 5, "launches": 9, "wrong_launches": 3, "most_wrong_values": 2}, None
+            ),
+        ),
+    )
+    assert broken.table(one).splitlines()[-1].split() == ["a", "5", "3", "of", "9", "2"]
+
+
+# ----------------------------------------------------------------------------------- Nsight Compute
+
+CSV = """==PROF== Connected
+"ID","Kernel Name","Metric Name","Metric Value"
+"0","axpy(float *)","sectors.sum","1,250"
+"0","axpy(float *)","hits.pct","87.5"
+"1","conv(float *)","sectors.sum","n/a"
+"""
+
+
+def test_counters_are_read_launch_by_launch():
+    assert ncu.parse(CSV, ("axpy", "conv")) == [
+        {"sectors.sum": 1250, "hits.pct": 87.5},
+        {"sectors.sum": None},
+    ]
+
+
+@pytest.mark.parametrize("launches", [("axpy",), ("conv", "axpy"), ("axpy", "conv", "conv")])
+def test_other_launches_are_an_error(launches):
+    with pytest.raises(ncu.NcuError, match="ncu saw 2 launches"):
+        ncu.parse(CSV, launches, "==ERROR== no permission")
+
+
+def test_ncu_beside_the_simulator():
+    x = np.ones(1000, np.float32)
+    arguments = (x.copy(), x, np.int32(1000), np.float32(2))
+    seen = simulator.profile(
+        kernels.source("axpy_basic"), "axpy_basic", *arguments, grid=(4,), block=(256,)
+    )
+    numbers = [
+        line.split()[1:] for line in ncu.beside(seen, "axpy_basic, n = 1000").splitlines()[2:]
+    ]
+    assert numbers == [["64", "64"], ["250", "250"], ["32", "32"], ["125", "125"]]
+    with pytest.raises(ncu.NcuError, match="0 launches 'axpy_basic, n = 7'"):
+        ncu.beside(seen, "axpy_basic, n = 7")

@@ -1,0 +1,95 @@
+"""conv2d_register_images: its results, how its sizes are chosen, and what is refused."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import checking, simulator
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.conv2d import LayerError, register_images
+from tests.support import mutants, require_named
+
+SPEC = register_images()
+SHAPES = (  # (B, C, M, H, W, K)
+    (3, 12, 24, 11, 11, 7),  # layer E2
+    (1, 1, 1, 1, 1, 1),
+    (2, 3, 5, 9, 13, 5),  # maps that fill no group; copies of 4 bytes
+    (1, 2, 4, 6, 19, 3),  # patches that overlap
+    (5, 1, 12, 8, 9, 4),  # images left over
+    (4, 3, 9, 7, 7, 7),
+)
+
+
+def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    return tuple(
+        rng.uniform(-1, 1, array).astype(np.float32)
+        for array in (shape.x_shape, shape.filter_shape)
+    )
+
+
+def run(spec, x, filter, instead=None):
+    y, (findings,) = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=instead)
+    return y, findings
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+@pytest.mark.parametrize("more", [{}, {"images": 2}, {"images": 4, "groups": 1}], ids=str)
+def test_table(sizes, more):
+    x, filter = problem(ConvShape(*sizes))
+    y, findings = run(replace(SPEC, **more), x, filter)
+    assert not findings, findings[0]
+    conv2d.check(y, x, filter, f"{sizes}, {more}")
+
+
+@pytest.mark.parametrize("patch", [(1, 4), (3, 4), (5, 12)])
+def test_patches(patch):
+    x, filter = problem(ConvShape(2, 2, 13, 9, 11, 5))
+    y, findings = run(replace(SPEC, patch=patch), x, filter)
+    assert not findings, findings[0]
+    conv2d.check(y, x, filter, str(patch))
+
+
+def test_few_images_get_more_blocks():
+    shapes = [conv2d.shape_of("layer E2", batch) for batch in (100, 1_000, 10_000)]
+    fitted = [SPEC.fitted(shape) for shape in shapes]
+    assert [one.images for one in fitted] == [1, 4, 8]
+    grids = [one.grid(shape) for one, shape in zip(fitted, shapes, strict=True)]
+    assert all(math.prod(grid) >= 200 for grid in grids), grids
+
+
+def test_what_it_does_not_take_is_refused_and_the_portable_kernel_named():
+    with pytest.raises(
+        LayerError, match=r"holds whole images and weights.*conv2d_register_tiled takes any shape"
+    ):
+        SPEC.require(ConvShape(1, 64, 64, 60, 60, 7))
+    with pytest.raises(LayerError, match="whole fours of maps"):
+        replace(SPEC, patch=(2, 3)).require(ConvShape(1, 1, 4, 9, 9, 3))
+    with pytest.raises(LayerError, match="no wider than the output"):
+        replace(SPEC, patch=(8, 4)).require(ConvShape(1, 1, 4, 9, 9, 3))
+    with pytest.raises(LayerError, match="supports only stride 1"):
+        SPEC.require(ConvShape(1, 1, 4, 9, 9, 3, stride=2))
+
+
+MUTANTS = mutants("conv2d_register_images")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant):
+    x, filter = problem(ConvShape(3, 2, 9, 9, 12, 5))
+    spec = replace(SPEC, patch=(5, 4), groups=2, images=2)
+    y, findings = run(spec, x, filter, instead={SPEC.name: (mutant.name, mutant.source)})
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    assert not findings, findings[0]
+    with pytest.raises(checking.CheckError) as error:
+        conv2d.check(y, x, filter, mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+
+
+def test_there_are_mutants():
+    assert len(MUTANTS) == 3

@@ -1,0 +1,116 @@
+"""The benchmarks of the layers on tensor cores and of the network, with a clock of 2 ms."""
+
+import pytest
+
+from helpers import checking, device, kernels, results, timing
+from helpers.experiments import network_benchmark, tensor_benchmark
+from helpers.experiments.network_benchmark import NetworkBenchmark
+from helpers.experiments.tensor_benchmark import COPY, MODES, RATIO, TensorBenchmark
+from helpers.problems import conv2d
+from helpers.problems.lenet import pipeline
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    def two_ms(launch, *, verdict, name, budget_s):
+        timing._require_verdict(verdict, name)
+        launch(None)
+        return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
+
+    def call(launch, **how):
+        return two_ms(lambda _: launch(), **how)
+
+    def compare(a, b, *, verdicts, names, budget_s):
+        one, other = (
+            two_ms(launch, verdict=verdict, name=name, budget_s=budget_s)
+            for launch, verdict, name in zip((a, b), verdicts, names, strict=True)
+        )
+        return timing.Comparison(1.5, 1.4, 1.6, one, other)
+
+    monkeypatch.setattr(timing, "time_gpu", two_ms)
+    monkeypatch.setattr(timing, "time_end_to_end", call)
+    monkeypatch.setattr(timing, "compare", compare)
+    device.select()
+    import pycuda.driver
+
+    return pycuda.driver
+
+
+def flat(rows):
+    """Rows as a record gives them back."""
+    return [results._measurement(row).row() for row in rows]
+
+
+def test_every_way_of_a_layer_is_checked_and_timed(cuda):
+    free = cuda.mem_get_info()[0]
+    rows = list(TensorBenchmark(("layer E1",), (1, 3), budget_s=0.0).measure())
+    assert cuda.mem_get_info()[0] == free
+    one = [row for row in rows if row["batch"] == 1]
+    assert [row["series"] for row in one] == [
+        *COPY.values(),
+        *("conv2d_register_tiled", "conv2d_register_images", RATIO),
+        *(2 * ["conv2d_mma_quads", RATIO]),
+        "conv2d_mma_quads",
+    ]
+    assert [row["of"] for row in one if row["series"] == RATIO] == 3 * [COPY[False]]
+    assert "484 outputs are no multiple of 8" in one[-1]["left_out"]
+    errors = {row["way"]: row["relative_error"] for row in one if "relative_error" in row}
+    assert errors["FP32 units"] < 1e-6 and errors["FP32 accuracy"] < 1e-6 < errors["halves"] < 2e-3
+    table = tensor_benchmark.table(flat(rows))
+    assert "E1: 1" in table and "E1: 3" in table and "FP32 accuracy" in table
+    assert "takes 1.50 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
+
+
+def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda):
+    free = cuda.mem_get_info()[0]
+    rows = list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
+    assert cuda.mem_get_info()[0] == free
+    assert [row["of"] for row in rows if row["series"] == RATIO][-1] == COPY[True]
+    (last,) = (row for row in rows if row.get("way") == "FP16 in and out" and row["timing"])
+    assert 1e-6 < last["relative_error"] < 2e-3
+
+
+def test_what_refuses_a_layer_is_said(cuda):
+    rows = list(TensorBenchmark(("layer E2",), (2,), budget_s=0.0).measure())
+    left_out = {row["series"]: row["left_out"] for row in rows if "left_out" in row}
+    assert set(left_out) == {"conv2d_wgmma", "conv2d_mma_pairs", "conv2d_mma_halves"}
+    assert left_out["conv2d_wgmma"].startswith("conv2d_wgmma is made for layer 2")
+    assert [row["way"] for row in rows if row["series"] == RATIO] == ["FP32 units", "halves"]
+
+
+def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
+    original = kernels.source
+    right, wrong = "first.x, first.y, second.x, second.y", "first.x, first.y, second.y, second.x"
+    changed = original("conv2d_mma_quads").replace(right, wrong)
+    assert changed != original("conv2d_mma_quads")
+    monkeypatch.setattr(
+        kernels, "source", lambda of: changed if of == "conv2d_mma_quads" else original(of)
+    )
+    with pytest.raises(checking.CheckError, match="FAIL conv2d_mma_quads"):
+        list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
+
+
+def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
+    forms = {"tensor cores": pipeline.TENSOR_CORES}
+    rows = list(NetworkBenchmark(forms, batches=(1, 2), budget_s=0.0).measure())
+    times = [(row["batch"], row["clock"]) for row in rows if row["series"] == "tensor cores"]
+    assert times == [(batch, clock) for batch in (1, 2) for clock in ("device", "host")]
+    assert [row["images"] for row in rows if row["series"] == "accuracy"] == [1, 2]
+    table = network_benchmark.table(flat(rows))
+    assert "tensor cores" in table and "launches" in table
+    assert "images right" in network_benchmark.summary(flat(rows))
+
+
+def test_the_forms_are_the_fastest_and_the_portable():
+    forms = network_benchmark.forms()
+    assert next(iter(forms)) == "FP32 accuracy"
+    assert [spec.parts for spec in forms["halves"]] == [1, 1]
+    for layers in forms.values():
+        for kernel, pool in zip(layers, pipeline.POOLS, strict=True):
+            assert pipeline.chosen(kernel, pool).pool == pool
+
+
+def test_all_layers_have_all_ways():
+    for layer in conv2d.LAYERS:
+        assert list(tensor_benchmark.ways(layer)) == list(MODES)
+        assert all(tensor_benchmark.ways(layer).values())

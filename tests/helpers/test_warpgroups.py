@@ -1,0 +1,250 @@
+"""The kernels on warpgroup products: the order of their weights, and who refuses them.
+
+The simulator cannot run them; on a GPU they are run here, too (`pytest -m gpu`), and in the
+benchmarks.
+"""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import checking, device, kernels, launch, reference, simulator
+from helpers.limits import ConvShape
+from helpers.problems import conv2d, datasets
+from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
+from helpers.problems.lenet import checks, network, pipeline
+
+LAYER = conv2d.shape_of("layer 2", 1)
+FORMS = [mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)]
+POOLED = [replace(pipeline.pooled_named("lenet_wgmma_2", 4), parts=parts) for parts in (2, 1)]
+EVERY = [*FORMS, *POOLED]
+
+
+def label(spec) -> str:
+    return f"{spec.name}-{spec.parts}-{getattr(spec, 'half_io', False)}"
+
+
+def problem(images: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(14)
+    shape = replace(LAYER, B=images)
+    return tuple(
+        rng.uniform(-1, 1, array).astype(np.float32)
+        for array in (shape.x_shape, shape.filter_shape)
+    )
+
+
+def matrix(fragments: np.ndarray) -> np.ndarray:
+    """A, (64, 16), of a step's fragments, (128, 4, 2), by the PTX manual's figure of them."""
+    a = np.zeros((64, 16), np.float64)
+    for lane, register, half in np.ndindex(fragments.shape):
+        warp, g, q = lane // 32, lane % 32 // 4, lane % 4
+        a[16 * warp + 8 * (register % 2) + g, 8 * (register // 2) + 2 * q + half] = fragments[
+            lane, register, half
+        ]
+    return a
+
+
+@pytest.mark.parametrize("spec", [mma_wgmma(1), mma_wgmma(2), *POOLED], ids=label)
+def test_products_of_the_fragments_with_windows_are_the_convolution(spec):
+    """As the tensor cores do it, in float64: a window gives 2 x 2 outputs of 16 maps."""
+    x, filter = problem()
+    packed = spec.arrange(filter)
+    scale = packed[-16:].view(np.float32)[0]
+    steps = (
+        packed[:-16]
+        .view(np.float16)
+        .reshape(16, spec.parts, 128, 4, 2)
+        .astype(np.float64)
+        .sum(axis=1)
+    )
+    rounded = conv2d.SCALED_HALF.rounded(filter) if spec.parts == 1 else filter
+    want = reference.conv2d(x, rounded)
+    for row, column in ((0, 0), (6, 32), (32, 14), (32, 32)):
+        sums = np.zeros(64)
+        for step, a in enumerate(map(matrix, steps)):
+            channel, first = step // 4, row + step % 4 * 2
+            cells = np.zeros((2, 8))
+            there = x[0, channel, first : first + 2, column : column + 8]
+            cells[:, : there.shape[1]] = there
+            sums += a @ cells.ravel()
+        for index, got in enumerate(sums * scale):
+            warp, g = index // 16, index % 8
+            place = warp + g // 2 * 4, row + g % 2, column + index % 16 // 8
+            assert got == pytest.approx(want[(0, *place)], abs=1e-5)
+
+
+def test_each_weight_is_there_for_each_shift_once():
+    filter = (
+        np.arange(1, 1 + 16 * 4 * 49, dtype=np.float32).reshape(16, 4, 7, 7) % 2039 + 1
+    )  # exact in half
+    packed = mma_wgmma(1).arrange(filter)
+    cells = packed[:-16].view(np.float16).astype(np.float64) / power_of_two(filter)
+    assert sorted(cells[cells != 0]) == sorted(4 * filter.ravel().tolist())
+
+
+REFUSED = [
+    ({"H": 38}, r"made for layer 2.*take (conv2d_mma_pairs|lenet_mma_2)"),
+    ({"M": 8}, "made for layer 2"),
+    ({"K": 5}, "made for layer 2"),
+    ({"stride": 2}, "made for layer 2"),
+]
+
+
+@pytest.mark.parametrize("spec", EVERY, ids=label)
+@pytest.mark.parametrize(("sizes", "message"), REFUSED)
+def test_other_layers_are_refused_and_the_portable_kernel_named(spec, sizes, message):
+    with pytest.raises(LayerError, match=message):
+        spec.require(replace(LAYER, **sizes))
+
+
+@pytest.mark.parametrize("spec", EVERY, ids=label)
+def test_other_gpus_are_refused(spec):
+    gpu = replace(device.select(), kind="gpu", compute_capability=(9, 0), name="NVIDIA H200")
+    spec.require(LAYER, gpu)
+    older, newer = (replace(gpu, compute_capability=of) for of in ((8, 9), (10, 0)))
+    for other in (older, newer, replace(gpu, kind="simulator")):
+        with pytest.raises(
+            LayerError,
+            match=r"needs a GPU of compute capability 9\.0.*take (conv2d_mma_pairs|lenet_mma_2)",
+        ):
+            spec.require(LAYER, other)
+
+
+@pytest.mark.parametrize("spec", EVERY, ids=label)
+def test_the_simulator_names_the_instruction_and_its_line(spec):
+    plan = spec.plan(LAYER)
+    arrays = {array.name: np.zeros(array.shape, array.dtype) for array in plan[0].arrays}
+    with pytest.raises(
+        simulator.CompileFailed,
+        match=r"the simulator cannot run the instruction (setmaxnreg|wgmma)\S*",
+    ) as refusal:
+        launch.simulate(plan, arrays, simulator.check)
+    file, line = re.search(r"(\w+\.cuh?):(\d+)", str(refusal.value)).groups()
+    text = (kernels.FOLDER / file).read_text().splitlines()[int(line) - 1]
+    assert re.search(r"asm|setmaxnreg|wgmma|registers", text), text
+
+
+def test_the_options_name_the_architecture_and_the_launch_hands_it_over():
+    (one,) = mma_wgmma().plan(LAYER)
+    rest, architecture = launch.target(one.options)
+    assert architecture == "sm_90a"
+    assert not any(option.startswith("-arch") for option in rest)
+    assert launch.target(("-DA=1", "-I.")) == (["-DA=1", "-I."], None)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("spec", EVERY, ids=label)
+def test_nvcc_spills_nothing_and_serializes_nothing(spec, tmp_path):
+    options = ["-Xptxas", "-v", *spec.options(LAYER)]
+    command = [
+        "nvcc",
+        "-cubin",
+        *options,
+        "-o",
+        str(tmp_path / "out.cubin"),
+        str(kernels.path(spec.name)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = done.stdout + done.stderr
+    assert "warning" not in said
+    assert "serialized" not in said  # ptxas then waits for each product
+    assert re.search(r"(\d+) bytes spill loads", said)[1] == "0"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("spec", [FORMS[0], POOLED[0]], ids=label)
+def test_another_architecture_is_refused_by_the_source(spec, tmp_path):
+    options = [option for option in spec.options(LAYER) if not option.startswith("-arch")]
+    command = [
+        "nvcc",
+        "-cubin",
+        "-arch=sm_90",
+        *options,
+        "-o",
+        str(tmp_path / "out.cubin"),
+        str(kernels.path(spec.name)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "sm_90" in done.stderr
+    command[2] = "-arch=sm_80"
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "compile with -arch=sm_90a" in done.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", FORMS[:2], ids=label)
+@pytest.mark.parametrize("images", [1, 3, 7])
+def test_layer_on_the_gpu(spec, images):
+    """One block takes several images, and an odd one is left over."""
+    x, filter = problem(images)
+    few = replace(spec, blocks=2)
+    conv2d.check(conv2d.convolve(few, x, filter), x, filter, spec.name, precision=spec.precision)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("images", [1, 3, 7])
+def test_halves_in_and_out_on_the_gpu(images):
+    import pycuda.driver as cuda
+
+    device.select()
+    spec = replace(mma_wgmma(1, True), blocks=2)
+    x, filter = problem(images)
+    shape, halves = conv2d.shape_for(x, filter), x.astype(np.float16)
+    run = conv2d.compile(spec, shape)
+    there, weights, y = (
+        cuda.to_device(halves),
+        cuda.to_device(filter),
+        cuda.to_device(np.full(shape.y_shape, np.nan, np.float16)),
+    )
+    run.launch(int(y), int(there), int(weights))
+    got = cuda.from_device(y, shape.y_shape, np.float16)
+    want = reference.conv2d(halves.astype(np.float32), spec.precision.rounded(filter))
+    checking.check(
+        got.astype(np.float32),
+        want,
+        rtol=2.0**-11,
+        atol=spec.precision.sum_atol(x, filter),
+        name=spec.name,
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", POOLED, ids=label)
+@pytest.mark.parametrize("images", [1, 3, 7])
+def test_pool_on_the_gpu(spec, images):
+    import pycuda.driver as cuda
+
+    device.select()
+    x, filter = problem(images)
+    shape = conv2d.shape_for(x, filter)
+    run = conv2d.compile(replace(spec, blocks=2), shape)
+    y_shape = pipeline.pooled_shape(shape, 4)
+    there, weights, y = (
+        cuda.to_device(x),
+        cuda.to_device(filter),
+        cuda.to_device(np.full(y_shape, np.nan, np.float32)),
+    )
+    run.launch(int(y), int(there), int(weights))
+    got = cuda.from_device(y, y_shape, np.float32)
+    halves = conv2d.SCALED_HALF
+    rounded = (halves.rounded(x), halves.rounded(filter)) if spec.parts == 1 else (x, filter)
+    want = network.max_pool(network.relu(reference.conv2d(*rounded)), 4)
+    checking.check(got, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
+
+
+@pytest.mark.gpu
+def test_the_network_classifies_alike():
+    images, weights = datasets.images_at_hand(1_000), datasets.lenet_weights()
+    with (
+        checks.Checker(weights, images.pixels[:1_000]) as checker,
+        pipeline.Network(weights, 1_000, pipeline.FASTEST) as net,
+    ):
+        assert checker.check(checker.ready(net), "lenet_wgmma_2").passed
+
+
+def test_the_shape_is_layer_2():
+    assert ConvShape(1, C=4, M=16, H=40, W=40, K=7) == LAYER

@@ -1,0 +1,418 @@
+"""Bounds: by hand for tiny kernels, never lower for more work, and no work goes out of sight."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator import bounds
+from helpers.simulator.bounds import Rate, Rates, machine_code
+from helpers.simulator.bounds.machine_code import Anchor
+
+# Round rates, so that a bound is reckoned in the head: of all 132 multiprocessors together.
+PER_SECOND = 132e9
+ROUND = Rates(
+    "toy", 132, 0, {name: Rate(name, PER_SECOND, "made up") for name in bounds.RESOURCES}
+)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A device that gives as much of every resource, and has no L2 cache to keep anything."""
+    monkeypatch.setattr(bounds, "rates", lambda device: ROUND)
+
+
+def profile(body: str, *args, blocks: int = 132, threads: int = 128, before: str = "", **how):
+    text = ", ".join(
+        f"{'float*' if isinstance(one, np.ndarray) and one.dtype == np.float32 else 'int*'} p{k}"
+        if isinstance(one, np.ndarray)
+        else f"{'int' if isinstance(one, np.int32) else 'float'} p{k}"
+        for k, one in enumerate(args)
+    )
+    source = f"""{before}
+    extern "C" __global__ void tiny({text})
+    {{
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;
+        {body}
+    }}
+    """
+    found = simulator.profile(source, "tiny", *args, grid=(blocks,), block=(threads,), **how)
+    assert found.findings == ()
+    return found
+
+
+def asked(found, resource: str) -> float:
+    return found.bounds("toy").share(resource).amount
+
+
+def zeros(blocks: int = 132, threads: int = 128) -> np.ndarray:
+    return np.zeros(blocks * threads, np.float32)
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)
+
+
+# ---- by hand ----
+
+
+def test_a_copy_asks_for_each_sector_once(toy):
+    n = 132 * 128
+    found = profile("p0[i] = p1[i];", zeros(), random(n)).bounds("toy")
+    assert found.share("dram").amount == 4 * n + 4 * n
+    assert found.share("dram").microseconds == pytest.approx(1e6 * 8 * n / PER_SECOND)
+    assert found.share("l2_read").amount == n / 8 == found.share("l2_write").amount
+    assert found.share("l1_data").amount == n / 32
+    assert found.share("l1").amount == n / 8
+    assert found.share("lsu").amount == 2 * n / 32
+    assert found.share("blocks").amount == 132 and found.share("warps").amount == n / 32
+    # The bytes are the most of these numbers, and all rates are alike.
+    assert found.resource == "dram" and found.microseconds == found.share("dram").microseconds
+
+
+def test_sectors_that_are_read_again_count_once_for_dram_and_each_time_for_l1(toy):
+    n = 132 * 128
+    found = profile("p0[i] = p1[i] + p1[i ^ 64];", zeros(), random(n)).bounds("toy")
+    assert found.share("dram").amount == 8 * n
+    assert found.share("l1").amount == 2 * n / 8
+
+
+def test_what_a_launch_has_written_itself_is_not_read_from_dram(toy):
+    n = 132 * 128
+    body = "p0[i] = i; __syncthreads(); p1[i] = p0[i ^ 64];"
+    seen = profile(body, zeros(), zeros())
+    assert seen.bounds("toy").share("dram").amount == 4 * n + 4 * n  # both arrays are written
+
+
+def test_a_half_used_sector_counts_whole(toy):
+    found = profile("p0[8 * i] = p1[8 * i];", zeros(8 * 132), random(8 * 132 * 128))
+    assert asked(found, "dram") == 2 * 32 * 132 * 128
+
+
+def test_l2_may_keep_what_fits(monkeypatch):
+    monkeypatch.setattr(bounds, "rates", lambda device: replace(ROUND, l2_bytes=30_000))
+    n = 132 * 128
+    seen = profile("p0[i] = p1[i];", zeros(), random(n))
+    assert seen.bounds("toy").share("dram").amount == 8 * n - 30_000
+    assert seen.bounds("toy", cache="hot").share("dram").amount == 8 * n - 60_000
+    with pytest.raises(ValueError, match="cold, hot"):
+        seen.bounds("toy", cache="warm")
+
+
+def test_bank_conflicts_count_as_wavefronts(toy):
+    body = "__shared__ float s[4096]; s[threadIdx.x * {0}] = i; __syncwarp();"
+    body += "p0[i] = s[threadIdx.x * {0}];"
+    plain, strided = (profile(body.format(stride), zeros()) for stride in (1, 8))
+    warps = 132 * 4
+    assert asked(strided, "shared") == 8 * asked(plain, "shared")
+    assert asked(plain, "shared") in (warps, 2 * warps)  # ptxas may keep its own cell in a register
+
+
+def test_shuffles_count(toy):
+    body = "float x = i; for (int k = 0; k < p1; ++k) x = __shfl_xor_sync(~0u, x, k & 31);"
+    body += "p0[i] = x;"
+    seen = profile(body, zeros(), np.int32(12))
+    assert asked(seen, "shuffle") == pytest.approx(12 * 132 * 4, rel=1e-4)
+
+
+def test_atomics_count_by_turns(toy):
+    warps = 132 * 4
+    apart = profile("atomicAdd(&p0[i], 1.0f);", zeros())
+    together = profile("atomicAdd(&p0[0], p1[i]);", zeros(), random(132 * 128))
+    assert asked(apart, "atomics") == 4 * warps  # 32 words are 4 sectors
+    assert asked(together, "atomics") == 32 * warps  # 32 turns
+    assert asked(apart, "dram") == 2 * 4 * 132 * 128  # each word is read and written
+
+
+def test_constants_count_by_words(toy):
+    before = "__constant__ float table[64];"
+    values = {"table": np.arange(64, dtype=np.float32)}
+    lanes = np.arange(132 * 128, dtype=np.int32)
+    body = "p0[i] = table[p1[i] & {}];"
+    alike, apart = (
+        profile(body.format(mask), zeros(), lanes, before=before, constants=values)
+        for mask in (0x20, 0x1F)
+    )
+    assert asked(alike, "constant") == pytest.approx(132 * 4, rel=1e-4)
+    assert asked(apart, "constant") == pytest.approx(32 * 132 * 4, rel=1e-4)
+    operand = profile("p0[i] = i * table[5];", zeros(), before=before, constants=values)
+    with pytest.raises(KeyError, match="asks nothing of 'constant'"):  # it is an operand
+        operand.bounds("toy").share("constant")
+
+
+@pytest.mark.parametrize(
+    ("resource", "kind", "step"),
+    [
+        ("fp32", "float", "x = fmaf(x, p1, p2);"),
+        ("fp64", "double", "x = fma(x, (double)p1, (double)p2);"),
+        ("half", "__half2", "x = __hfma2(x, a, b);"),
+    ],
+)
+def test_multiply_adds_count(toy, resource, kind, step):
+    warps, turns = 132 * 4, 50
+    head = {"__half2": "__half2 a = __float2half2_rn(p1), b = __float2half2_rn(p2), x = a;"}
+    tail = {"__half2": "p0[i] = __low2float(x);"}
+    body = head.get(kind, f"{kind} x = i;")
+    body += f"for (int k = 0; k < p3; ++k) {{ {step} }}" + tail.get(kind, "p0[i] = x;")
+    args = zeros(), np.float32(0.5), np.float32(1), np.int32(turns)
+    seen = profile(body, *args, before="#include <cuda_fp16.h>")
+    assert asked(seen, resource) == pytest.approx(turns * warps, rel=0.05)
+    # The loop takes instructions beside its multiply-adds.
+    assert asked(seen, "issue") > turns * warps
+
+
+def test_products_of_tensor_cores_count_by_shape(toy):
+    before = "#include <mma.h>\nusing namespace nvcuda;"
+    body = """
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(a, __float2half(1.0f)), wmma::fill_fragment(b, __float2half(p1));
+    wmma::fill_fragment(c, 0.0f);
+    for (int k = 0; k < p2; ++k) wmma::mma_sync(c, a, b, c);
+    wmma::store_matrix_sync(p0 + 256 * blockIdx.x, c, 16, wmma::mem_row_major);
+    """
+    seen = profile(body, np.zeros(256 * 4, np.float32), np.float32(2), np.int32(6), blocks=4,
+                   threads=32, before=before)  # fmt: skip
+    assert asked(seen, "tensor_half") == 2 * 16 * 16 * 16 * 6 * 4
+
+
+def test_few_blocks_have_few_multiprocessors(toy):
+    one, all_of_them = (
+        profile("p0[i] = p1[i];", zeros(blocks), random(128 * blocks), blocks=blocks).bounds("toy")
+        for blocks in (1, 132)
+    )
+    assert one.share("l1_data").microseconds == all_of_them.share("l1_data").microseconds
+    assert one.share("dram").microseconds < all_of_them.share("dram").microseconds / 100
+    assert "one block uses one multiprocessor" in one.share("l1_data").reason
+
+
+# ---- laws ----
+
+WORK = {
+    "l1_data": "for (int k = 0; k < p2; ++k) sum += p1[(i + 128 * k) % 16896];",
+    "shared": "for (int k = 0; k < p2; ++k) sum += s[(threadIdx.x + 7 * k) % 128];",
+    "fp32": "for (int k = 0; k < p2; ++k) sum = fmaf(sum, 0.5f, sum * sum);",
+    "shuffle": "for (int k = 0; k < p2; ++k) sum += __shfl_xor_sync(~0u, sum, k & 31);",
+    "atomics": "for (int k = 0; k < p2; ++k) atomicAdd(&p1[(i + k) % 16896], 1.0f);",
+    "special": "for (int k = 0; k < p2; ++k) sum = rsqrtf(sum + 1.0f) + p1[(i + k) % 16896];",
+}
+
+
+@pytest.mark.parametrize("resource", WORK)
+def test_twice_the_work_counts_twice(toy, resource):
+    body = "__shared__ float s[128]; s[threadIdx.x] = i; __syncthreads(); float sum = i;"
+    body += WORK[resource] + "p0[i] = sum;"
+    found = [profile(body, zeros(), random(16896), np.int32(turns)) for turns in (40, 80, 120)]
+    first, second, third = (asked(one, resource) for one in found)
+    assert second - first == pytest.approx(third - second, rel=0.1)
+    assert second >= 1.8 * first
+    slots = [asked(one, "issue") for one in found]
+    assert slots[0] < slots[1] < slots[2]
+    assert found[0].bounds("toy").microseconds <= found[1].bounds("toy").microseconds
+
+
+def test_a_straight_line_meets_a_third_size(toy):
+    def counted(blocks):
+        arrays = zeros(blocks), random(128 * blocks)
+        return profile("p0[i] = p1[i] * p1[i / 2];", *arrays, blocks=blocks).counts
+
+    small, large, third = map(counted, (6, 12, 30))
+    guess = small.at(large, (30, 1, 1))
+    assert guess.totals == third.totals
+    assert (guess.executed == third.executed).all()
+    assert guess.asks == pytest.approx(third.asks)
+    by_size = small.at(large, (30, 1, 1), (6 * 128, 12 * 128, 30 * 128))
+    assert by_size.totals == third.totals
+
+
+def test_different_launches_are_no_line():
+    one, other = (profile(f"p0[i] = {k};", zeros()).counts for k in (1, 2))
+    with pytest.raises(ValueError, match="different code"):
+        one.at(other, (10, 1, 1))
+    with pytest.raises(ValueError, match="different sizes"):
+        one.at(one, (10, 1, 1))
+
+
+# ---- cheats: the same sums with less of what is looked at, and more of something else ----
+
+ROW = "float sum = 0; for (int k = 0; k < 31; ++k) sum += {weight} * p1[i + k]; p0[i] = sum;"
+
+
+def row(weight: str = "p2[k]", cells: str = ROW, **how):
+    args = zeros(), random(132 * 128 + 31), random(31)
+    return profile(cells.replace("{weight}", weight), *args, **how)
+
+
+CHEATS = {
+    # No load of global memory is left; each value comes from another lane.
+    "shuffle": ("shuffle", """
+        const float own = p1[i], next = p1[min(i + 32, 16926)];
+        float sum = 0;
+        #pragma unroll
+        for (int k = 0; k < 31; ++k) {
+            const int lane = (threadIdx.x % 32 + k) % 32;
+            const float a = __shfl_sync(~0u, own, lane), b = __shfl_sync(~0u, next, lane);
+            sum += p2[k] * (threadIdx.x % 32 + k < 32 ? a : b);
+        }
+        p0[i] = sum;"""),
+    # Weights from constant memory, at another place in each lane.
+    "constant": ("constant", """
+        float sum = 0;
+        for (int k = 0; k < 31; ++k) sum += table[(k + threadIdx.x) % 31] * p1[i + k];
+        p0[i] = sum;"""),
+    # Every product goes to memory by itself.
+    "atomics": ("atomics", "for (int k = 0; k < 31; ++k) atomicAdd(&p0[i], p2[k] * p1[i + k]);"),
+    # Cells in an array that the compiler cannot keep in registers.
+    "local": ("l1_data", """
+        float cells[31];
+        for (int k = 0; k < 31; ++k) cells[(k * p3) % 31] = p1[i + k];
+        float sum = 0;
+        for (int k = 0; k < 31; ++k) sum += p2[k] * cells[(k * p3) % 31];
+        p0[i] = sum;"""),
+    # All in shared memory, every lane in one bank.
+    "shared": ("shared", """
+        __shared__ float s[32 * 128];
+        float sum = 0;
+        for (int k = 0; k < 31; ++k) {
+            s[32 * threadIdx.x] = p1[i + k] * p2[k];
+            sum += *(volatile float*)&s[32 * threadIdx.x];
+        }
+        p0[i] = sum;"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_work_that_is_moved_elsewhere_is_counted_there(cheat):
+    resource, body = CHEATS[cheat]
+    before = "__constant__ float table[31];"
+    more = (np.int32(7),) if cheat == "local" else ()
+    constants = {"table": random(31)}
+    honest = row(before=before, constants=constants).bounds()
+    moved = profile(body, zeros(), random(132 * 128 + 31), random(31), *more, before=before,
+                    constants=constants).bounds()  # fmt: skip
+    known = {share.resource: share.amount for share in honest.shares}
+    assert moved.share(resource).amount > 1.5 * known.get(resource, 0)
+    # The largest resource, launches apart, is not smaller than that of the honest form by much:
+    # moving loads of 62 words to another place is no gain.
+    assert _busiest(moved) > 0.9 * _busiest(honest)
+
+
+def _busiest(found) -> float:
+    return max(share.microseconds for share in found.shares if share.resource != "launches")
+
+
+def test_a_product_of_tensor_cores_for_each_sum_is_counted():
+    before = "#include <mma.h>\nusing namespace nvcuda;"
+    body = """
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(a, __float2half(1.0f)), wmma::fill_fragment(c, 0.0f);
+    for (int k = 0; k < 200; ++k) {
+        wmma::fill_fragment(b, __float2half(p1[k]));
+        wmma::mma_sync(c, a, b, c);
+    }
+    p0[i] = c.x[0];
+    """
+    found = profile(body, zeros(), random(200), before=before).bounds()
+    plain = profile("float c = 0; for (int k = 0; k < 200; ++k) c += 16 * p1[k]; p0[i] = c;",
+                    zeros(), random(200)).bounds()  # fmt: skip
+    assert found.share("tensor_half").amount == 2 * 16**3 * 200 * 132 * 4
+    assert found.share("tensor_half").microseconds > plain.share("fp32").microseconds
+
+
+# ---- the machine code ----
+
+LOOP = """
+	.section	.text.k,"ax",@progbits
+k:
+.text.k:
+	//## File ".nv_debug_ptx_txt", line 10
+        /*0000*/                   S2R R0, SR_TID.X ;
+        /*0010*/               @P0 BRA `(.L_x_2) ;
+.L_x_1:
+	//## File ".nv_debug_ptx_txt", line 20
+        /*0020*/                   LDG.E R1, desc[UR4][R2.64] ;
+        /*0030*/                   LDG.E R1, desc[UR4][R2.64+0x4] ;
+	//## File ".nv_debug_ptx_txt", line 21
+        /*0040*/                   FADD R4, R4, R1 ;
+        /*0050*/               @P1 BRA `(.L_x_1) ;
+.L_x_2:
+	//## File ".nv_debug_ptx_txt", line 20
+        /*0060*/                   LDG.E R1, desc[UR4][R2.64] ;
+	//## File ".nv_debug_ptx_txt", line 30
+        /*0070*/                   EXIT ;
+.L_x_3:
+        /*0080*/                   BRA `(.L_x_3);
+        /*0090*/                   NOP;
+"""
+
+
+def test_a_loop_turns_as_often_as_its_loads_need():
+    code = machine_code.read(LOOP, "k")
+    assert [len(block.instructions) for block in code.blocks] == [2, 4, 2, 1, 1]
+    assert code.following[:3] == ((2, 1), (1, 2), ())
+    # 3 warps, 30 executions of line 20: the last block takes 3, 27 are left for two a turn.
+    anchors = [Anchor(((1, 1.0), (1, 1.0), (2, 1.0)), times=30.0)]
+    slots = machine_code.least(code, 3, anchors, lambda one: one.root != "NOP")
+    turns = (30 - 3) / 2
+    assert slots == pytest.approx(3 * 2 + 4 * turns + 3 * 2, rel=1e-4)
+    # Without a load the loop may be left out.
+    assert machine_code.least(code, 3, [], lambda one: 1.0) == pytest.approx(3 * 4, rel=1e-4)
+    assert machine_code.read(LOOP, "another") is None
+
+
+def test_counts_that_no_way_fits_are_an_error():
+    code = machine_code.read(LOOP, "k")
+    with pytest.raises(ArithmeticError, match="no way through"):
+        machine_code.least(code, 1, [Anchor((), 5.0)], lambda one: 1.0)
+
+
+# ---- in words ----
+
+
+def test_an_unknown_device_names_the_known_ones():
+    seen = profile("p0[i] = i;", zeros())
+    with pytest.raises(bounds.UnknownDevice, match=r"no rates of 'H900' .*H200.*experiments.rates"):
+        seen.bounds("H900")
+
+
+def test_a_part_of_a_launch_has_no_bounds():
+    part = profile("p0[i] = i;", zeros(), sample_every=2)
+    with pytest.raises(ValueError, match="66 of 132 blocks were run"):
+        part.bounds()
+
+
+def test_nothing_calls_a_bound_a_time():
+    found = profile("p0[i] = p1[i];", zeros(), random(132 * 128)).bounds()
+    for text in (str(found), found._repr_html_(), found.sentence, str(found.to_dict())):
+        assert "bound" in text
+        assert not re.search(r"\btimes?\b|\bduration|\btakes [\d.]+ (us|ms)", text), text
+    assert found.sentence.startswith("No H200 runs tiny in less than")
+    assert found.shares[0].microseconds == found.microseconds == found.to_dict()["bound_us"]
+
+
+def test_blocks_come_in_waves_as_ptxas_gives_registers_and_shared_memory():
+    found = profile("p0[i] = p1[i];", zeros(264), random(264 * 128), blocks=264).bounds()
+    assert found.blocks_at_a_time == 16  # of 128 threads, 2,048 at most
+    assert found.waves == pytest.approx(264 / (16 * 132))
+    body = "__shared__ float s[20000 / 4]; s[threadIdx.x] = i; p0[i] = s[threadIdx.x];"
+    seen = profile(body, zeros(), shared=10_000)
+    # 228 KB of a multiprocessor, 1 KB of each block for the system.
+    assert seen.bounds().blocks_at_a_time == 228 * 1024 // (20_000 + 10_000 + 1024)
+    assert "holds 7 blocks at once: 0.143 waves" in str(seen.bounds())
+
+
+def test_launches_in_a_row_add_up():
+    one = profile("p0[i] = p1[i];", zeros(), random(132 * 128)).bounds()
+    both = bounds.in_a_row([one, one], "twice")
+    assert both.microseconds == pytest.approx(2 * one.microseconds)
+    assert both.share("dram").amount == 2 * one.share("dram").amount
+    assert bounds.in_a_row([one]) is one
+    with pytest.raises(ValueError, match="one device"):
+        bounds.in_a_row([one, replace(one, device="toy")])
+    with pytest.raises(ValueError, match="one launch or more"):
+        bounds.in_a_row([])
