@@ -1,12 +1,11 @@
-"""Runs CUDA kernels on the CPU, and says what is wrong with them and what they do to memory.
+"""Runs CUDA kernels on the CPU, finds their faults, and counts their memory traffic.
 
-`activate()` lets `import pycuda` find the simulator; `check` and `profile` run one launch under it,
-whatever device is there.
+`activate()` lets `import pycuda` find the simulator. `check` and `profile` always run their launch
+in the simulator, also on a computer with a GPU.
 
-NVIDIA's own compiler translates a source to PTX, which the machine executes a warp of 32 lanes at a
-time.
-What it models and what not is said in `helpers.simulator.launch`: it has no clock, so it never
-tells a time of a kernel.
+NVIDIA's own compiler translates a source to PTX. The machine (machine/*.cpp) executes the PTX, a
+warp of 32 lanes at a time. `helpers.simulator.launch` lists what the machine models and what it
+does not. It has no clock, so it never reports how long a kernel takes.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ __all__ = [
 def activate(report_leaks: bool = False) -> None:
     """Makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
 
-    report_leaks: when the program ends, its variables are let go, and device memory that is still
-    allocated then is reported to standard error, one finding ("leak") for each line that allocated
-    some. Raises RuntimeError when the real PyCUDA has been imported already.
+    report_leaks: at the end of the program, delete its variables and print the device memory that
+    is still allocated to standard error: one finding ("leak") for each line that allocated some.
+    Raises RuntimeError if the program has already imported the real PyCUDA.
     """
     from . import pycuda_api
 
@@ -51,8 +50,8 @@ def activate(report_leaks: bool = False) -> None:
 
 
 def leaks() -> tuple[Finding, ...]:
-    """Device memory that is allocated now and has not been freed, one finding for each line of the
-    program that asked for some.
+    """Returns one finding for each line of the program that allocated device memory and has not
+    freed it.
     """
     gc.collect()
     return leaked(memory.live())
@@ -61,7 +60,8 @@ def leaks() -> tuple[Finding, ...]:
 def _report_leaks() -> None:
     main = vars(sys.modules["__main__"])
     for name in [name for name in main if not name.startswith("__")]:
-        del main[name]  # as the interpreter is about to do: what a variable holds is no leak
+        # The interpreter would delete the variables next. An array that one holds is no leak.
+        del main[name]
     for finding in leaks():
         print(finding, file=sys.stderr)
 
@@ -82,14 +82,14 @@ def profile(
 ) -> Profile:
     """Runs kernel `name` of CUDA `source` once, and returns its counters and findings.
 
-    args: NumPy arrays (copied to the device; outputs are written back unless the launch was
-    stopped), NumPy scalars, or device allocations of the simulator; grid, block: up to three
-    extents; shared: bytes of dynamic shared memory; options: nvcc's, -D...; constants: values for
-    `__constant__` symbols; watch: (block, warp) whose requests are kept one by one in
-    `Profile.requests`; sample_every: run every n-th block only (the result says so); outputs: as
-    for `check`; time_limit: seconds.
+    args: NumPy arrays (they are copied to the device, and copied back unless a finding stops the
+    launch), NumPy scalars, or device allocations of the simulator; grid, block: up to three
+    extents; shared: bytes of dynamic shared memory; options: options of nvcc, such as -D...;
+    constants: values for `__constant__` symbols; watch: (block, warp) whose requests
+    `Profile.requests` lists one by one; sample_every: run every n-th block only (the result says
+    so); outputs: as for `check`; time_limit: seconds.
 
-    Raises CompileFailed, TypeError or ValueError for arguments that do not fit,
+    Raises CompileFailed, TypeError or ValueError for arguments that do not fit the kernel, and
     faults.LaunchRefused.
     """
     observe = (*CHECKS, "traffic", "instructions")
@@ -122,11 +122,11 @@ def turns(
     constants: Mapping[str, np.ndarray] | None = None,
     time_limit: float | None = None,
 ) -> int:
-    """How often the loops of a kernel turn in one launch, by warp, as its source has them: before
-    the compiler unrolls any.
+    """Counts how often warps turn the loops of a kernel in one launch, as the source writes them:
+    before the compiler unrolls any.
 
-    Arguments as for `profile`; the arrays stay as they are. Raises instructions.NoSourceForm where
-    no translation keeps the loops.
+    The arguments are those of `profile`; the arrays stay unchanged. Raises
+    instructions.NoSourceForm if no translation keeps the loops.
     """
     args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
     observe, constants, watch = ("instructions",), constants or {}, ((0, 0, 0), 0)
@@ -161,16 +161,16 @@ def check(
     outputs: Sequence[str] | None = None,
     time_limit: float | None = None,
 ) -> tuple[Finding, ...]:
-    """Runs one launch as `profile` does, without counting, and returns what is wrong with it: an
-    empty tuple for a good one.
+    """Runs one launch as `profile` does, without counting, and returns its findings: an empty tuple
+    if it has no fault.
 
-    outputs: names of the pointer parameters that the kernel must write wholly. Their arrays start
-    as fresh device memory does, with nothing in them, whatever the NumPy arrays hold; an element
-    that is read before it is written, or never written, is a finding.
-    Without `outputs` these are the arrays of floats that hold nothing but NaN and whose parameter
+    outputs: names of the pointer parameters whose arrays the kernel must write completely. These
+    arrays start as fresh device memory, whatever the NumPy arrays hold. Reading an element before
+    it is written is a finding, and so is an element that is never written.
+    Without `outputs`, the outputs are the arrays of floats that hold only NaN and whose parameter
     is not const.
-    A launch that a GPU would refuse is a finding too ("resources"). Raises as `profile` does
-    otherwise.
+    A launch that a GPU would refuse is a finding ("resources"). Otherwise `check` raises the
+    exceptions that `profile` raises.
     """
     watch = ((0, 0, 0), 0)
     observe, constants = CHECKS, constants or {}
@@ -243,19 +243,19 @@ def _launch(
 
 def _set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
     for symbol, value in constants.items():
-        known = module.globals
-        if symbol not in known:
+        symbols = module.globals
+        if symbol not in symbols:
             raise ValueError(
-                f"no constant {symbol!r} in this source: it has {', '.join(known) or 'none'}"
+                f"this source has no constant {symbol!r}: it has {', '.join(symbols) or 'none'}"
             )
         value = np.ascontiguousarray(value)
-        if value.nbytes != known[symbol].nbytes:
+        if value.nbytes != symbols[symbol].nbytes:
             raise ValueError(
-                f"constant {symbol!r} has {known[symbol].nbytes} bytes, the value given has "
-                f"{value.nbytes} "
-                f"({value.dtype}, shape {value.shape})"
+                f"constant {symbol!r} has {symbols[symbol].nbytes} bytes, but its value has "
+                f"{value.nbytes} ({value.dtype}, shape {value.shape}): give an array of "
+                f"{symbols[symbol].nbytes} bytes"
             )
-        memory.write(known[symbol].address, value, value.nbytes)
+        memory.write(symbols[symbol].address, value, value.nbytes)
 
 
 class _Arguments:
@@ -265,8 +265,8 @@ class _Arguments:
         expected = ", ".join(map(declaration, kernel.parameters))
         if len(args) != len(kernel.parameters):
             raise TypeError(
-                f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, {len(args)} "
-                "given"
+                f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, but the "
+                f"launch gives {len(args)}"
             )
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
         if unknown := [name for name in outputs or () if name not in pointers]:
@@ -308,12 +308,13 @@ class _Arguments:
             return address.to_bytes(8, "little")
         if not isinstance(value, np.generic):
             raise TypeError(
-                f"{what} needs a NumPy scalar such as numpy.int32(7), {value!r} "
-                f"({type(value).__name__}) given"
+                f"{what} needs a NumPy scalar such as numpy.int32(7), got {value!r} "
+                f"({type(value).__name__})"
             )
         if value.nbytes != parameter.size or (value.dtype.kind == "f") != parameter.is_floating:
             raise TypeError(
-                f"{what} has {parameter.size} bytes, {value!r} ({value.dtype}) does not fit"
+                f"{what} has {parameter.size} bytes, so {value!r} ({value.dtype}) does not fit: "
+                f"give a NumPy scalar of the parameter's type"
             )
         return value.tobytes()
 
@@ -333,8 +334,7 @@ class _Arguments:
                 return int(value)
             except (TypeError, ValueError):
                 raise TypeError(
-                    f"{what} needs a NumPy array or a device allocation, {type(value).__name__} "
-                    "given"
+                    f"{what} needs a NumPy array or a device allocation, got {type(value).__name__}"
                 ) from None
         if not value.flags.c_contiguous:
             raise ValueError(
@@ -342,7 +342,7 @@ class _Arguments:
                 f"(shape {value.shape}, strides {value.strides})"
             )
         if value.size == 0:
-            raise ValueError(f"{what} was given an empty array")
+            raise ValueError(f"{what} got an empty array: give one with at least one element")
         address = memory.allocate(value.nbytes)
         self._copies.append((address, value))
         if is_output:

@@ -1,26 +1,27 @@
 """Check or profile one launch of a CUDA kernel from a shell, without a GPU.
 
-    python -m helpers.simulator check FILE.cu --grid 4 --block 256 --arg out:float:1000 --arg
-    in:float:1000 --arg int:1000 python -m helpers.simulator profile FILE.cu --kernel NAME --grid
-    32x32 --block 16x16 -DTILE=16 --arg image.npy ... --json
+    python -m helpers.simulator check FILE.cu --grid 4 --block 256 \\
+        --arg out:float:1000 --arg in:float:1000 --arg int:1000
+    python -m helpers.simulator profile FILE.cu --kernel NAME --grid 32x32 --block 16x16 \\
+        -DTILE=16 --arg image.npy ... --json
 
-Arguments, in the order of the kernel's parameters, each by its own --arg:
+Give each argument of the kernel by an --arg, in the order of the parameters:
 
-    int:1000                scalar: TYPE:VALUE
-    out:float:1000          array that the kernel is to write: out:TYPE:SHAPE; fresh memory, nothing
-    written in it yet in:float:1000           array with values: in:TYPE:SHAPE[:FILL]; FILL is
-    uniform (if left out), zeros, ones, arange,
-                            or a number
-    image.npy               array of a file that numpy.save wrote
-    null                    null pointer
+    int:1000          a scalar: TYPE:VALUE
+    out:float:1000    an array that the kernel writes: out:TYPE:SHAPE (fresh, unwritten memory)
+    in:float:1000     an array with values: in:TYPE:SHAPE[:FILL]; FILL is uniform (the default),
+                      zeros, ones, arange or a number
+    image.npy         the array in a file that numpy.save wrote
+    null              a null pointer
 
-TYPE is char, uchar, short, ushort, int, uint, long, ulong, half, float, double or bool; for arrays
-also a vector such as float4.
-SHAPE is 1000 or 480x640, a grid or block 4, 32x32 or 2x2x2. "uniform" is 0 to 1, for integers 0 to
-99, the same in every run (--seed). --constant NAME=SPEC sets a __constant__ symbol; its SPEC is
-that of an array, or a scalar.
+TYPE is char, uchar, short, ushort, int, uint, long, ulong, half, float, double or bool; the TYPE of
+an array may also be a vector such as float4. SHAPE is 1000 or 480x640; a grid or block is 4, 32x32
+or 2x2x2. "uniform" draws numbers from 0 to 1, and integers from 0 to 99; --seed chooses which, and
+the same seed draws the same numbers in every run. --constant NAME=SPEC sets a __constant__ symbol
+to an array or a scalar.
 
-Exit status: 0 nothing found, 1 findings, 2 a mistake in the command, the file or the arguments.
+Exit status: 0 without findings, 1 with findings, 2 for a mistake in the command, the file or the
+arguments.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ FORMS = "TYPE:VALUE, out:TYPE:SHAPE, in:TYPE:SHAPE[:FILL], FILE.npy or null"
 
 
 class Mistake(Exception):
-    """What the command line has wrong; printed alone, without a traceback."""
+    """A mistake in the command line; `main` prints the message without a traceback."""
 
 
 class Fresh:
@@ -72,8 +73,8 @@ class Fresh:
 
 
 def parse_argument(spec: str, rng: np.random.Generator) -> Any:
-    """What a SPEC stands for: a NumPy scalar, an array, Fresh memory, or 0 for a null pointer.
-    Raises Mistake.
+    """Returns the argument that a SPEC describes: a NumPy scalar, an array, Fresh memory, or 0 for
+    a null pointer. Raises Mistake.
     """
     if spec == "null":
         return 0
@@ -91,7 +92,7 @@ def _nearest_type(head: str) -> str:
     return (
         ""
         if head in TYPES or not re.fullmatch(r"[a-z_0-9]+", head)
-        else f"; {head!r} is no type: {', '.join(TYPES)}"
+        else f"; {head!r} is no type, give one of {', '.join(TYPES)}"
     )
 
 
@@ -118,13 +119,13 @@ def _array(spec: str, head: str, rest: Sequence[str], rng: np.random.Generator) 
 
 def _dtype(spec: str, name: str) -> tuple[type, tuple[int, ...]]:
     """A scalar type and the lanes of a vector: float4 is (float32, (4,))."""
-    found = re.fullmatch(r"([a-z]+)([234]?)", name)
-    if not found or found[1] not in TYPES:
+    match = re.fullmatch(r"([a-z]+)([234]?)", name)
+    if not match or match[1] not in TYPES:
         raise Mistake(
-            f"argument {spec!r}: {name!r} is no type: {', '.join(TYPES)}, or a vector such as "
-            "float4"
+            f"argument {spec!r}: {name!r} is no type; give {', '.join(TYPES)}, or a vector such "
+            "as float4"
         )
-    return TYPES[found[1]], (int(found[2]),) if found[2] else ()
+    return TYPES[match[1]], (int(match[2]),) if match[2] else ()
 
 
 def _shape(spec: str, text: str) -> tuple[int, ...]:
@@ -200,12 +201,12 @@ def parse_extent(text: str) -> tuple[int, ...]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit status; argparse itself exits with 2 for options it
-    does not know.
+    """Runs the command line and returns the exit status. argparse itself exits with 2 for options
+    that it does not know.
     """
-    asked = _parser().parse_args(argv)
+    options = _parser().parse_args(argv)
     try:
-        return _run(asked)
+        return _run(options)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
@@ -218,7 +219,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         CompilerMissingError,
         ToolkitMissingError,
     ) as error:
-        print(f"{_parser().prog}: {_with_file(str(error), asked)}", file=sys.stderr)
+        print(f"{_parser().prog}: {_with_file(str(error), options)}", file=sys.stderr)
         return MISTAKE
 
 
@@ -230,8 +231,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="check | profile")
     for name, help_text in (
-        ("check", "say what is wrong with the launch"),
-        ("profile", "count its memory traffic as well"),
+        ("check", "find the faults of one launch"),
+        ("profile", "find the faults and count the memory traffic"),
     ):
         command = commands.add_parser(
             name,
@@ -242,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("file", metavar="FILE.cu", help="the CUDA source")
         command.add_argument(
-            "--kernel", metavar="NAME", help="which kernel; may be left out where the file has one"
+            "--kernel", metavar="NAME", help="the kernel; needed if the file has several"
         )
         command.add_argument("--grid", type=parse_extent, required=True, help="blocks: 4, 32x32")
         command.add_argument(
@@ -257,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="NAME[=VALUE]",
-            help="a macro, as nvcc's",
+            help="define a macro, as for nvcc",
         )
         command.add_argument(
             "--arg",
@@ -265,7 +266,7 @@ def _parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="SPEC",
-            help="the next argument",
+            help="the kernel's next argument",
         )
         command.add_argument(
             "--constant", dest="constants", action="append", default=[], metavar="NAME=SPEC"
@@ -273,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--time-limit", type=float, metavar="S", help="stop the launch after S seconds"
         )
-        command.add_argument("--seed", type=int, default=0, help="of the uniform values")
+        command.add_argument("--seed", type=int, default=0, help="seed of the uniform values")
         command.add_argument(
             "--json", action="store_true", help="print one JSON object in place of text"
         )
@@ -284,31 +285,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(asked: argparse.Namespace) -> int:
-    source = _source(asked.file)
-    if getattr(asked, "sample", 1) < 1 or asked.shared < 0:
+def _run(options: argparse.Namespace) -> int:
+    source = _source(options.file)
+    if getattr(options, "sample", 1) < 1 or options.shared < 0:
         raise Mistake("--sample must be at least 1, --shared at least 0")
-    options = tuple(f"-D{macro}" for macro in asked.macros)
-    rng = np.random.default_rng(asked.seed)
-    name = asked.kernel or _only_kernel(source, options, asked.file)
+    macros = tuple(f"-D{macro}" for macro in options.macros)
+    rng = np.random.default_rng(options.seed)
+    name = options.kernel or _only_kernel(source, macros, options.file)
     values: list[Any] = []
     try:
-        values.extend(parse_argument(spec, rng) for spec in asked.args)
+        values.extend(parse_argument(spec, rng) for spec in options.args)
         more: dict[str, Any] = {
-            "constants": dict(parse_constant(text, rng) for text in asked.constants)
+            "constants": dict(parse_constant(text, rng) for text in options.constants)
         }
         more |= {
-            "grid": asked.grid,
-            "block": asked.block,
-            "shared": asked.shared,
-            "options": options,
+            "grid": options.grid,
+            "block": options.block,
+            "shared": options.shared,
+            "options": macros,
         }
-        if asked.time_limit is not None:
-            more["time_limit"] = asked.time_limit
-        if asked.command == "profile":
-            seen = profile(source, name, *values, sample_every=asked.sample, **more)
-            return _show_profile(seen, asked)
-        return _show_findings(check(source, name, *values, **more), name, asked)
+        if options.time_limit is not None:
+            more["time_limit"] = options.time_limit
+        if options.command == "profile":
+            result = profile(source, name, *values, sample_every=options.sample, **more)
+            return _show_profile(result, options)
+        return _show_findings(check(source, name, *values, **more), name, options)
     finally:
         for value in values:
             if isinstance(value, Fresh):
@@ -322,8 +323,8 @@ def _source(file: str) -> str:
         raise Mistake(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _only_kernel(source: str, options: tuple[str, ...], file: str) -> str:
-    module = load(source, options, file=Path(file).name)
+def _only_kernel(source: str, macros: tuple[str, ...], file: str) -> str:
+    module = load(source, macros, file=Path(file).name)
     try:
         names = list(module.kernels)
     finally:
@@ -338,33 +339,31 @@ def _only_kernel(source: str, options: tuple[str, ...], file: str) -> str:
     return names[0]
 
 
-def _with_file(message: str, asked: argparse.Namespace) -> str:
-    """The compiler was given KERNEL.cu as the name of the source; the reader knows it by the file's
-    name.
-    """
+def _with_file(message: str, options: argparse.Namespace) -> str:
+    """Puts the file's name into a message of the compiler, which calls the source KERNEL.cu."""
     return (
-        re.sub(rf"\b{re.escape(asked.kernel)}\.cu\b", Path(asked.file).name, message)
-        if asked.kernel
+        re.sub(rf"\b{re.escape(options.kernel)}\.cu\b", Path(options.file).name, message)
+        if options.kernel
         else message
     )
 
 
-def _named(findings: Sequence[Finding], asked: argparse.Namespace) -> tuple[Finding, ...]:
-    return tuple(dataclasses.replace(finding, file=Path(asked.file).name) for finding in findings)
+def _named(findings: Sequence[Finding], options: argparse.Namespace) -> tuple[Finding, ...]:
+    return tuple(dataclasses.replace(finding, file=Path(options.file).name) for finding in findings)
 
 
-def _show_findings(findings: Sequence[Finding], name: str, asked: argparse.Namespace) -> int:
-    findings = _named(findings, asked)
-    if asked.json:
+def _show_findings(findings: Sequence[Finding], name: str, options: argparse.Namespace) -> int:
+    findings = _named(findings, options)
+    if options.json:
         _print_json(
             {
                 "kernel": name,
-                "file": asked.file,
+                "file": options.file,
                 "findings": [finding.to_dict() for finding in findings],
             }
         )
     else:
-        threads, blocks = math.prod(asked.block), math.prod(asked.grid)
+        threads, blocks = math.prod(options.block), math.prod(options.grid)
         launch = (
             f"{name}: {blocks:,} block{'s' * (blocks != 1)} of {threads:,} "
             f"thread{'s' * (threads != 1)}"
@@ -374,28 +373,28 @@ def _show_findings(findings: Sequence[Finding], name: str, asked: argparse.Names
     return FOUND if findings else CLEAN
 
 
-def _show_profile(seen: Profile, asked: argparse.Namespace) -> int:
-    seen = dataclasses.replace(seen, findings=_named(seen.findings, asked))
-    if asked.json:
-        _print_json(_plain(seen, asked.file))
+def _show_profile(result: Profile, options: argparse.Namespace) -> int:
+    result = dataclasses.replace(result, findings=_named(result.findings, options))
+    if options.json:
+        _print_json(_plain(result, options.file))
     else:
-        print(seen)
-    return FOUND if seen.findings else CLEAN
+        print(result)
+    return FOUND if result.findings else CLEAN
 
 
-def _plain(seen: Profile, file: str) -> dict[str, Any]:
-    """A profile as data for JSON; the requests of the watched warp are left out."""
+def _plain(result: Profile, file: str) -> dict[str, Any]:
+    """Returns a profile as data for JSON, without the requests of the watched warp."""
     return {
-        "kernel": seen.kernel,
+        "kernel": result.kernel,
         "file": file,
-        "grid": list(seen.grid),
-        "block": list(seen.block),
-        "completed": seen.completed,
-        "blocks": seen.blocks,
-        "blocks_run": seen.blocks_run,
-        "counters": seen.counters(),
-        "lines": [dataclasses.asdict(row) for row in seen.lines],
-        "findings": [finding.to_dict() for finding in seen.findings],
+        "grid": list(result.grid),
+        "block": list(result.block),
+        "completed": result.completed,
+        "blocks": result.blocks,
+        "blocks_run": result.blocks_run,
+        "counters": result.counters(),
+        "lines": [dataclasses.asdict(row) for row in result.lines],
+        "findings": [finding.to_dict() for finding in result.findings],
     }
 
 

@@ -1,7 +1,7 @@
 """The limits of the simulated device, one H200 (compute capability 9.0).
 
-What kernels are held to everywhere is in helpers.limits; the rest is here, from the CUDA C++
-Programming Guide's table of technical specifications.
+helpers.limits has the limits that hold in the whole project. The others are here; they come from
+the CUDA C++ Programming Guide's table of technical specifications.
 """
 
 from helpers import limits
@@ -12,12 +12,12 @@ MAX_GRID = limits.MAX_GRID
 MAX_STATIC_SHARED = limits.STATIC_SHARED_BYTES
 MAX_SHARED = limits.MOST_SHARED_BYTES
 SHARED_PER_MULTIPROCESSOR = limits.MULTIPROCESSOR_SHARED_BYTES
-RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # of each block, taken by the system
+RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # the system takes these bytes of each block
 MAX_CONSTANT = limits.CONSTANT_BYTES
 WARP_SIZE = limits.WARP
 REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
-# Registers are given to a warp in units of 256: ptxas's number for one thread, rounded up to a
-# multiple of 8, times 32.
+# A warp gets its registers in units of 256: ptxas's number for one thread, rounded up to a multiple
+# of 8, times 32.
 REGISTER_UNIT = 8
 MAX_THREADS_PER_MULTIPROCESSOR = 2048
 MAX_BLOCKS_PER_MULTIPROCESSOR = 32

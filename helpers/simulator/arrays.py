@@ -1,5 +1,5 @@
-"""How findings and profiles speak of arrays: what the arguments, the variables and the shared
-memory of a launch are called.
+"""The names that findings and profiles give to arrays: to the arguments, the variables and the
+shared memory of a launch.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ DYNAMIC_SHARED = "dynamic shared memory"
 
 @dataclass(frozen=True)
 class ArrayName:
-    """An array in words: name, bytes, element type, extents, and where the named part starts.
+    """The name, bytes, element type and extents of an array, and the start of its named part.
 
     space: "global", "device", "constant", "shared" or "local"; first_byte: offset of the named part
     in its allocation (a pointer parameter may point into the middle); start: the allocation's
-    address, 0 where it is not needed.
+    address, 0 if nobody needs it.
     """
 
     name: str
@@ -34,12 +34,12 @@ class ArrayName:
 
 
 def declaration(parameter) -> str:
-    """A compiler.Parameter as a source declares it: "const float* x"."""
+    """Returns a compiler.Parameter as a source declares it: "const float* x"."""
     return f"{parameter.type_text} {parameter.name}".replace(" *", "*")
 
 
 def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
-    """The values of a launch as one block of bytes, each at the offset of its parameter (a
+    """Returns the values of a launch as one block of bytes, each at the offset of its parameter (a
     compiler.Parameter).
     """
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
@@ -49,7 +49,7 @@ def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
 
 
 def pointers(kernel, packed: bytes) -> dict[str, int]:
-    """The addresses that a launch gives to its pointer parameters, by the parameters' names."""
+    """Returns the addresses that a launch passes for its pointer parameters, by parameter name."""
     return {
         parameter.name: int.from_bytes(packed[parameter.offset : parameter.offset + 8], "little")
         for parameter in kernel.parameters
@@ -58,19 +58,19 @@ def pointers(kernel, packed: bytes) -> dict[str, int]:
 
 
 def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, ArrayName]:
-    """The arrays of a launch by the machine's numbers: `names` (address -> name), pointer
-    parameters, and variables.
+    """Returns the arrays of a launch by the machine's numbers for them: those of `names` (address
+    -> name), of the pointer parameters, and the variables.
     """
     arrays: dict[int, ArrayName] = {}
     for address, name in names.items():
-        if found := memory.region(address):
-            arrays[found[2]] = ArrayName(name, found[1], "", 0, (), "global", start=found[0])
+        if region := memory.region(address):
+            arrays[region[2]] = ArrayName(name, region[1], "", 0, (), "global", start=region[0])
     addresses = pointers(kernel, packed)
     for parameter in kernel.parameters:
         address = addresses.get(parameter.name, 0)
-        if (found := memory.region(address) if address else None) is None:
+        if (region := memory.region(address) if address else None) is None:
             continue
-        start, nbytes, number = found
+        start, nbytes, number = region
         name, first = parameter.name, address - start
         if number in arrays and arrays[number].name != name:  # two parameters, one array
             name, first = f"{arrays[number].name}={name}", min(first, arrays[number].first_byte)
@@ -96,21 +96,21 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
 
 
 def _element(type_text: str) -> str:
-    """What a pointer type points to, without qualifiers: "const float*" -> "float"."""
+    """Returns the type that a pointer points to, without qualifiers: "const float*" -> "float"."""
     return " ".join(word for word in type_text.replace("*", " ").split() if word not in _QUALIFIERS)
 
 
 def plain_name(symbol: str) -> str:
-    """What a source calls a variable that the compiler does not describe: "_ZZ1kE4tile" is tile
-    (Itanium C++ ABI, 5.1.6).
+    """Returns the source's name of a variable that the compiler does not describe: "_ZZ1kE4tile" is
+    tile (Itanium C++ ABI, 5.1.6).
     """
-    found = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
-    return found[2][: int(found[1])] if found and symbol.startswith("_ZZ") else symbol.strip("$_")
+    match = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
+    return match[2][: int(match[1])] if match and symbol.startswith("_ZZ") else symbol.strip("$_")
 
 
 def shared_array(variable, nbytes: int) -> ArrayName:
-    """A static shared variable of `nbytes`. variable: what the compiler says of it, or its name
-    alone.
+    """Returns a static shared variable of `nbytes`. variable: the compiler's description, or only
+    the symbol.
     """
     if isinstance(variable, str):
         return ArrayName(plain_name(variable), nbytes, "", 0, (), "shared")
@@ -120,7 +120,7 @@ def shared_array(variable, nbytes: int) -> ArrayName:
 
 
 def dynamic_array(variables, nbytes: int) -> ArrayName:
-    """The dynamic shared memory of a launch. variables: the extern arrays that stand for it (all
+    """Returns the dynamic shared memory of a launch. variables: the extern arrays that name it (all
     begin at its first byte).
     """
     names = "/".join(dict.fromkeys(variable.name for variable in variables)) or DYNAMIC_SHARED

@@ -1,8 +1,8 @@
-"""What the assembler makes of a program's PTX: registers, memory and machine code, as on a GPU of
-compute capability 9.0.
+"""Assembles a program's PTX with ptxas: registers, memory and machine code, as on a GPU of compute
+capability 9.0.
 
-Asked for when somebody looks at it: a launch in the simulator needs none of it. The programs are
-ptxas and nvdisasm, of two wheels.
+A launch needs only the accesses of the machine code, for its counters. Resources and listings are
+made when somebody asks for them. The programs ptxas and nvdisasm come with two wheels.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from .toolchain import CompileFailed
 
 _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
-# Bytes of each block that this architecture keeps for itself, in the section of a kernel's arrays.
+# The architecture reserves these bytes of each block, in the section of a kernel's arrays.
 _RESERVED_SHARED = 1024
 
-# Attributes in the .nv.info sections of a cubin: see `cuobjdump -elf`.
+# Attributes in the .nv.info sections of a cubin; `cuobjdump -elf` shows them.
 _REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
-_LONG_VALUE = 0x04  # a format: bytes of the value follow, others keep two bytes in place
+_LONG_VALUE = 0x04  # in this format the value's bytes follow; the other formats have two bytes
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a thread or block of one kernel takes.
+    """The resources that a thread or block of one kernel uses.
 
-    registers: 32-bit ones, of a thread; local_bytes: local memory of a thread; shared_bytes:
-    static, of a block; constant_bytes: of the program's `__constant__` variables; max_threads: the
-    most in a block by `__launch_bounds__`, 0 without; spill_store_bytes, spill_load_bytes: of the
-    code that a shortage of registers adds.
+    registers: 32-bit registers of a thread; local_bytes: local memory of a thread; shared_bytes:
+    static shared memory of a block; constant_bytes: bytes of the program's `__constant__`
+    variables; max_threads: the limit of threads in a block by `__launch_bounds__`, 0 without a
+    limit; spill_store_bytes, spill_load_bytes: bytes that the code stores and loads because it
+    lacks registers.
     """
 
     registers: int
@@ -50,10 +51,10 @@ class Resources:
 
 
 def resources(compiled: Compiled) -> dict[str, Resources]:
-    """Resources of each kernel, by its mangled name.
+    """Returns the resources of each kernel by its mangled name.
 
-    Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError where its wheel
-    is not installed.
+    Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError if its wheel is
+    not installed.
     """
     cubin, log = _assembled(
         compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
@@ -86,7 +87,7 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
 
 
 def sass(compiled: Compiled) -> str | None:
-    """The machine code of all kernels with the lines it comes from; None where nvdisasm or ptxas is
+    """Returns the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
     not installed.
 
     Raises CompileFailed with the assembler's words.
@@ -95,27 +96,29 @@ def sass(compiled: Compiled) -> str | None:
 
 
 def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
-    """The accesses to memory in the machine code of a kernel (by its mangled name), by line of the
-    PTX; None where nvdisasm or ptxas is not installed or does not take the program."""
+    """Returns the memory accesses in the machine code of a kernel (by its mangled name), by line of
+    the PTX; None if nvdisasm or ptxas is not installed or refuses the program.
+    """
     parts = [compiled.ptx, compiled.architecture, str(compiled.registers), str(compiled.contract)]
     key = compiler_cache.key_of([*parts, repr(toolkit.versions()), machine_code.RULES])
     record = compiler_cache.load("accesses", key)
     if record is None:
         try:
-            found = _accesses(compiled)
+            lines = _accesses(compiled)
         except CompileFailed:
             return None
-        if found is None:
+        if lines is None:
             return None
-        record = machine_code.to_record(found)
+        record = machine_code.to_record(lines)
         compiler_cache.store("accesses", key, record)
     sections = machine_code.from_record(record)
     return machine_code.of_kernel(sections, kernel, [one.mangled for one in compiled.kernels])
 
 
 def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
-    """The accesses by section and line, from the cubin's bytes where all its instructions are known
-    to `ptx.cubin`, else from a listing; None where a program is not installed."""
+    """Returns the accesses by section and line: from the cubin's bytes if `ptx.cubin` knows all its
+    instructions, else from a listing; None if a program is not installed.
+    """
     if toolkit.program("nvdisasm") is None or toolkit.program("ptxas") is None:
         return None
     binary, _ = _assembled(
@@ -135,7 +138,9 @@ def with_lines_of_ptx(compiled: Compiled) -> str | None:
 
 
 def _listing(compiled: Compiled, lines: str) -> str | None:
-    """The machine code; lines: nvdisasm's option that says of which text."""
+    """Returns the machine code as text; lines: nvdisasm's option for the lines of the source or of
+    the PTX.
+    """
     disassembler = toolkit.program("nvdisasm")
     if disassembler is None or toolkit.program("ptxas") is None:
         return None
@@ -144,18 +149,17 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     )
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        # Without its analysis of data flow, which the listing does not show, it takes 3/4 of the
-        # time.
+        # The listing does not show the analysis of data flow, which takes a quarter of the time.
         command = [str(disassembler), "--print-code", "--no-dataflow", lines, "kernel.cubin"]
-        done = toolkit.run(command, folder)
-    if done.returncode:
-        raise CompileFailed(f"nvdisasm: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
+        process = toolkit.run(command, folder)
+    if process.returncode:
+        raise CompileFailed(f"nvdisasm: {(process.stderr or process.stdout).strip()}")
+    return process.stdout
 
 
 @lru_cache(maxsize=16)
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
-    """The cubin, and what ptxas says of it."""
+    """Returns the cubin and the messages of ptxas."""
     parts = [ptx, architecture, str(registers), str(contract), repr(toolkit.versions())]
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("cubin", key)
@@ -184,10 +188,10 @@ def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> t
             "-o",
             "kernel.cubin",
         ]
-        done = toolkit.run([str(assembler), *arguments], folder)
-        if done.returncode:
-            raise CompileFailed((done.stderr or done.stdout).strip())
-        cubin, log = (folder / "kernel.cubin").read_bytes(), done.stderr + done.stdout
+        process = toolkit.run([str(assembler), *arguments], folder)
+        if process.returncode:
+            raise CompileFailed((process.stderr or process.stdout).strip())
+        cubin, log = (folder / "kernel.cubin").read_bytes(), process.stderr + process.stdout
     compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
     return cubin, log
 
@@ -203,8 +207,8 @@ def _product(extents: tuple[int, ...]) -> int:
 
 
 def _sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the sections; one without contents in the file is as many zeros as it
-    is long.
+    """Yields name and contents of each section; a section without contents in the file is filled
+    with zeros.
     """
     table, size, count, names = (
         *struct.unpack_from("<Q", elf, 40),
@@ -227,7 +231,7 @@ def _symbols(sections: dict[str, bytes]) -> list[str]:
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(attribute, value) of a .nv.info section."""
+    """Yields (attribute, value) of a .nv.info section."""
     at = 0
     while at + 4 <= len(data):
         form, attribute, size = struct.unpack_from("<BBH", data, at)

@@ -1,8 +1,8 @@
-"""The careful translation: PTX of the same source that keeps every access as it is written.
+"""The careful translation: PTX of the same source that keeps every access of the source.
 
-The optimising compiler takes faults out before PTX shows them: a store through a null pointer
-vanishes, a vector that is read in part becomes a smaller load, an index past a local array is left
-out. Hardly optimised PTX keeps them all. A launch rehearses with it, see launch.py.
+The optimising compiler removes faults before PTX shows them. It drops a store through a null
+pointer, loads only a part of a vector, and leaves out an index past a local array. PTX with little
+optimisation keeps them all. A launch rehearses with it, see launch.py.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _UNIT = re.compile(r"(_INTERNAL_|_GLOBAL__N__)([0-9a-f]{8})_")
 
 
 class CarefulTranslation:
-    """The careful translation of one text, made beside the other one and kept on disk.
+    """The careful translation of one text; it is compiled in a thread and cached on disk.
 
-    key: of everything that the translations of the text depend on.
+    key: identifies everything that the translations of the text depend on.
     """
 
     def __init__(self, text: front_ends.Text, key: str):
@@ -28,26 +28,27 @@ class CarefulTranslation:
         self._by: dict[str, Future[str]] = {}
 
     def begin(self, compiler: str) -> None:
-        """Starts the compilation by "nvrtc" or "nvcc" in a thread, where it is not made already."""
+        """Starts the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
         if compiler not in self._by:
-            self._by[compiler] = _threads().submit(self._made, compiler)
+            self._by[compiler] = _threads().submit(self._translate, compiler)
 
     def ptx(self, compiler: str, other: str) -> str:
-        """The PTX by the compiler that made the `other` one, with its names; "" where it refuses.
+        """Returns the PTX of `compiler` with the names of the `other` PTX, which the same compiler
+        wrote; "" if the compiler refuses the text.
         """
         self.begin(compiler)
         ptx, unit = self._by[compiler].result(), _UNIT.search(other)
-        # Names without linkage hold a number that each compilation draws anew.
+        # Names without linkage hold a number, which is new in each compilation.
         return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx
 
-    def _made(self, compiler: str) -> str:
+    def _translate(self, compiler: str) -> str:
         key = compiler_cache.key_of([self._key, compiler])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
             ptx = front_ends.careful(self._text, compiler)
         except (CompileFailed, CacheError, OSError):
-            ptx = ""  # the launch goes without
+            ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})
         return ptx
 

@@ -1,9 +1,9 @@
-"""CUDA source to PTX, by NVIDIA's own compiler from PyPI: no GPU, no driver, and for most sources
-no host compiler.
+"""Translates CUDA source to PTX with NVIDIA's own compiler from PyPI. It needs no GPU, no driver,
+and for most sources no host compiler.
 
-A source goes to the run-time compiler (NVRTC) first, which takes milliseconds. What it refuses,
-such as a file with host code, goes to nvcc, where its wheel and a host's C++ compiler are there.
-What both refuse is refused in the compiler's words.
+The run-time compiler (NVRTC) tries a source first; it takes milliseconds. If it refuses the source,
+for example because of host code, nvcc tries it, if its wheel and a host's C++ compiler are
+installed. If both refuse the source, the error has the compiler's own words.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _NOT_NAMES = (
 class Compiled:
     """A compiled source.
 
-    file: what messages and lines call the source; ptx: with `.loc` lines, whose `.file` names are
+    file: the source's name in messages and lines; ptx: has `.loc` lines, whose `.file` names are
     `file` and the plain names of headers; kernels: every .entry; debug: the variables; warnings:
-    the compiler's; templates: names of kernels' templates that the source asks no instance of;
+    the compiler's warnings; templates: names of kernel templates without an instance in the source;
     dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
-    "nvcc"; architecture: "90" or "90a"; registers: the most that a thread may have, 0 where the
-    options set no limit; contract: whether products and sums may become fused multiply-adds;
-    careful: where `careful_ptx` comes from; is_careful: the PTX is that one.
+    "nvcc"; architecture: "90" or "90a"; registers: the limit of registers of a thread, 0 if the
+    options set none; contract: whether products and sums may become fused multiply-adds; careful:
+    makes the PTX that `careful_ptx` returns; is_careful: `ptx` is the careful translation.
     """
 
     source: str
@@ -79,7 +79,7 @@ class Compiled:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Compiled:
-        """Raises TypeError, KeyError and ValueError for what `to_dict` did not make."""
+        """Raises TypeError, KeyError and ValueError if `data` does not come from `to_dict`."""
         kernels = tuple(
             KernelInfo(
                 **{**kernel, "parameters": tuple(Parameter(**p) for p in kernel["parameters"])}
@@ -108,15 +108,14 @@ def compile_source(
 ) -> Compiled:
     """Compiles CUDA `source`, or takes it from the cache.
 
-    options: nvcc's, see compiler_options; file: what messages call the source, and with a folder
-    before its name where its includes are looked for; extern_c: put the source into extern "C",
-    as PyCUDA does unless told otherwise; compiler: "nvrtc" or "nvcc" for this one only, else the
-    first that takes the source.
+    options: options of nvcc, see compiler_options; file: the source's name in messages, with the
+    folder in which the compiler looks for its includes; extern_c: put the source into extern "C",
+    which is PyCUDA's default; compiler: use only "nvrtc" or "nvcc", else the first that takes the
+    source.
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
-    # Nvcc passes over a byte order mark, as editors on Windows write it, at the very beginning
-    # only.
+    # Editors on Windows write a byte order mark. Nvcc skips it at the very beginning only.
     if not extern_c:
         source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
@@ -128,7 +127,9 @@ def compile_source(
 
 
 def _folders(file: str, options: Options) -> list[Path]:
-    """The folders of the files that a source may include: its own, if it has one, and -I's."""
+    """Returns the folders of the files that a source may include: its own, if it has one, and those
+    of -I.
+    """
     own = Path(file).parent if "/" in file and Path(file).is_file() else None
     return [
         path.absolute()
@@ -163,7 +164,7 @@ def _compiled(
     if (record := compiler_cache.load("ptx", key)) is not None:
         try:
             return replace(Compiled.from_dict(record), careful=careful)
-        except (TypeError, KeyError, ValueError):  # another version's record: it is made anew
+        except (TypeError, KeyError, ValueError):  # another version wrote this record: replace it
             pass
     compiled = _compile(text, compiler, careful)
     compiler_cache.store("ptx", key, compiled.to_dict())
@@ -171,7 +172,7 @@ def _compiled(
 
 
 def careful_ptx(compiled: Compiled) -> str:
-    """PTX of the same kernels that is hardly optimised; "" where there is none. See careful.py."""
+    """Returns the PTX of the careful translation (careful.py), "" if there is none."""
     return (
         compiled.careful.ptx(compiled.compiler, compiled.ptx)
         if compiled.careful is not None
@@ -181,7 +182,8 @@ def careful_ptx(compiled: Compiled) -> str:
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
     translation = front_ends.translate(text, compiler)
-    # Only now: the compiler's process is free for it, and a second one would take longer to start.
+    # The compiler's process is free now. Before, a second one would have to start, which takes
+    # longer.
     careful.begin(translation.compiler)
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
@@ -207,16 +209,16 @@ def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) 
 
 
 def _unused_templates(source: str, kernels: tuple[KernelInfo, ...]) -> tuple[str, ...]:
-    """Names of the source's templates of kernels that no .entry comes from."""
+    """Returns the names of the source's kernel templates that have no .entry."""
     if "template" not in source:
         return ()
     code, names = includes.without_comments(source), []
     for template in _TEMPLATE.finditer(code):
-        found = [
+        candidates = [
             m["name"]
             for m in _KERNEL_NAME.finditer(template["head"])
             if m["name"] not in _NOT_NAMES
         ]
-        names += found[:1]
-    known = {kernel.name.partition("<")[0].split("::")[-1] for kernel in kernels}
-    return tuple(name for name in dict.fromkeys(names) if name not in known)
+        names += candidates[:1]
+    instances = {kernel.name.partition("<")[0].split("::")[-1] for kernel in kernels}
+    return tuple(name for name in dict.fromkeys(names) if name not in instances)

@@ -1,8 +1,8 @@
-"""Compiled sources on disk, so that the same text is compiled once: JSON files under a key of
+"""Keeps compiled sources on disk, so that a text is compiled once: JSON files under a key of
 everything that they depend on.
 
-A cache is a help and never a need: a file that is damaged, cut short or somebody else's is made
-anew, and where the folder cannot be written to, each process compiles for itself.
+The simulator also works without the cache. It replaces a file that is damaged, cut short or
+somebody else's. If it cannot write to the folder, each process compiles for itself.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from .toolchain import CacheError, cache_directory
 
-# Raised whenever the records, or what is put into them, change.
+# Raise this number whenever the records or their contents change.
 FORMAT = 4
 
 
 def key_of(parts: Iterable[str]) -> str:
-    """32 hexadecimal digits of sha256 over `parts`; their order counts."""
+    """Returns 32 hexadecimal digits of sha256 over `parts`; their order counts."""
     digest = hashlib.sha256(str(FORMAT).encode())
     for part in parts:
         encoded = part.encode(errors="surrogatepass")
@@ -33,7 +33,7 @@ def key_of(parts: Iterable[str]) -> str:
 
 
 def load(kind: str, key: str) -> dict[str, Any] | None:
-    """The record that was stored under `kind` and `key`; None where there is none that is whole."""
+    """Returns the record that is stored under `kind` and `key`, None if there is no whole one."""
     try:
         text = _path(kind, key).read_text(encoding="utf-8")
         digest, _, body = text.partition("\n")
@@ -46,7 +46,7 @@ def load(kind: str, key: str) -> dict[str, Any] | None:
 
 
 def store(kind: str, key: str, record: Mapping[str, Any]) -> None:
-    """Stores a record, at once or not at all: it is written beside its place and then renamed."""
+    """Stores a whole record or nothing: writes it to a temporary file and then renames the file."""
     try:
         path = _path(kind, key)
         body = json.dumps(record)

@@ -1,7 +1,7 @@
-"""The options of nvcc that a program may give: which of them mean something here, and which do not.
+"""Reads the options of nvcc that a program may give.
 
-What changes a kernel's meaning is passed on to NVIDIA's compiler, what steers speed, files or
-messages is passed over, and what nobody knows is refused.
+Options that change a kernel's meaning go to NVIDIA's compiler. Options for speed, files or messages
+have no effect. An unknown option is an error.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from .toolchain import CompileFailed
 
-# Names in CUDA's own headers: nvcc applies -D to these, too, and `template <typename 16>` does not
-# compile.
+# CUDA's own headers use these names. nvcc applies -D to headers too, and `template <typename 16>`
+# does not compile.
 _IN_CUDAS_HEADERS = re.compile(r"[TUa-fhknpstv-z]")
-# Names of options without their dashes: nvcc takes one or two before a long name.
+# Names of options without their dashes: nvcc takes one or two dashes before a long name.
 _LONG = {
     "define-macro": "D",
     "undefine-macro": "U",
@@ -32,10 +32,10 @@ _SWITCHES = {
     "w": "--disable-warnings",
 }
 _VALUES = ("std", "ftz", "prec-div", "prec-sqrt", "fmad")
-# Language extensions that nvcc asks a switch for; the run-time compiler has no such switches.
+# Switches for language extensions; nvcc needs them, the run-time compiler does not have them.
 _ONLY_NVCC = re.compile(r"(?:expt-)?(?:relaxed-constexpr|extended-lambda)")
-# Passed over: optimisation that keeps the meaning, debugging, messages, files, the host's compiler
-# and linker.
+# These have no effect: optimisation that keeps the meaning, debugging, messages, files, the host's
+# compiler and linker.
 _WITHOUT_VALUE = re.compile(
     r"O\d?|Ofast|G|g|lineinfo|v|m64|c|dc|dw|ptx|cubin|fatbin|keep|clean|res-usage|src-in-ptx|dlto"
     r"|E|M|time|ewp|extensible-whole-program|fPIC|Wall|Wextra|Wno-[\w-]+|Wreorder|no-[\w-]+"
@@ -56,11 +56,11 @@ _WITH_VALUE = (
 
 @dataclass(frozen=True)
 class Options:
-    """What the options of one compilation mean.
+    """The meaning of the options of one compilation.
 
-    macros: preprocessor lines, in the order given; include_paths: folders of -I; flags: for either
-    of NVIDIA's compilers; nvcc_flags: for nvcc only; architecture: "90" or "90a"; registers: of
-    -maxrregcount, 0 where it is not given.
+    macros: preprocessor lines, in the order of the options; include_paths: folders of -I; flags:
+    options for both compilers; nvcc_flags: options for nvcc only; architecture: "90" or "90a";
+    registers: the number of -maxrregcount, 0 without this option.
     """
 
     macros: str = ""
@@ -72,17 +72,17 @@ class Options:
 
     @property
     def contract(self) -> bool:
-        """Whether a product and a sum may become one fused multiply-add: not with -fmad=false."""
+        """Whether a product and a sum may become one fused multiply-add (-fmad)."""
         values = [one.partition("=")[2] for one in self.flags if one.startswith("--fmad=")]
         return not values or values[-1] not in ("false", "0")
 
 
 def read(options: Sequence[object]) -> Options:
-    """Reads nvcc's options as PyCUDA takes them: words, of which one may be the value of the word
-    before it.
+    """Reads nvcc's options as PyCUDA takes them: a list of words, in which a word may be the value
+    of the option before it.
 
-    Raises toolchain.CompileFailed for an option that nobody knows, for one that lacks its value,
-    and for a macro that would break CUDA's own headers on a GPU.
+    Raises toolchain.CompileFailed for an unknown option, for an option without its value, and for a
+    macro that would break CUDA's own headers on a GPU.
     """
     macros: list[str] = []
     paths: list[str] = []
@@ -103,7 +103,7 @@ def read(options: Sequence[object]) -> Options:
         elif name == "maxrregcount":
             if not value.strip().isdigit():
                 raise CompileFailed(
-                    f"-maxrregcount takes a whole number of registers, was given {value!r}"
+                    f"-maxrregcount takes a whole number of registers, got {value!r}"
                 )
             registers = int(value)
         elif name in _VALUES:
@@ -123,7 +123,9 @@ def read(options: Sequence[object]) -> Options:
 
 
 def _next(words: list[str]) -> tuple[str, str]:
-    """Takes the next option off `words`: name and value; ("", "") for one that is passed over."""
+    """Removes the next option from `words` and returns its name and value; ("", "") if it has no
+    effect.
+    """
     word = words.pop(0).strip()
     for short in ("-D", "-U", "-I"):
         if word.startswith(short):
@@ -146,26 +148,25 @@ def _next(words: list[str]) -> tuple[str, str]:
     raise CompileFailed(
         f"the simulator does not know the compiler option {word!r}: it takes -D, -U, -I, -std, "
         "-use_fast_math, -ftz, -fmad, -prec-div, -prec-sqrt, -restrict, -maxrregcount and -arch, "
-        "and passes over nvcc's options for optimisation, debugging, messages and the host's "
+        "and ignores nvcc's options for optimisation, debugging, messages and the host's "
         "compiler (-O3, -G, -lineinfo, -Xptxas ...)"
     )
 
 
 def _value(name: str, words: list[str]) -> str:
     if not words:
-        raise CompileFailed(f"the compiler option {name} needs a value behind it")
+        raise CompileFailed(f"the compiler option {name} needs a value: give it as the next word")
     return words.pop(0)
 
 
 def _definition(text: str) -> str:
-    """The preprocessor line of `-Dtext`. A macro of the command line becomes a line because NVRTC's
-    own header would see it.
+    """Returns the preprocessor line of `-Dtext`. NVRTC's own headers do not see a macro in a line,
+    but would see one on the command line.
     """
     name, equals, value = text.partition("=")
     if _IN_CUDAS_HEADERS.fullmatch(name.strip()):
         raise CompileFailed(
-            f"-D{name.strip()}: nvcc would replace {name.strip()!r} in CUDA's own headers, too, "
-            "which then do not compile: "
-            "give the macro a longer name, or #define it in the source"
+            f"-D{name.strip()} does not compile: nvcc would replace {name.strip()!r} in CUDA's own "
+            "headers, too; give the macro a longer name, or #define it in the source"
         )
     return f"#define {name.strip()} {value if equals else '1'}".replace("\n", " ")

@@ -1,9 +1,8 @@
-"""What the compiler's debug information says of a program's kernels and variables: names, types and
-shapes in the source's words.
+"""Reads names, types and shapes of a program's kernels and variables from the debug information.
 
-The optimised PTX names symbols and sizes only. The same source compiled for debugging (`-G`)
-carries DWARF sections as text: kernels with their parameters, variables with their types. This
-module reads them, and brings both texts together by symbol.
+The optimised PTX has only symbols and sizes. If the compiler translates the same source for
+debugging (`-G`), its PTX has DWARF sections as text: kernels with their parameters, variables with
+their types. This module reads them and matches both texts by symbol.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)"
 class Parameter:
     """One parameter of a kernel: bytes and offset in the packed argument buffer.
 
-    is_const: it points to what the kernel does not write; element_bytes: of what it points to, 0
-    where that is not known.
+    is_const: it points to elements that the kernel may not write; element_bytes: bytes of such an
+    element, 0 if unknown.
     """
 
     name: str
@@ -60,14 +59,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Variable:
-    """An array or scalar with a fixed place, and how the source speaks of it.
+    """An array or scalar with a fixed place, described in the source's words.
 
-    name: as the source declares it, without namespaces; symbol: its name in the PTX; element: the
-    type of its elements, "" where that is not known; extents: () for a scalar, a first extent of 0
-    for dynamic shared memory; space: "shared", "constant", "device" or "local"; function: the
-    (mangled) name of the function that declares it, "" outside functions.
-    A local array's symbol is that of the function's whole frame, or "" where the PTX has none:
-    where in the frame it lies, the compiler does not say.
+    name: the declared name, without namespaces; symbol: its name in the PTX; element: the type of
+    its elements, "" if unknown; extents: () for a scalar, a first extent of 0 for dynamic shared
+    memory; space: "shared", "constant", "device" or "local"; function: the mangled name of the
+    function that declares it, "" outside functions.
+    The symbol of a local array is the symbol of the function's whole frame, or "" if the PTX has
+    none. The compiler does not say where in the frame the array lies.
     """
 
     name: str
@@ -81,14 +80,14 @@ class Variable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole variable; 0 for dynamic shared memory."""
+        """The bytes of the whole variable; 0 for dynamic shared memory."""
         return self.size
 
 
 @dataclass(frozen=True)
 class Member:
-    """An array inside a variable that is a structure, `offset` bytes from its start; all else as of
-    a Variable. name: with that of the variable ("stage.low").
+    """An array inside a variable that is a structure, `offset` bytes from its start. Its name has
+    the variable's name in front ("stage.low"); the other fields are those of a Variable.
     """
 
     name: str
@@ -105,8 +104,8 @@ class Member:
 class KernelInfo:
     """A kernel that can be launched.
 
-    name: as the source calls it ("k", "ns::k", "k<4>"); mangled: the linker's name, which is that
-    of the .entry; line: of its name in `file`, from 1, and 0 where that is not known.
+    name: its name in the source ("k", "ns::k", "k<4>"); mangled: the linker's name, which the
+    .entry has; line: the line of its name in `file`, from 1, or 0 if unknown.
     """
 
     name: str
@@ -118,17 +117,17 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """Variables of a program, by symbol where they have one of their own."""
+    """The variables of a program; those with a symbol of their own are found by symbol."""
 
     variables: tuple[Variable, ...] = ()
     members: tuple[Member, ...] = ()
 
     def of_symbol(self, symbol: str) -> Variable | None:
-        """The variable with this name in the PTX; None where there is none."""
+        """Returns the variable with this name in the PTX, None if there is none."""
         return next((v for v in self.variables if v.symbol == symbol and v.space != "local"), None)
 
     def locals_of(self, function: str) -> tuple[Variable, ...]:
-        """The local arrays of a function, by its mangled name, in the order of the source."""
+        """Returns the local arrays of a function by its mangled name, in the source's order."""
         return tuple(v for v in self.variables if v.space == "local" and v.function == function)
 
     def to_dict(self) -> dict:
@@ -143,7 +142,7 @@ class DebugInfo:
 
 
 def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], DebugInfo]:
-    """The kernels and variables of `ptx`, in the words of the DWARF in `debug_ptx` ("" where there
+    """Returns the kernels and variables of `ptx`, named as in the DWARF of `debug_ptx` ("" if there
     is none).
     """
     dwarf = Dwarf(debug_ptx)
@@ -153,8 +152,8 @@ def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], D
 
 
 def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
-    """Name, file and line of each function that a kernel of a debug compilation calls, by whatever
-    way.
+    """Returns name, file and line of each function that a kernel of a debug compilation calls,
+    directly or through other functions.
     """
     dwarf, places = Dwarf(debug_ptx), list(functions(debug_ptx))
     bounds = [start for _, _, start in places] + [len(debug_ptx)]
@@ -183,7 +182,7 @@ def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]
 
 @dataclass(frozen=True)
 class _Symbol:
-    """A variable of the PTX. declared: bytes of its type; count: None for an array of no size."""
+    """A variable of the PTX. declared: bytes of its type; count: None for an unsized array."""
 
     name: str
     space: str
@@ -200,34 +199,34 @@ class _Symbol:
 
 
 def functions(ptx: str) -> Iterator[tuple[str, str, int]]:
-    """(kind, name, position) of each .entry and .func, in order."""
-    for found in _PTX_FUNCTION.finditer(ptx):
-        if (name := _NAME_OF_FUNCTION.match(found["rest"])) or (
-            name := _NAME_OF_FUNCTION.match(ptx[found.end() :].lstrip())
+    """Yields (kind, name, position) of each .entry and .func, in order."""
+    for match in _PTX_FUNCTION.finditer(ptx):
+        if (name := _NAME_OF_FUNCTION.match(match["rest"])) or (
+            name := _NAME_OF_FUNCTION.match(ptx[match.end() :].lstrip())
         ):
-            yield found["kind"], name["name"], found.start()
+            yield match["kind"], name["name"], match.start()
 
 
 def _symbols(ptx: str) -> Iterator[_Symbol]:
     places = list(functions(ptx))
     position, owner = 0, ""
     seen = set()
-    for found in _PTX_VARIABLE.finditer(ptx):
-        while position < len(places) and places[position][2] < found.start():
+    for match in _PTX_VARIABLE.finditer(ptx):
+        while position < len(places) and places[position][2] < match.start():
             owner, position = places[position][1], position + 1
-        indented = ptx[found.start()] in " \t"
-        name, extents = found["name"], found["extents"]
-        if name in seen or found["type"] in ("texref", "samplerref", "surfref"):
+        indented = ptx[match.start()] in " \t"
+        name, extents = match["name"], match["extents"]
+        if name in seen or match["type"] in ("texref", "samplerref", "surfref"):
             continue
         seen.add(name)
         count: int | None = 1
         for extent in re.findall(r"\[(\d*)\]", extents):
             count = None if extent == "" or count is None else count * int(extent)
-        declared = int(re.sub(r"\D", "", found["type"]) or 8) // 8
-        align, floating = int(found["align"] or declared), found["type"][0] == "f"
+        declared = int(re.sub(r"\D", "", match["type"]) or 8) // 8
+        align, floating = int(match["align"] or declared), match["type"][0] == "f"
         yield _Symbol(
             name,
-            found["space"],
+            match["space"],
             declared,
             count,
             bool(extents),
@@ -238,18 +237,18 @@ def _symbols(ptx: str) -> Iterator[_Symbol]:
 
 
 def _parameter_sizes(ptx: str, start: int) -> list[tuple[int, int, bool]]:
-    """(bytes, offset, whether it is a floating-point number) of the parameters of the .entry at
-    `start`.
+    """Returns (bytes, offset, whether it is a floating-point number) of each parameter of the
+    .entry at `start`.
     """
     end = ptx.find("{", start)
     head = ptx[start:end]
     sizes, offset = [], 0
-    for found in _PTX_PARAMETER.finditer(head):
-        width = int(found["type"][1:]) // 8
-        size = width * int(found["bytes"] or 1) if found["bytes"] is not None else width
-        align = int(found["align"] or width)
+    for match in _PTX_PARAMETER.finditer(head):
+        width = int(match["type"][1:]) // 8
+        size = width * int(match["bytes"] or 1) if match["bytes"] is not None else width
+        align = int(match["align"] or width)
         offset = -(-offset // align) * align
-        sizes.append((size, offset, found["type"][0] == "f"))
+        sizes.append((size, offset, match["type"][0] == "f"))
         offset += size
     return sizes
 
@@ -283,7 +282,7 @@ def _parameter(
     number: int, name: str, kind: Type, size: int, offset: int, floating: bool
 ) -> Parameter:
     text = kind.text
-    if kind.is_const:  # of the parameter itself: the caller does not see it
+    if kind.is_const:  # this `const` is of the parameter itself; the caller does not see it
         text = (
             text.removesuffix(" const") if kind.target is not None else text.removeprefix("const ")
         )
@@ -343,7 +342,7 @@ def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
 
 
 def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
-    """The arrays inside variables that are structures."""
+    """Yields the arrays inside variables that are structures."""
     for variable in variables:
         kind = dwarf.structures.get(variable.element)
         is_plain = not variable.extents and variable.space != "local"
@@ -370,8 +369,8 @@ def _same_size(
     function: str,
     taken: dict[tuple[str, str, int], int],
 ) -> tuple[str, Type] | None:
-    """The variable of this name and size, of several such in one function the first that no other
-    symbol has.
+    """Returns the variable of this name and size. If one function has several, returns the first
+    that no other symbol has.
     """
     fitting = [(n, kind) for n, kind, _ in variables if n == name and kind.total == symbol.nbytes]
     if not fitting:
@@ -386,7 +385,7 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
         text = kind.text if kind.target is not None else _QUALIFIERS.sub("", kind.text)
         size = symbol.nbytes
         return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
-    # The PTX declares every array and structure as bytes: the alignment then says the most.
+    # The PTX declares every array and structure as bytes. The alignment then tells most about it.
     width = symbol.declared if symbol.declared > 1 else symbol.align
     if symbol.count is None:
         return Variable(name, symbol.name, "", width, (0,), space, function, 0)
@@ -396,12 +395,14 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
 
 
 def with_short_paths(ptx: str, file: str) -> str:
-    """PTX whose `.file` lines call files as findings do."""
+    """Returns the PTX with the file names of findings in its `.file` lines."""
     return _FILE_LINE.sub(lambda m: f'{m[1]}"{short_path(m[2], file)}"', ptx)
 
 
 def short_path(path: str, file: str) -> str:
-    """How findings call a file: the source by the name it was given, a header by its last part."""
+    """Returns a file's name in findings: `file` for the source, the last part of the path for a
+    header.
+    """
     if path == file or path.endswith("/" + file):
         return file
     return PurePosixPath(path.replace("\\\\", "/")).name

@@ -1,5 +1,5 @@
-"""The machine's findings in words: who did what to which array, at which line, and what usually
-leads to it.
+"""Writes the machine's findings in words: the thread, its access, the array, the line, and the
+usual cause.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .findings import Finding, finding_of_launch
 from .library import Place, RawFinding
 from .module import Kernel
 
-# By the number that the machine gives (machine/findings.h): the kind that a reader sees.
+# The kind that a reader sees, by the machine's number for it (machine/findings.h).
 _KINDS = (
     "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway",
     "out-of-bounds", "out-of-bounds",
@@ -32,24 +32,24 @@ _KINDS = (
     _NO_DYNAMIC_SHARED, _LOCAL_OVERRUN,
     _ASYNC_PROXY,
 ) = range(26)  # fmt: skip
-_MEANT = "meant"  # the machine knows which array the address is counted from
+_MEANT = "meant"  # the machine knows the array that the address starts from
 _WARNINGS = (_EXITED, _MASK_EXITED)
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 _ADDRESSES = 2**64
-_NEAR = 2**32  # bytes that an index may lead away from where its pointer points
+_NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
 
-# What a finding says: the index, the array's name, what happened, and what usually leads to it.
+# The parts of a finding: the index, the array's name, the message, and the usual cause.
 _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a launch is made of, for those who describe it.
+    """The parts of a launch that a description needs.
 
     arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
-    name; dynamic_names: what the kernel calls its dynamic shared memory.
+    name; dynamic_names: the kernel's names for its dynamic shared memory.
     """
 
     kernel: Kernel
@@ -60,7 +60,7 @@ class Scene:
 
 
 def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
-    """The machine's finding in words, None for what is none on a second look."""
+    """Returns the machine's finding in words, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
     if raw.kind == _CALLERS and describer.is_one_barrier():
         return None
@@ -70,8 +70,8 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
 def describe_unwritten(
     kernel, array: ArrayName | None, first: int, missing: int, nbytes: int, pc: int
 ) -> Finding:
-    """An array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of a store
-    to it, 0 where there was none.
+    """Describes an array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of
+    a store to it, 0 if there was none.
     """
     width, name, before = (
         (array.element_bytes or 1, array.name, array.first_byte) if array else (1, "an output", 0)
@@ -114,13 +114,13 @@ class _Describer:
     def __init__(self, raw: RawFinding, scene: Scene):
         self.raw, self.scene, self.kernel = raw, scene, scene.kernel
         self.array, self.offset = scene.arrays.get(raw.region), raw.offset
-        # An array that this launch was not given: nothing has named it.
+        # No argument of this launch is this array, so it has no name.
         if self.array is None and raw.region:
             self.offset += memory.region_start(raw.region)
         self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
         self.other_line: int | None = None
-        if raw.kind == _OUT_OF_BOUNDS and self.said() != _MEANT:
+        if raw.kind == _OUT_OF_BOUNDS and self.machine_text() != _MEANT:
             self._correct_guess()
 
     def finding(self) -> Finding:
@@ -143,13 +143,13 @@ class _Describer:
         }  # fmt: skip
         index, name, message, cause = writers[self.raw.kind]()
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
-        shown = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
+        texts = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
         return Finding(
             _KINDS[self.raw.kind], message, Path(self.file).name, self.line,
             self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
-            self.raw.count, shown,
+            self.raw.count, texts,
         )  # fmt: skip
 
     # ---- places ----
@@ -168,7 +168,7 @@ class _Describer:
         return f"thread {self.thread(place)} of block {tuple(place.block)}"
 
     def does(self) -> str:
-        """Who accesses memory, and how: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
+        """Returns the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
         return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
 
     def other_thread(self, other: Place, same_block: bool) -> str:
@@ -181,8 +181,8 @@ class _Describer:
     # ---- arrays ----
 
     def _correct_guess(self) -> None:
-        """The machine takes the nearest array; what the source line indexes, left or right of `=`,
-        knows better.
+        """Replaces the machine's guess, the nearest array, by an array that the source line indexes
+        on the access's side of `=`.
         """
         side = self.indexed_side()
         candidates = [
@@ -200,14 +200,14 @@ class _Describer:
             self.array = candidates[0]
 
     def indexed_side(self) -> str:
-        """The part of the source line that the access belongs to: a store's left of `=`, everything
-        else right of it.
+        """Returns the part of the source line that the access belongs to: a store is left of `=`,
+        every other access right of it.
         """
         left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
         return left if equals and self.raw.here.access == 1 else right
 
     def address(self) -> int:
-        """The address of the access, 0 where it is not known."""
+        """Returns the address of the access, 0 if it is not known."""
         if self.array is None:
             return self.offset % _ADDRESSES
         return self.array.start + self.offset if self.array.start else 0
@@ -217,7 +217,7 @@ class _Describer:
         return self.array
 
     def index(self) -> int | tuple[int, ...]:
-        """The element that the access starts at, by axes inside an array of several."""
+        """Returns the element that the access starts at: a tuple if the array has several axes."""
         array = self.known_array()
         flat = (self.offset - array.first_byte) // (array.element_bytes or self.raw.size or 1)
         if len(array.extents) < 2 or not 0 <= self.offset < array.nbytes:
@@ -249,14 +249,16 @@ class _Describer:
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
     def local_name(self, *, described: bool = False) -> str | None:
-        """The local array of the access, where the source line indexes one and no more; described:
-        one that the compiler knows.
+        """Returns the local array of the access if the source line indexes exactly one; described:
+        look only for arrays that the compiler describes.
         """
         names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
-        known = {array.name for array in self.scene.arrays.values()} | set(self.scene.pointers)
+        named_arrays = {array.name for array in self.scene.arrays.values()} | set(
+            self.scene.pointers
+        )
         for text in (self.indexed_side(), self.text_of_line()):
             indexed = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text))
-            for candidates in (indexed & names, set() if described else indexed - known):
+            for candidates in (indexed & names, set() if described else indexed - named_arrays):
                 if len(candidates) == 1:
                     return candidates.pop()
         return None
@@ -294,8 +296,8 @@ class _Describer:
         return index, self.array.name, message, cause
 
     def dead_pointer(self) -> str | None:
-        """A parameter that points to no array, where the source line has its name and the address
-        lies behind it.
+        """Returns a parameter that points to no array, if the source line has its name and the
+        address lies behind it.
         """
         for name, pointer in self.scene.pointers.items():
             lies_behind = pointer and 0 <= self.address() - pointer < _NEAR
@@ -314,22 +316,22 @@ class _Describer:
         return None, name, message, cause
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
-        """The parameters whose addresses lie in these bytes, where no other array lies by now."""
-        found = (
+        """Returns the parameters whose addresses lie in these bytes and in no live array."""
+        parameters = (
             name
             for name, address in self.scene.pointers.items()
             if start <= address < start + nbytes
         )
-        return [name for name in found if memory.region(self.scene.pointers[name]) is None]
+        return [name for name in parameters if memory.region(self.scene.pointers[name]) is None]
 
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
         names = self.pointing_into(start, nbytes)
         name = names[0] if len(names) == 1 else None
         where = f"{name}, an array" if name else "an array"
-        made = f" (allocated at {Path(file).name}:{line})" if file else ""
+        origin = f" (allocated at {Path(file).name}:{line})" if file else ""
         message = (
             f"{self.does()} {self.raw.size} bytes of {where} of {nbytes:,} bytes that has been "
-            f"freed{made}"
+            f"freed{origin}"
         )
         return (
             None,
@@ -515,15 +517,13 @@ class _Describer:
     # ---- barriers and warp operations ----
 
     def calls(self, place: Place) -> tuple[int, ...]:
-        """The lines of the calls that lead to a barrier, outer ones first, as far as they are
-        known.
-        """
+        """Returns the known lines of the calls that lead to a barrier, outer calls first."""
         outer = self.kernel.calls_to(place.caller - 1) if place.caller else ()
         return (*outer, *self.kernel.calls_around(place.pc))
 
     def is_one_barrier(self) -> bool:
-        """Whether two copies of a barrier are copies only because the compiler made them, in an
-        unrolled loop for example.
+        """Whether two barriers are one in the source, and the compiler copied it, for example in an
+        unrolled loop.
         """
         here, other = self.raw.here, self.raw.other
         return self.line_of(here) == self.line_of(other) and self.calls(here) == self.calls(other)
@@ -563,12 +563,14 @@ class _Describer:
 
     def callers(self) -> _Words:
         here, other = self.raw.here, self.raw.other
-        mine, theirs, barrier = self.calls(here), self.calls(other), self.line
+        own_calls, other_calls, barrier = self.calls(here), self.calls(other), self.line
         first = next(
-            k for k in range(max(len(mine), len(theirs))) if mine[k : k + 1] != theirs[k : k + 1]
+            k
+            for k in range(max(len(own_calls), len(other_calls)))
+            if own_calls[k : k + 1] != other_calls[k : k + 1]
         )
-        self.line = (mine[first:] or (barrier,))[0]
-        self.other_line = (theirs[first:] or (barrier,))[0]
+        self.line = (own_calls[first:] or (barrier,))[0]
+        self.other_line = (other_calls[first:] or (barrier,))[0]
         message = (
             f"{self.who(here)} waits at the barrier in line {barrier}, called from line "
             f"{self.line}, "
@@ -673,7 +675,7 @@ class _Describer:
         return None, None, message, "Does this loop end for every thread?"
 
     def assertion(self) -> _Words:
-        message = f"{self.who(self.raw.here)} found this to be false: {self.said()}"
+        message = f"{self.who(self.raw.here)} found this to be false: {self.machine_text()}"
         cause = (
             "The launch ends here, as on a GPU: what the kernel takes for granted does not hold "
             "for this thread."
@@ -698,19 +700,19 @@ class _Describer:
         return None, None, message, cause
 
     def wild_call(self) -> _Words:
-        said = self.said() or "calls a function at an address where there is none"
+        event = self.machine_text() or "calls a function at an address where there is none"
         cause = (
             "Is the function pointer (or the object with the virtual function) uninitialised, or "
             "was it made on the host?"
         )
-        return None, None, f"{self.who(self.raw.here)} {said}", cause
+        return None, None, f"{self.who(self.raw.here)} {event}", cause
 
     def fault(self) -> _Words:
         cause = (
             "C++ leaves open what happens then. A GPU goes on with some value or other; here the "
             "launch ends."
         )
-        return None, None, f"{self.who(self.raw.here)} {self.said()}", cause
+        return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause
 
-    def said(self) -> str:
+    def machine_text(self) -> str:
         return self.raw.text.decode(errors="replace")

@@ -1,8 +1,8 @@
-"""DWARF as the PTX of a debug compilation writes it: functions, variables and types in the words of
-the source.
+"""Reads DWARF in the PTX of a debug compilation: functions, variables and types in the words of the
+source.
 
 The compiler lists the sections' bytes as text, with the names of symbols in place of addresses.
-Forms of versions 2 to 4 are read.
+This module reads the forms of versions 2 to 4.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ATTRIBUTES = {
     0x6E: "linkage", 0x2007: "linkage",
 }  # fmt: skip
 _FLOATING, _ADDRESS, _PLUS = 0x04, 0x03, 0x23
-_MOST_LEVELS = 64  # of pointers, arrays and names of one type
+_MOST_LEVELS = 64  # levels of pointers, arrays and names in one type
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Type:
-    """What is known of a type: its text, bytes (0 for unknown), the extents of an array, and what a
+    """A type: its text, its bytes (0 if unknown), the extents of an array, and the type that a
     pointer points to.
     """
 
@@ -75,8 +75,8 @@ UNKNOWN = Type("")
 
 
 class Dwarf:
-    """The entries of a debug compilation, by what is asked: kernels, variables with a symbol,
-    variables inside functions.
+    """The entries of a debug compilation: kernels, variables with a symbol, and variables inside
+    functions.
     """
 
     def __init__(self, ptx: str):
@@ -87,7 +87,7 @@ class Dwarf:
         self._entries: list[Entry] = []
         self._at: dict[int, int] = {}  # offset in .debug_info -> position in _entries
         self._types: dict[int, Type] = {}
-        # At a form that nobody knows, reading ends; what was read up to it counts.
+        # Reading ends at an unknown form; the entries before it are valid.
         with suppress(IndexError, KeyError, ValueError):
             self._read(*(self._section(ptx, name) for name in ("info", "abbrev", "str")))
         self._children: dict[int, list[int]] = {}
@@ -159,7 +159,7 @@ class Dwarf:
                 parents.append(len(self._entries) - 1)
 
     def _symbol(self, entry: Entry) -> str:
-        """The symbol that a variable's location names, "" where it is none of its own."""
+        """Returns the symbol in a variable's location, "" if the variable has none of its own."""
         location = entry.values.get("location")
         if not isinstance(location, bytes) or len(location) != 9 or location[0] != _ADDRESS:
             return ""
@@ -167,16 +167,16 @@ class Dwarf:
         return self._names[number - 1] if 0 < number <= len(self._names) else ""
 
     def of_symbol(self, symbol: str) -> tuple[str, Type] | None:
-        """Name and type of the variable with this symbol; None where there is none."""
+        """Returns name and type of the variable with this symbol, None if there is none."""
         entry = self._by_symbol.get(symbol)
         return (entry.text("name"), self.type_of(entry)) if entry is not None else None
 
     def _inside(self, position: int) -> Iterator[tuple[int, Entry]]:
-        """The entries directly inside the one at `position`, with their own positions."""
+        """Yields the entries directly inside the one at `position`, with their positions."""
         return ((k, self._entries[k]) for k in self._children.get(position, []))
 
     def parameters(self, function: str) -> list[tuple[str, Type]]:
-        """Names and types of a function's parameters, in order."""
+        """Returns names and types of a function's parameters, in order."""
         inside = self._inside(self.functions.get(function, -2))
         return [
             (entry.text("name"), self.type_of(entry))
@@ -185,15 +185,15 @@ class Dwarf:
         ]
 
     def variables_in(self, function: str) -> list[tuple[str, Type, bool]]:
-        """Names and types of the variables that a function declares, in the order of the source;
-        whether each has a place.
+        """Returns the variables that a function declares, in the order of the source: name, type,
+        and whether it has a place in memory.
         """
-        found: list[tuple[str, Type, bool]] = []
+        variables: list[tuple[str, Type, bool]] = []
         waiting = [self.functions.get(function, -2)]
         while waiting:
             for position, entry in self._inside(waiting.pop(0)):
                 if entry.tag == "variable":
-                    found.append(
+                    variables.append(
                         (
                             entry.text("name"),
                             self.type_of(entry),
@@ -202,14 +202,14 @@ class Dwarf:
                     )
                 elif entry.tag == "block":
                     waiting.append(position)
-        return found
+        return variables
 
     def entry_of(self, function: str) -> Entry | None:
         position = self.functions.get(function)
         return self._entries[position] if position is not None else None
 
     def type_of(self, entry: Entry) -> Type:
-        """The type of a variable or parameter."""
+        """Returns the type of a variable or parameter."""
         for link in ("origin", "specification"):
             if "type" not in entry.values and link in entry.values:
                 entry = self._entries[self._at[entry.number(link)]]
@@ -236,7 +236,7 @@ class Dwarf:
                 target=inner,
             )
         if entry.tag == "const":
-            # Of a pointer, the word stands behind the star.
+            # A pointer has the word behind the star.
             text = f"{inner.text} const" if inner.target is not None else f"const {inner.text}"
             return Type(text, inner.nbytes, inner.extents, inner.floating, True, inner.target)
         if entry.tag in ("volatile", "restrict"):
@@ -268,8 +268,8 @@ class Dwarf:
 
     @cached_property
     def structures(self) -> dict[str, Type]:
-        """The structures with their members, by name; of two of one name none."""
-        found: dict[str, Type | None] = {}
+        """Returns the structures with their members by name, without names that two share."""
+        by_name: dict[str, Type | None] = {}
         for position, entry in enumerate(self._entries):
             if entry.tag not in ("structure", "class") or not entry.number("bytes"):
                 continue
@@ -279,15 +279,15 @@ class Dwarf:
                 if inner.tag == "member"
             )
             kind = Type(entry.text("name"), entry.number("bytes"), members=members)
-            known = found.setdefault(kind.text, kind)
-            if known != kind:
-                found[kind.text] = None
-        return {name: kind for name, kind in found.items() if name and kind is not None}
+            first = by_name.setdefault(kind.text, kind)
+            if first != kind:
+                by_name[kind.text] = None
+        return {name: kind for name, kind in by_name.items() if name and kind is not None}
 
 
 def _abbreviations(data: bytes, at: int) -> dict[int, tuple[str, bool, list[tuple[str, int]]]]:
-    """The table of abbreviations at `at`: code -> tag, whether children follow, and names and forms
-    of the attributes.
+    """Reads the table of abbreviations at `at`: code -> tag, whether children follow, and names and
+    forms of the attributes.
     """
     table = {}
     while at < len(data):
@@ -334,8 +334,8 @@ _REFERENCES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}
 def _attribute(
     info: bytes, strings: bytes, at: int, form: int, unit: int
 ) -> tuple[int | str | bytes, int]:
-    """The value of an attribute at `at`, and where the next begins. Raises KeyError for a form that
-    nobody knows.
+    """Returns the value of an attribute at `at`, and the offset of the next one. Raises KeyError
+    for an unknown form.
     """
     if form == 0x08:
         end = info.index(0, at)
@@ -367,7 +367,9 @@ def _attribute(
 
 
 def _offset(place: int | str | bytes | None) -> int:
-    """Bytes from a structure's start: a number, or the operation that adds one."""
+    """Returns the bytes from a structure's start: `place` is a number, or an operation that adds
+    one.
+    """
     if isinstance(place, bytes) and place[:1] == bytes([_PLUS]):
         return _leb128(place, 1)[0]
     return place if isinstance(place, int) else 0

@@ -1,8 +1,8 @@
-"""Kernels as the machine runs them: encoded from PTX once for each content, kept on disk, and given
-a module's addresses.
+"""Kernels as the machine runs them: this module encodes PTX once for each content, caches the
+result on disk, and writes a module's addresses into it.
 
-A file of the cache holds the arrays of one kernel (NumPy's .npz) and, as JSON in an array of bytes,
-everything else of it.
+A file of the cache has the arrays of one kernel (NumPy's .npz). An array of bytes has the other
+fields as JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .toolchain import CompileFailed
 _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
-# What a source asks for, by what stands for it in PTX.
+# Features of a source that the machine does not have, by their names in PTX.
 _MEANINGS = (
     ("%envreg", "a barrier of the whole grid"),
     ("%reserved_smem_offset", "a group of several warps"),
@@ -52,7 +52,7 @@ _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # Flag: SCOPE_GPU, SCOPE_SYS
 
 @lru_cache(maxsize=64)
 def parsed(ptx: str) -> parse.Module:
-    """The module that a PTX text describes; its functions are read when they are needed. Raises
+    """Returns the module of a PTX text; it reads a function when something needs it. Raises
     CompileFailed.
     """
     try:
@@ -62,7 +62,7 @@ def parsed(ptx: str) -> parse.Module:
 
 
 def variables(compiled: Compiled) -> dict[str, parse.Variable]:
-    """The variables in global and constant memory by symbol."""
+    """Returns the variables in global and constant memory by symbol."""
     return {
         name: v
         for name, v in parsed(compiled.ptx).variables.items()
@@ -71,18 +71,18 @@ def variables(compiled: Compiled) -> dict[str, parse.Variable]:
 
 
 def function_names(compiled: Compiled) -> set[str]:
-    """The symbols of a compiled source's functions."""
+    """Returns the symbols of a compiled source's functions."""
     return set(parsed(compiled.ptx).functions)
 
 
 def function_address(compiled: Compiled, symbol: str) -> int:
-    """What a pointer to a function of the source holds."""
+    """Returns the value of a pointer to a function of the source."""
     return FUNCTION_ADDRESS | parsed(compiled.ptx).order[symbol]
 
 
 def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
-    """Whether the static shared variables of all kernels together have more than `limit` bytes:
-    then each needs a look.
+    """Whether the static shared variables of all kernels together have more than `limit` bytes, so
+    that the caller must check each kernel.
     """
     sizes = re.findall(r"\.shared\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
     return sum(map(int, sizes)) > limit
@@ -90,10 +90,10 @@ def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
 
 @lru_cache(maxsize=256)
 def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
-    """A kernel of a compiled source; counted: its traffic is to be counted as the machine code has
-    it, where that can be had.
+    """Encodes a kernel of a compiled source. counted: count its traffic by the accesses of its
+    machine code, if there is machine code.
 
-    Raises CompileFailed, with file and line, for what the machine cannot run.
+    Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
     """
     accesses = assembly.accesses(compiled, mangled) if counted else None
     parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract)]
@@ -123,7 +123,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
 
 
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
-    """A kernel from the careful translation, with checks of indices and without calls. Raises
+    """Encodes a kernel of the careful translation, with checks of indices and without calls. Raises
     Unsupported and ParseError.
     """
     parameters = {
@@ -132,7 +132,7 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
-    # It keeps code that no thread reaches, such as a group's barrier for clusters and grids.
+    # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
     program = encode(
         Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True
@@ -141,15 +141,15 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
-    """file:line of the source; of the header that the kernel stands in; of the kernel where the
-    place is not known.
+    """Returns file:line of the source, or of the header that has the kernel; the kernel's own line
+    if the place is unknown.
     """
     frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
     if not frames:
         line = next((kernel.line for kernel in compiled.kernels if kernel.mangled == mangled), 0)
         return f"{compiled.file}:{line}" if line else compiled.file
     name = Path(compiled.file).name
-    # The outermost call of a kernel in a header is the kernel's own line, an inner one may lie in
+    # The outermost call of a kernel in a header is the kernel's own line. An inner call may be in
     # CUDA's headers.
     file, line = next((frame for frame in frames if Path(frame[0]).name == name), frames[-1])
     return f"{compiled.file if Path(file).name == name else Path(file).name}:{line}"
@@ -157,13 +157,13 @@ def _where(compiled: Compiled, mangled: str, place: Place) -> str:
 
 @cache
 def _encoder() -> str:
-    """What decides about the encoding beside the PTX: the encoder's own text, and the machine's
-    operations.
+    """Returns everything that decides the encoding beside the PTX: the encoder's own text and the
+    machine's operations.
     """
     folder = Path(parse.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
-    # Their numbers as well: where another library of operations is loaded too, a name has another
-    # one.
+    # The numbers count as well: after another library of operations is loaded, the names have other
+    # numbers.
     operations = (f"{name} {number}" for name, number in library.operation_ids().items())
     return toolchain.content_key(*texts, "\n".join(operations))
 
@@ -183,8 +183,8 @@ def _write(path: Path, program: Program) -> None:
 
 
 def _read(path: Path) -> Program:
-    """Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile for what is no file of
-    this version.
+    """Reads a program. Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile if the
+    file is not one of this version.
     """
     with np.load(path, allow_pickle=False) as file:
         values = {name: file[name] for name in file.files}
@@ -201,12 +201,12 @@ def _read(path: Path) -> Program:
 
 
 def _tuples(value):
-    """Lists, as JSON gives them, as tuples."""
+    """Turns the lists of JSON into tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
-    """A copy of the program that holds the variables' addresses where it uses them."""
+    """Returns a copy of the program with the variables' addresses in it."""
     instructions, statics = program.instructions.copy(), program.statics.copy()
     for one in program.relocations:
         address = (addresses[one.symbol] + one.addend) % 2**64
@@ -217,8 +217,8 @@ def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
     return dataclasses.replace(program, instructions=instructions, statics=statics)
 
 
-# What shows a kernel the order in which blocks run, beside atomics and calls of the system (printf,
-# malloc).
+# Operations by which a kernel sees the order of its blocks, beside atomics and calls of the system
+# (printf, malloc).
 _SHOWING_ORDER = ("mov.clock",)
 
 

@@ -1,25 +1,23 @@
-"""What may go wrong with memory and launches: the exceptions that the simulator raises beside
-CompileFailed.
-"""
+"""The exceptions that the simulator raises for memory and launches, beside CompileFailed."""
 
 from __future__ import annotations
 
 
 class Fault(Exception):
-    """What a kernel, a copy or a launch did wrong; the base of the simulator's exceptions."""
+    """A fault of a kernel, a copy or a launch; the base of the simulator's exceptions."""
 
 
 class MemoryFault(Fault):
-    """A host copy or a free that touches what is not a live allocation."""
+    """A host copy or a free touches memory outside every live allocation."""
 
 
 class OutOfMemory(Fault):
-    """More device memory was asked for than the simulated device has left."""
+    """A program asks for more device memory than the simulated device has left."""
 
 
 class LaunchRefused(Fault):
-    """A launch that a GPU refuses before it runs: block or grid too large, too much shared memory.
-    `finding` says so, too.
+    """A GPU refuses this launch before it runs: the block or grid is too large, or the shared
+    memory. `finding` says why.
     """
 
     def __init__(self, finding):
@@ -28,8 +26,8 @@ class LaunchRefused(Fault):
 
 
 class LaunchFault(Fault):
-    """A kernel was stopped before it did harm. `finding` says where and why; `report` holds
-    everything seen up to then.
+    """The simulator stopped a kernel before it did harm. `finding` says where and why; `report`
+    holds everything that the launch had found by then.
     """
 
     def __init__(self, finding, report):

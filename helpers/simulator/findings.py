@@ -12,21 +12,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-LINE = 100  # characters in a line of text: as many fit beside the file browser on a small screen
+LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a launch, the first time it happened.
+    """A fault of a launch, at the first place where it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
     "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-thread",
-    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence on what happened;
-    cause: one sentence on what usually leads to it; line: of `file`, 0 if unknown; thread, block:
-    (x, y, z); array, index: what was touched (index: int, or one int an axis; None where it does
-    not apply); other_line: the line of the access or barrier that this one collides with; count:
-    how often the same instruction did it.
+    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says what
+    happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread, block:
+    (x, y, z); array, index: the element that the thread accessed (index: an int, or one int for
+    each axis; None if there is no element); other_line: the line of the access or barrier that
+    collides with this one; count: how often the same instruction had this fault.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Finding:
         return "\n".join([*self._rows(), *cause])
 
     def brief(self) -> str:
-        """What happened, and the first source line that took part in it; without the cause."""
+        """Returns the message and the first source line, without the cause."""
         return "\n".join(self._rows()[:2])
 
     def _rows(self) -> list[str]:
@@ -69,7 +69,7 @@ class Finding:
 
 
 def fold(text: str, indent: int) -> str:
-    """The text in lines of at most LINE characters, broken between words.
+    """Breaks the text between words into lines of at most LINE characters.
 
     "(0, 0, 0)" counts as one word. Lines after the first begin with `indent` spaces.
     """
@@ -87,8 +87,8 @@ def fold(text: str, indent: int) -> str:
 
 
 def block_of_text(text: str, colour: str) -> str:
-    """Monospaced text behind a coloured bar; takes its colours from the page, so that it reads in
-    light and dark themes.
+    """Returns HTML of monospaced text behind a coloured bar. The text takes its colours from the
+    page, so that it is legible in light and dark themes.
 
     The styles are inline because JupyterLab's own style sheet breaks lines of a <pre> inside words.
     """
@@ -102,21 +102,21 @@ def block_of_text(text: str, colour: str) -> str:
 def finding_of_launch(
     kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more
 ) -> Finding:
-    """A finding about a launch as a whole: its place is `line`, or where the module.Kernel
-    begins.
+    """Returns a finding about a whole launch. Its place is `line`, or else the line of the
+    module.Kernel.
     """
     compiled, line = kernel.module.compiled, line or kernel.line
     source = compiled.source.splitlines()
-    shown = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
+    texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
         kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause,
-        source_lines=shown, **more
+        source_lines=texts, **more
     )  # fmt: skip
 
 
 def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
-    """One finding for each line that allocated device memory which is still there; live: (nbytes,
-    file, line) of each.
+    """Returns one finding for each line whose allocations are not freed; live: (nbytes, file, line)
+    of each live allocation.
     """
     by_line: dict[tuple[str, int], list[int]] = {}
     for nbytes, file, line in live:
@@ -130,11 +130,11 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
         )
         message = f"{several} of device memory allocated here were not freed"
         cause = (
-            "What still refers to it: a list that grows, a reference cycle, an object of a module? "
-            "Free it, or let it go."
+            "Does a growing list, a reference cycle or a variable of a module still refer to it? "
+            "Free it, or delete the reference."
         )
         text = linecache.getline(file, line).strip()
-        shown = {line: text} if text else {}
+        texts = {line: text} if text else {}
         where = Path(file).name if file else ""
         findings.append(
             Finding(
@@ -146,27 +146,29 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
                 (0, 0, 0),
                 severity="warning",
                 cause=cause,
-                source_lines=shown,
+                source_lines=texts,
             )
         )
     return tuple(findings)
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding for each fault: a line that the compiler unrolled is several instructions, but
-    one line to the reader.
+    """Merges the findings of one fault. A line that the compiler unrolled has several instructions,
+    but the reader sees one line.
     """
-    merged: dict[tuple, Finding] = {}
+    by_fault: dict[tuple, Finding] = {}
     for finding in findings:
-        # Two lines that race are one fault, whichever thread of them came first.
+        # Two lines that race are one fault, no matter which thread came first.
         lines = (
             frozenset((finding.line, finding.other_line))
             if finding.kind == "race"
             else (finding.line, finding.other_line)
         )
         key = (finding.kind, finding.file, lines, finding.array)
-        known = merged.get(key)
-        merged[key] = replace(known, count=known.count + finding.count) if known else finding
-    # A missing barrier shows as a race and as a read of nothing: the race says what to mend, so it
-    # comes first.
-    return tuple(sorted(merged.values(), key=lambda f: f.kind == "uninitialised"))
+        earlier = by_fault.get(key)
+        by_fault[key] = (
+            replace(earlier, count=earlier.count + finding.count) if earlier else finding
+        )
+    # A missing barrier causes a race and a read of unwritten memory. The race says what to mend, so
+    # it comes first.
+    return tuple(sorted(by_fault.values(), key=lambda f: f.kind == "uninitialised"))

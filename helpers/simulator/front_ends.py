@@ -1,4 +1,4 @@
-"""The two compilers that make PTX of CUDA source: NVRTC, and nvcc with the host's behind it."""
+"""The two compilers that translate CUDA source to PTX: NVRTC, and nvcc with the host's compiler."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
 
-# A source that asks which compiler it has means nvcc: it was written for one.
+# A source that asks for its compiler expects nvcc.
 _ASKS_FOR_NVCC = re.compile(r"\b(?:__NVCC__|__CUDACC_RTC__|__GNUC__)\b")
-# The compiler looks for a source's includes in its folder first. A text has none, and the working
-# folder is none of its own.
+# The compiler looks for a source's includes in the source's folder first. A text has no folder, and
+# the working folder must not serve as one.
 _NOWHERE = "/no-such-folder"
 _SHARED = re.compile(r"\b__shared__\b")
 _ERROR_LIMIT = "Error limit reached"
 _MISSING_HEADER = re.compile(
     r'cannot open source file "(?P<jit>[^"]+)"|fatal error: (?P<nvcc>\S+): No such file'
 )
-# Headers that an installation of CUDA has, and that a kernel can use, in wheels of their own.
+# Headers of an installation of CUDA that a kernel can use, and the wheels that have them.
 _WHEELS_OF_HEADERS = {
     "cuda_profiler_api.h": "nvidia-cuda-profiler-api",
     "cudaProfiler.h": "nvidia-cuda-profiler-api",
@@ -32,7 +32,7 @@ _WHEELS_OF_HEADERS = {
     "curand_kernel.h": "nvidia-curand",
     "nvToolsExt.h": "nvidia-nvtx",
 }
-# What a source says that may need the names of the run-time library, of textures or of surfaces.
+# Words of a source that may need the names of the run-time library, of textures or of surfaces.
 _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
@@ -44,7 +44,7 @@ _NO_JIT = re.compile(
 
 @dataclass(frozen=True)
 class Text:
-    """A source and what decides its meaning; folders: of -I, and its own."""
+    """A source with everything that decides its meaning; folders: its own and those of -I."""
 
     source: str
     file: str
@@ -53,7 +53,7 @@ class Text:
     folders: tuple[Path, ...]
 
     def whole(self, before: str, source: str | None = None) -> str:
-        """The text for a compiler: the macros first, and the source with the lines of its own."""
+        """Returns the text for a compiler: macros, then the source with its own line numbers."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         body = self.source if source is None else source
         opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
@@ -63,8 +63,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Translation:
-    """PTX to run, PTX of a debug compilation ("" where that failed), the compiler's warnings, and
-    which compiler it was.
+    """The PTX to run, the PTX of a debug compilation ("" if that failed), the compiler's warnings,
+    and the compiler's name.
     """
 
     ptx: str
@@ -75,8 +75,8 @@ class Translation:
 
 @cache
 def fingerprint() -> str:
-    """What decides the result beside the text and its options: the versions of the compilers, and
-    what this module adds.
+    """Returns everything that decides the result beside the text and its options: the versions of
+    the compilers, and the headers and options that this module adds.
     """
     host = toolkit.host_compiler()
     return compiler_cache.key_of(
@@ -90,8 +90,8 @@ def fingerprint() -> str:
 
 
 def translate(text: Text, compiler: str = "") -> Translation:
-    """Compiles by NVRTC, or by nvcc what NVRTC refuses; by `compiler` alone where it is given.
-    Raises CompileFailed, with what to install where a header is missing that a wheel has.
+    """Compiles a text with NVRTC, or with nvcc if NVRTC refuses it, or only with `compiler` if it
+    is not "". Raises CompileFailed; if a wheel has a missing header, the message says which.
     """
     try:
         return _translated(text, compiler)
@@ -121,13 +121,13 @@ def _translated(text: Text, compiler: str) -> Translation:
     try:
         return _by_nvcc(text)
     except CompileFailed as refused:
-        # Both refuse in the same words, but only the first shows the source's lines as they are
-        # written.
+        # Both refuse the text in the same words, but only NVRTC shows the lines of the source
+        # unchanged.
         raise (refused if _NEEDS_HOST.search(first.message) else first) from None
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
-    """The refusal, with what to install where the source may only need the host's headers."""
+    """Returns the refusal with what to install, if the source may only lack host headers."""
     if not _NEEDS_HOST.search(refused.message):
         return refused
     message = _NO_JIT.sub(" without nvcc", refused.message)
@@ -138,12 +138,12 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     )
     return CompileFailed(
         f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; "
-        f"missing here: {needed}"
+        f"missing here: {needed}. Install it, or leave host code out of the source"
     )
 
 
 def careful(text: Text, compiler: str) -> str:
-    """Hardly optimised PTX of a text that `translate` takes. Raises CompileFailed."""
+    """Returns PTX with little optimisation of a text. Raises CompileFailed."""
     if compiler == "nvcc":
         return _carefully_by_nvcc(text)
     flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max"]
@@ -167,8 +167,8 @@ def _by_nvrtc(text: Text) -> Translation:
         if not _has_only_host_functions(refused.message):
             raise
         message = refused.message
-    # Functions without `__device__` that only host code or constant expressions call: constexpr
-    # functions above all. As functions of the device they are no harm, unless a kernel calls one.
+    # Only host code or constant expressions call functions without `__device__`, mostly constexpr
+    # functions. As functions of the device they do no harm, unless a kernel calls one.
     translation = _with_flags(text, ("--device-as-default-execution-space",))
     for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
         told = f"{file}({line}): error: A function without" in message
@@ -181,13 +181,13 @@ def _by_nvrtc(text: Text) -> Translation:
 
 
 def _has_only_host_functions(message: str) -> bool:
-    """Whether functions without an execution space are all that the compiler refuses."""
+    """Whether the compiler refuses nothing but functions without an execution space."""
     errors = re.findall(r"^.*\(\d+\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
     return bool(errors) and all(_HOST_FUNCTION.match(error) for error in errors)
 
 
 def _is_plain(source: str, line: int) -> bool:
-    """Whether the declaration that has its name in `line` says nothing of the device."""
+    """Whether the declaration with its name in `line` has no attribute of the device."""
     code = without_comments(source)
     position = sum(len(text) + 1 for text in code.split("\n")[: line - 1])
     start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
@@ -199,7 +199,7 @@ def _flags(text: Text) -> list[str]:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
     flags = text.options.flags
     said = f"{text.source}\n{text.options.macros}"
-    # Without those names the compiler reads less: a quarter of the time of a small kernel.
+    # Without these names the compiler reads less, which saves a quarter of a small kernel's time.
     few = not _NEEDS_ALL_NAMES.search(said) and not any("include" in flag for flag in flags)
     return [
         f"--gpu-architecture=compute_{text.options.architecture}",
@@ -215,8 +215,8 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
     ptx, warnings = _nvrtc(text.whole(before), [*flags, "-lineinfo"], text.file, text.folders)
     attempts = [(before, text.source)]
     if ".shared" in ptx or _SHARED.search(text.source):
-        # Arrays in shared memory as plain local ones: of those, the debug information tells the
-        # types.
+        # The debug information has the types of local arrays, but not of shared ones. So this
+        # attempt turns shared arrays into local ones.
         attempts.insert(
             0, (before + "#undef __shared__\n#define __shared__\n", _shared_as_local(text.source))
         )
@@ -238,7 +238,7 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
 def _nvrtc(
     text: str, options: Sequence[str], file: str, folders: Sequence[Path]
 ) -> tuple[str, str]:
-    """PTX and warnings. Raises CompileFailed."""
+    """Returns PTX and warnings. Raises CompileFailed."""
     try:
         ptx, log = nvrtc.compile(text, f"{_NOWHERE}/{file}", options)
     except nvrtc.CompilerCrashed as crash:
@@ -249,8 +249,8 @@ def _nvrtc(
 
 
 def _plain(log: str, folders: Sequence[Path]) -> str:
-    """The compiler's messages without its general remarks and the folders before the names of
-    files.
+    """Returns the compiler's messages without its general remarks, and without folders before the
+    names of files.
     """
     log = re.sub(
         r'\nRemark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n',
@@ -267,20 +267,20 @@ def _plain(log: str, folders: Sequence[Path]) -> str:
 
 
 def _shared_as_local(source: str) -> str:
-    """The source with `__shared__` taken from arrays inside functions, by a macro that is empty,
-    and kept on all others.
+    """Returns the source without `__shared__` on arrays inside functions: an empty macro of this
+    name removes it there.
 
-    Every line stays in its place. `extern` ones and those outside functions keep the attribute;
-    `static` goes with `__shared__`.
+    Every line stays in its place. `extern` arrays and arrays outside functions keep the attribute
+    in another spelling. `static` disappears together with `__shared__`.
     """
     code = without_comments(source)
     pieces, end = [], 0
-    for found in _SHARED.finditer(code):
-        start, stop = _statement(code, found.start())
+    for match in _SHARED.finditer(code):
+        start, stop = _statement(code, match.start())
         words = code[start:stop]
-        if re.search(r"\bextern\b", words) or not _inside_function(code, found.start()):
-            pieces += [source[end : found.start()], "__attribute__((shared))"]
-            end = found.end()
+        if re.search(r"\bextern\b", words) or not _inside_function(code, match.start()):
+            pieces += [source[end : match.start()], "__attribute__((shared))"]
+            end = match.end()
             continue
         for static in re.finditer(r"\bstatic\b", words):
             at = start + static.start()
@@ -291,8 +291,8 @@ def _shared_as_local(source: str) -> str:
 
 
 def _statement(code: str, position: int) -> tuple[int, int]:
-    """Where the declaration around `position` begins and ends; a macro's definition does so with
-    its line.
+    """Returns begin and end of the declaration around `position`; the definition of a macro begins
+    and ends with its line.
     """
     line = code.rfind("\n", 0, position) + 1
     if code[line:position].lstrip().startswith("#"):
@@ -304,8 +304,8 @@ def _statement(code: str, position: int) -> tuple[int, int]:
 
 
 def _inside_function(code: str, position: int) -> bool:
-    """Whether a brace is open at `position` that is none of a namespace or of `extern "C"`; in a
-    macro's definition, always.
+    """Whether a brace is open at `position` that belongs to no namespace and no `extern "C"`; true
+    in the definition of a macro.
     """
     line = code.rfind("\n", 0, position) + 1
     if code[line:position].lstrip().startswith("#"):
@@ -325,7 +325,7 @@ def _inside_function(code: str, position: int) -> bool:
 
 
 def _nvcc_command(text: Text, folder: Path) -> list[str]:
-    """Writes the source into `folder`; nvcc's command for it, still without its output."""
+    """Writes the source into `folder` and returns nvcc's command without the output file."""
     (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
     flags = [
         f"-arch=sm_{text.options.architecture}",
@@ -334,7 +334,7 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
         *(f"-I{path}" for path in text.folders),
     ]
     nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
-    # A host compiler that is newer than this nvcc does no harm: it only preprocesses.
+    # The host compiler may be newer than this nvcc allows, because it only preprocesses.
     new = "--allow-unsupported-compiler"
     return [nvcc, "-ptx", "-ccbin", host, new, *flags, "source.cu"]
 
@@ -352,7 +352,7 @@ def _carefully_by_nvcc(text: Text) -> str:
 def _by_nvcc(text: Text) -> Translation:
     with toolkit.scratch() as folder:
         command = _nvcc_command(text, folder)
-        # A message shows no line of a file that `#line` names: g++ would open it.
+        # g++ would open a file that `#line` names and show its line, so no message shows a line.
         quiet = (
             ["-Xcompiler", "-fno-diagnostics-show-caret"]
             if "g++" in str(toolkit.host_compiler())

@@ -1,8 +1,9 @@
-"""Which files a source may include: CUDA's and the host's headers, its own folder's, and -I's.
+"""Checks which files a source includes. It may include the headers of CUDA and of the host, and
+files of its own folder and of the folders of -I.
 
-The compilers themselves would open any file that this process may read, and show its text in their
-messages. So every directive is looked at before they are: those with a full path, and those that
-lead out of the folders, are refused.
+The compilers would open any file that this process may read, and show its text in their messages.
+So this module reads every directive before a compiler does. It refuses full paths, and paths that
+lead out of the folders.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from .toolchain import CompileFailed
 
-# Phases 3 and 4 of translation: what stands inside comments and literals is no directive.
+# Phases 3 and 4 of translation: text inside comments and literals is no directive.
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
       | (?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
@@ -28,13 +29,13 @@ _DIRECTIVE = re.compile(
     r"^\s*(?:\#|%:|\?\?=)\s*(?P<word>include_next|include|import|embed)\b\s*(?P<operand>[^\n]*)",
     re.MULTILINE | re.VERBOSE,
 )
-# Wherever a directive could stand, whatever comments and literals there are.
+# Matches a directive at every place, no matter which comments and literals are around it.
 _ANYWHERE = re.compile(
     r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*"
     r"(?P<word>include_next|include|import|embed)\b(?P<operand>[^\n]*)",
     re.MULTILINE,
 )
-_ASKED = re.compile(r"\b__has_(?:include(?:_next)?|embed)\s*\(\s*(?P<operand>[^)\n]*)")
+_HAS_INCLUDE = re.compile(r"\b__has_(?:include(?:_next)?|embed)\s*\(\s*(?P<operand>[^)\n]*)")
 _FILE = re.compile(r'"(?P<quoted>[^"\n]*)"|<(?P<angled>[^>\n]*)>')
 _DEFINITION = re.compile(
     r"^\s*(?:#|%:|\?\?=)\s*define[ \t]+(?P<name>\w+)(?P<value>[^\n]*)", re.MULTILINE
@@ -43,14 +44,14 @@ _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[str, str]:
-    """Looks at the files that `source` includes, and those that they include.
+    """Checks the files that `source` includes, and the files that these include.
 
-    Conditions around a directive do not count. macros: preprocessor lines before the source;
-    folders: the source's own, where it has one, and those of -I.
-    Returns the texts by path of those that lie in `folders`: the compilation depends on them.
-    Raises toolchain.CompileFailed for a file elsewhere that is neither CUDA's nor the host's.
+    It ignores conditions around a directive. macros: preprocessor lines before the source; folders:
+    the source's own, if it has one, and those of -I.
+    Returns the texts of the files in `folders` by path, because the compilation depends on them.
+    Raises toolchain.CompileFailed for any other file that is no header of CUDA or of the host.
     """
-    found: dict[str, str] = {}
+    texts_by_path: dict[str, str] = {}
     waiting: list[tuple[str, str, Path | None]] = [(macros, file, None), (source, file, None)]
     texts = [macros, source]
     while waiting:
@@ -58,21 +59,21 @@ def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[
         for operand, line in _operands(text):
             for included, quoted in _files(operand, texts, name, line):
                 path = _place(included, quoted, name, line, folder, folders)
-                if path is not None and str(path) not in found:
-                    found[str(path)] = path.read_text(encoding="utf-8", errors="replace")
-                    texts.append(found[str(path)])
-                    waiting.append((found[str(path)], path.name, path.parent))
-    return found
+                if path is not None and str(path) not in texts_by_path:
+                    texts_by_path[str(path)] = path.read_text(encoding="utf-8", errors="replace")
+                    texts.append(texts_by_path[str(path)])
+                    waiting.append((texts_by_path[str(path)], path.name, path.parent))
+    return texts_by_path
 
 
 def without_comments(text: str) -> str:
-    """The text with comments and the insides of literals blanked out; nothing moves."""
+    """Returns the text with blanks for comments and the insides of literals; nothing moves."""
 
     def blank(match: re.Match[str]) -> str:
         words = match.group(0)
         if match["comment"] or match["raw"]:
             return re.sub(r"[^\n]", " ", words)
-        if match["literal"] and words != '"C"':  # of extern "C"
+        if match["literal"] and words != '"C"':  # extern "C" keeps its literal
             return (
                 words[0] + re.sub(r"[^\n]", " ", words[1:-1]) + words[-1] if len(words) > 1 else " "
             )
@@ -82,22 +83,22 @@ def without_comments(text: str) -> str:
 
 
 def _operands(text: str) -> Iterator[tuple[str, int]]:
-    """What stands behind each #include and inside each __has_include, with its line."""
+    """Yields the operand of each #include and each __has_include, with its line."""
     for view in _views(text):
         doubtful = "??" in view or re.search(r'R"', view) is not None or _lone_quote(view)
         plain = view if doubtful else _without(view)
-        for pattern in (_ANYWHERE if doubtful else _DIRECTIVE, _ASKED):
-            for found in pattern.finditer(plain):
+        for pattern in (_ANYWHERE if doubtful else _DIRECTIVE, _HAS_INCLUDE):
+            for match in pattern.finditer(plain):
                 operand = (
-                    re.sub(r"/\*.*?\*/|//.*", " ", found["operand"])
+                    re.sub(r"/\*.*?\*/|//.*", " ", match["operand"])
                     if doubtful
-                    else found["operand"]
+                    else match["operand"]
                 )
-                yield operand.strip(), view.count("\n", 0, found.start("operand")) + 1
+                yield operand.strip(), view.count("\n", 0, match.start("operand")) + 1
 
 
 def _views(text: str) -> tuple[str, ...]:
-    """The text with lines joined at backslashes, with and without trigraphs replaced."""
+    """Returns the text with lines joined at backslashes: once as it is, once without trigraphs."""
     joined = re.sub(r"\\[ \t]*\r?\n", "", text)
     if "??" not in text:
         return (joined,)
@@ -105,7 +106,7 @@ def _views(text: str) -> tuple[str, ...]:
 
 
 def _without(text: str) -> str:
-    """Without comments; literals stay, as directives have some."""
+    """Returns the text without comments; it keeps literals, because directives have some."""
     return _TOKEN.sub(lambda m: (" " + "\n" * m[0].count("\n")) if m["comment"] else m[0], text)
 
 
@@ -116,7 +117,7 @@ def _lone_quote(text: str) -> bool:
 
 
 def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator[tuple[str, bool]]:
-    """The files that the operand of a directive may name, and whether they stand in quotes."""
+    """Yields the files that the operand of a directive may name, and whether they are in quotes."""
     if named := _FILE.match(operand):
         yield (named["quoted"], True) if named["quoted"] is not None else (named["angled"], False)
         return
@@ -138,11 +139,11 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
     else:
         if (
             macro is not None
-        ):  # without a definition here, the compiler refuses it, or one of its own headers gave it
+        ):  # without a definition here, it is the compiler's own macro, or the compiler refuses it
             return
     raise CompileFailed(
-        f"{file}({line}): error: #include {operand} -- the simulator takes the name of a file in "
-        "quotes or angle brackets only, "
+        f"{file}({line}): error: #include {operand} -- the simulator cannot tell which file this "
+        "is: give a name in quotes or angle brackets, "
         f'or a macro that is defined as one, such as #define HEADER "tile.cuh"'
     )
 
@@ -150,16 +151,15 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
 def _place(
     included: str, quoted: bool, file: str, line: int, folder: Path | None, folders: Sequence[Path]
 ) -> Path | None:
-    """The file of `folders` that is meant; None for one of CUDA's or the host's.
+    """Returns the included file if `folders` have it, None for a header of CUDA or of the host.
 
     Raises toolchain.CompileFailed for any other.
     """
-    asked = f'"{included}"' if quoted else f"<{included}>"
+    spelling = f'"{included}"' if quoted else f"<{included}>"
     if included.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", included):
         raise CompileFailed(
-            f"{file}({line}): error: #include {asked} -- a full path is not allowed: include "
-            "CUDA's headers, or files of the folders "
-            "that -I names"
+            f"{file}({line}): error: #include {spelling} -- a full path is not allowed: include "
+            "CUDA's headers, or files of the folders that -I names"
         )
     roots = [os.path.abspath(root) for root in folders]
     around = ([folder] if folder is not None and quoted else []) + list(folders)
@@ -170,8 +170,7 @@ def _place(
             return Path(path)
     if ".." in included.replace("\\", "/").split("/"):
         raise CompileFailed(
-            f"{file}({line}): error: #include {asked} -- it leads out of the folders that may be "
-            "read: include CUDA's headers, or "
-            "files of the folders that -I names"
+            f"{file}({line}): error: #include {spelling} -- this path leads out of the allowed "
+            "folders: include CUDA's headers, or files of the folders that -I names"
         )
     return None

@@ -1,9 +1,8 @@
-"""How often warps execute each instruction of a kernel, by its name in PTX, and the turns of its
-loops.
+"""Counts how often warps execute each instruction of a kernel, and how often its loops turn.
 
-`Profile.instructions` has the former. It tells what a kernel does where its memory traffic does
-not: shuffles, divisions, products of tensor cores. `turns` counts how often the loops of a kernel
-turn as its source has them, before the compiler unrolls.
+`Profile.instructions` has the instructions by their names in PTX. They show work that memory
+traffic does not show: shuffles, divisions, products of tensor cores. `turns` counts the turns of
+the loops as the source writes them, before the compiler unrolls any.
 """
 
 from __future__ import annotations
@@ -20,25 +19,27 @@ if TYPE_CHECKING:
 
 
 class NoSourceForm(RuntimeError):
-    """There is no translation of a kernel that keeps the loops of its source."""
+    """No translation of a kernel keeps the loops of its source."""
 
 
 def by_name(program: Program, executed: np.ndarray) -> dict[str, int]:
-    """Warps that executed each operation. executed: by instruction, as LaunchReport has it."""
-    found: Counter[str] = Counter()
-    if not len(executed):  # a launch that its rehearsal ended counted nothing
+    """Returns how many warps executed each operation. executed: by instruction, from
+    LaunchReport.
+    """
+    counts: Counter[str] = Counter()
+    if not len(executed):  # the rehearsal stopped the launch, so it counted nothing
         return {}
     names = library.operation_names()
     for number, count in zip(
         program.instructions["operation"].tolist(), executed.tolist(), strict=True
     ):
         if count:
-            found[names[number]] += count
-    return dict(sorted(found.items()))
+            counts[names[number]] += count
+    return dict(sorted(counts.items()))
 
 
 def backward_branches(program: Program, executed: np.ndarray) -> int:
-    """How often warps executed a branch to an earlier instruction, taken or not."""
+    """Returns how often warps executed a branch to an earlier instruction, taken or not."""
     code = program.instructions
     is_branch = code["operation"] == library.operation_ids()["bra"]
     back = is_branch & (code["target"] <= np.arange(len(code)))

@@ -1,13 +1,14 @@
-"""Launches: one kernel over one grid, with what it found and counted.
+"""Launches: runs one kernel over one grid, and reports its findings and counters.
 
-One launch runs at a time, on operating-system threads of the machine's own, so that Ctrl-C and the
-time limit can stop it.
+One launch runs at a time. The machine runs it on threads of its own, so that Ctrl-C and the time
+limit can stop it.
 
-What is modelled: results, every memory access, barriers within a block, warp operations, atomics
-and fences, warp requests and the sectors and wavefronts they need.
-What is not: time, caches, clocks (`clock64()` counts instructions), weak memory: a store is seen at
-once.
-Blocks run whole, in any order: one that waits for a later one waits for ever, as it may on a GPU.
+The simulator models results, every memory access, barriers within a block, warp operations,
+atomics, fences, and the requests, sectors and wavefronts of each warp.
+It does not model time, caches and clocks (`clock64()` counts instructions), nor weak memory order:
+every thread sees a store at once.
+Blocks run one after another, in any order. A block that waits for a later one waits for ever, as it
+may on a GPU.
 """
 
 from __future__ import annotations
@@ -51,29 +52,29 @@ OBSERVERS = {
 }
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
-# Local memory of a lane beside what is known, where functions call themselves.
+# Extra local memory of a lane for functions that call themselves: their depth is not known.
 _RECURSION_BYTES = 16 * 1024
-_REGISTERS_FOR_ADDRESSES = 24  # what ptxas may need beside the values that PTX keeps
+_REGISTERS_FOR_ADDRESSES = 24  # ptxas may need so many beside the registers that PTX's values take
 _REHEARSED_THREADS = 1 << 12
 _MOST_SAVED = 512 << 20  # bytes
 _FEWEST_REHEARSED = 8  # blocks
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
-_WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer are done before a second worker has started
+_WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 
 Extents = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """What one launch left behind: findings, and with the traffic observer the sites and the
-    watched warp's lanes (raw).
+    """The findings of one launch and, with the traffic observer, the raw sites and lanes of the
+    watched warp.
 
-    fatal: the finding that ended the launch before its time, None when it ran to its end; printed:
-    what its printf calls wrote; watched: of WatchedLane, shape (lanes,); workers: processor cores
-    that ran its blocks; executed: by instruction of the program, how many warps executed it,
-    uint64; empty without the observer of instructions. sectors_read, sectors_written: different
-    ones of global memory, with the observer of traffic; one that was written before it was read is
-    not among those read.
+    fatal: the finding that stopped the launch, None if it ran to its end; printed: the text of its
+    printf calls; watched: array of WatchedLane, shape (lanes,); workers: processor cores that ran
+    its blocks; executed: how many warps executed each instruction of the program, uint64, empty
+    without the observer of instructions; sectors_read, sectors_written: different sectors of global
+    memory, with the observer of traffic. A sector that the launch wrote before it read it counts
+    only as written.
     """
 
     findings: tuple[Finding, ...]
@@ -109,17 +110,17 @@ def launch(
 ) -> LaunchReport:
     """Runs one launch to its end and returns its findings.
 
-    packed: the arguments one after another, each at its natural alignment (Kernel.parameters gives
-    sizes and offsets); shared: bytes of dynamic shared memory; names: address -> array name, beside
-    those that pointer parameters give; outputs: addresses of arrays that are to be written wholly,
-    by this launch or before: what is not is a finding ("unwritten"); watch: the block and warp
-    whose requests are kept one by one; sample_every: run every n-th block only; time_limit:
-    seconds, TIME_LIMIT_S unless given; workers: processor cores that may run blocks, by default
-    all; one does where the order of blocks can be seen (counters, printf, atomics) and where the
-    launch is small. Results and findings do not depend on it: where several workers see anything
-    doubtful, one runs the launch again.
-    Raises LaunchRefused, LaunchFault, CompileFailed (for what the machine cannot run), OutOfMemory
-    and KeyboardInterrupt.
+    packed: the arguments one after another, each at its natural alignment (Kernel.parameters has
+    sizes and offsets); shared: bytes of dynamic shared memory; names: address -> array name, for
+    arrays beside the pointer parameters; outputs: addresses of arrays that must be written
+    completely when the launch ends, else a finding ("unwritten"); watch: the block and warp whose
+    requests the report lists one by one; sample_every: run every n-th block only; time_limit:
+    seconds, by default TIME_LIMIT_S; workers: processor cores that may run blocks, by default all.
+    One core runs a small launch, and a launch that can see the order of its blocks (by counters,
+    printf or atomics). Results and findings do not depend on the number of workers: if several
+    workers see anything doubtful, one worker runs the launch again.
+    Raises LaunchRefused, LaunchFault, CompileFailed (for an instruction that the machine cannot
+    run), OutOfMemory and KeyboardInterrupt.
     """
     grid, block = _refuse_what_a_gpu_refuses(kernel, extents(grid), extents(block), shared)
     one = _Launch(kernel, packed, grid, block, shared, names or {})
@@ -136,7 +137,7 @@ def launch(
         report = one.run(
             observe, deadline, outputs, sample_every=sample_every, workers=workers, **more
         )
-    if report.printed:  # here and not in the machine: a notebook shows what Python writes
+    if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if rehearsed is not None:
         report = replace(report, findings=_joined(report.findings, rehearsed.findings))
@@ -146,18 +147,18 @@ def launch(
 
 
 def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """What the launch found, and what only its rehearsal did: the optimised code no longer has the
-    access.
+    """Returns the findings of a launch and those that only its rehearsal has, because the optimised
+    code has dropped the access.
     """
-    known = {(finding.kind, finding.file, finding.line) for finding in findings}
+    places = {(finding.kind, finding.file, finding.line) for finding in findings}
     more = [
-        finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in known
+        finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in places
     ]
     return merge_findings([*more, *findings]) if more else findings
 
 
 def extents(shape: Sequence[int]) -> Extents:
-    """A grid or block of up to three extents as (x, y, z)."""
+    """Returns a grid or block of up to three extents as (x, y, z)."""
     x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
     return x, y, z
 
@@ -198,7 +199,7 @@ def _refuse_what_a_gpu_refuses(
     if shared + kernel.static_shared > MAX_SHARED:
         raise _refusal(
             kernel,
-            f"{kernel.name} asks for {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
+            f"{kernel.name} needs {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
             "static shared memory, "
             f"{MAX_SHARED:,} at most",
         )
@@ -210,7 +211,7 @@ def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> 
     warps = -(-threads // WARP_SIZE)
     room = REGISTERS // (warps * WARP_SIZE)
     if kernel.live_words + _REGISTERS_FOR_ADDRESSES <= room:
-        return  # ptxas, which would need some time to tell, gives it fewer
+        return  # ptxas surely uses fewer registers, and asking it would take some time
     needed = kernel.resources.registers if kernel.resources is not None else 0
     registers = -(-needed // REGISTER_UNIT) * REGISTER_UNIT
     if registers > room:
@@ -226,8 +227,8 @@ def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> 
 
 def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
     cause = (
-        "A GPU refuses the launch before the first thread runs, and the program goes on with what "
-        "the output held before."
+        "A GPU refuses the launch before the first thread runs, and the output array keeps its old "
+        "values."
     )
     return LaunchRefused(finding_of_launch("resources", message, cause, kernel))
 
@@ -284,7 +285,7 @@ class _Launch:
         self.arrays = arrays.name_arrays(kernel, packed, names)
 
     def of(self, kernel: Kernel) -> _Launch:
-        """The same launch of another form of the kernel."""
+        """Returns the same launch with another form of the kernel."""
         return _Launch(kernel, self.packed, self.grid, self.block, self.shared, self.names)
 
     @property
@@ -294,14 +295,16 @@ class _Launch:
     def run(
         self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more
     ) -> LaunchReport:
-        """Runs it until `deadline` (time.monotonic()); more: fields of library.LaunchRequest."""
+        """Runs the launch until `deadline` (time.monotonic()); more: fields of
+        library.LaunchRequest.
+        """
         request = self._request(observe, more)
         self._shadow()
         start = time.monotonic()
         if machine().halo_start(ctypes.byref(request)) != 0:
             raise OutOfMemory(
-                "this computer has no room for the registers and the shared memory of one "
-                "simulated block"
+                "this computer has not enough free memory for the registers and the shared memory "
+                "of one simulated block: close other programs, or launch smaller blocks"
             )
         try:
             _wait(deadline)
@@ -315,19 +318,17 @@ class _Launch:
         return report
 
     def writable_bytes(self) -> int:
-        """Bytes of the arrays that the kernel is given to write to."""
+        """Returns the bytes of the arrays that the launch lets the kernel write to."""
         addresses = {self.pointers.get(p.name, 0) for p in self.kernel.parameters if not p.is_const}
-        found = {
+        regions = {
             where
             for address in addresses
             if address and (where := memory.region(address)) is not None
         }
-        return sum(nbytes for _, nbytes, _ in found)
+        return sum(nbytes for _, nbytes, _ in regions)
 
     def _shadow(self) -> None:
-        """Tells the machine which arrays the launch is about, so that several workers can share
-        them.
-        """
+        """Tells the machine the arrays of the launch, so that several workers can share them."""
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
@@ -389,7 +390,7 @@ class _Launch:
         for k, site in enumerate(sites):
             engine.halo_site(k, site)
         lanes = engine.halo_watched(ctypes.byref(count))
-        seen = (
+        watched = (
             ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane))
             if count.value
             else b""
@@ -402,7 +403,7 @@ class _Launch:
         )
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
-            findings, not aborted, sites, np.frombuffer(seen, WatchedLane), dict(named),
+            findings, not aborted, sites, np.frombuffer(watched, WatchedLane), dict(named),
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
@@ -438,13 +439,13 @@ def _wait(deadline: float) -> None:
 
 
 def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
-    """Runs some blocks of the form of the kernel that keeps every access of the source, and undoes
-    what it writes.
+    """Runs some blocks of the careful form of the kernel, which keeps every access of the source,
+    and undoes its writes.
 
-    The optimiser drops accesses that are wrong: one past a local array, a store into a constant.
-    That a rehearsal does not end says nothing: a block may wait for one that is left out. None
-    where there is no such form or nothing to look for, where what may be written is too much to be
-    kept, and where a thread came to an instruction that the encoder left out.
+    The optimiser drops wrong accesses, such as one past a local array or a store into a constant.
+    A rehearsal that does not end is no finding: a block may wait for one that is left out.
+    Returns None if there is no careful form or nothing to look for, if the kernel may write more
+    than the machine can save, and if a thread came to an instruction that the encoder left out.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
@@ -467,10 +468,10 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
 
 
 def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
-    """The numbers of the blocks to rehearse, ascending, uint64, shape (n,): all of a small launch.
+    """Returns the numbers of the blocks to rehearse, ascending, uint64, shape (n,).
 
-    Of a large one the corners of the grid, where guards fail, and their neighbours, which they race
-    with, and others in between.
+    A small launch rehearses all blocks. A large one rehearses the corners of the grid, where guards
+    fail, their neighbours, which may race with them, and some blocks in between.
     """
     blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
     most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
@@ -482,13 +483,13 @@ def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
     return np.array(sorted(corners.union(spread.tolist())), np.uint64)
 
 
-# ---- what it left ----
+# ---- unwritten outputs ----
 
 
 def _unwritten(
     kernel: Kernel, named: Mapping[int, ArrayName], outputs: Sequence[int]
 ) -> tuple[Finding, ...]:
-    engine, found = machine(), []
+    engine, findings = machine(), []
     for address in outputs:
         if (region := memory.region(int(address))) is None:
             continue
@@ -496,9 +497,9 @@ def _unwritten(
         first = engine.halo_first_unwritten(start, nbytes)
         if first < nbytes:
             missing = nbytes - engine.halo_count_initialised(start, nbytes)
-            found.append(
+            findings.append(
                 describe_unwritten(
                     kernel, named.get(number), first, missing, nbytes, engine.halo_store_pc(start)
                 )
             )
-    return tuple(found)
+    return tuple(findings)

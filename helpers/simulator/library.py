@@ -1,7 +1,7 @@
-"""The machine's shared library: built once for each content, loaded, and checked against the
-structures declared here.
+"""Builds the machine's shared library once for each content, loads it, and checks that its
+structures are those declared here.
 
-The C++ side of each structure stands in machine/program.h, machine/findings.h and
+The C++ declarations of the structures are in machine/program.h, machine/findings.h and
 machine/traffic.h.
 """
 
@@ -48,9 +48,7 @@ class Dim(ctypes.Structure):
 
 
 class Program(ctypes.Structure):
-    """The arrays of one encoded kernel; NumPy owns them, and they must live as long as the
-    launch.
-    """
+    """The arrays of one encoded kernel. NumPy owns them; they must live as long as the launch."""
 
     _fields_ = [
         ("instructions", c_void_p), ("operands", c_void_p), ("functions", c_void_p), ("statics",
@@ -62,14 +60,14 @@ class Program(ctypes.Structure):
 
 
 class SharedArray(ctypes.Structure):
-    """Where a static shared variable lies in the block's shared memory; bytes."""
+    """The place of a static shared variable in the block's shared memory, in bytes."""
 
     _fields_ = [("offset", c_uint64), ("bytes", c_uint64)]
 
 
 class LaunchRequest(ctypes.Structure):
-    """One launch. shared_bytes: of the whole window, red zones included; local_bytes: local memory
-    of one lane.
+    """One launch. shared_bytes: bytes of the whole window with its red zones; local_bytes: bytes of
+    local memory of one lane.
     """
 
     _fields_ = [
@@ -99,7 +97,7 @@ class Place(ctypes.Structure):
 
 
 class RawFinding(ctypes.Structure):
-    """What the machine found; describe.py says it in words."""
+    """A finding as the machine reports it; describe.py writes it in words."""
 
     _fields_ = [
         ("kind", c_uint32), ("region", c_uint32), ("offset", c_int64), ("size", c_uint64),
@@ -178,7 +176,7 @@ _RESULTS_AND_ARGUMENTS = {
 
 
 class LibraryMismatch(RuntimeError):
-    """The library's structures are not those that this module declares."""
+    """The library has other structures than this module declares."""
 
 
 class _Door:
@@ -217,8 +215,8 @@ door = _Door()
 
 @cache
 def machine() -> ctypes.CDLL:
-    """The machine, built at the first use. Raises toolchain.CompileFailed, CompilerMissingError,
-    CacheError, LibraryMismatch.
+    """Returns the machine, and builds it at the first use. Raises toolchain.CompileFailed,
+    CompilerMissingError, CacheError, LibraryMismatch.
     """
     path = toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
     library = ctypes.CDLL(str(path))
@@ -232,21 +230,22 @@ def machine() -> ctypes.CDLL:
 def _require_same_sizes(library: ctypes.CDLL) -> None:
     sizes = (c_uint32 * 8)()
     library.halo_sizes(sizes)
-    theirs = dict(zip(_SIZES, sizes, strict=True))
-    if theirs != _SIZES:
-        differing = ", ".join(
-            f"{n}: {_SIZES[n]} bytes here, {theirs[n]} there"
+    library_sizes = dict(zip(_SIZES, sizes, strict=True))
+    if library_sizes != _SIZES:
+        differences = ", ".join(
+            f"{n}: {_SIZES[n]} bytes here, {library_sizes[n]} there"
             for n in _SIZES
-            if _SIZES[n] != theirs[n]
+            if _SIZES[n] != library_sizes[n]
         )
         raise LibraryMismatch(
-            f"the simulator's machine was built from other structures ({differing})"
+            f"the simulator's machine has other structures than library.py ({differences}): run "
+            "again; if this error stays, empty the folder of HALO_CACHE"
         )
 
 
 @cache
 def operation_names() -> tuple[str, ...]:
-    """The operations that the machine can run, in the order of their numbers."""
+    """Returns the names of the machine's operations, in the order of their numbers."""
     library = machine()
     library.halo_operation_count.restype = c_uint32
     library.halo_operation_name.restype, library.halo_operation_name.argtypes = c_char_p, [c_uint32]
@@ -257,5 +256,5 @@ def operation_names() -> tuple[str, ...]:
 
 @cache
 def operation_ids() -> dict[str, int]:
-    """The number of each operation, as an encoded instruction holds it."""
+    """Returns the number of each operation, as an encoded instruction holds it."""
     return {name: k for k, name in enumerate(operation_names())}

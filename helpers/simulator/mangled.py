@@ -1,4 +1,4 @@
-"""Mangled names of the Itanium C++ ABI, as far as findings need them: namespaces, plain names."""
+"""Reads mangled names of the Itanium C++ ABI: the namespaces and plain names that findings need."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _SAME_NAME_AGAIN = re.compile(r"(?:_\d*_?|__\d+_|\$\d+|__\d+)?")
 
 
 def nested_name(mangled: str) -> list[str]:
-    """The namespaces and the last plain name of a mangled name, as far as it is made of these:
-    "_ZN2ns1kEPKf" -> ["ns", "k"].
+    """Returns the namespaces and the plain name at the start of a mangled name: "_ZN2ns1kEPKf" ->
+    ["ns", "k"].
     """
     rest = mangled.removeprefix("_Z")
     if rest == mangled:
@@ -18,36 +18,36 @@ def nested_name(mangled: str) -> list[str]:
     nested = rest.startswith("N")
     rest = rest[1:].lstrip("KVr") if nested else rest.removeprefix("L")
     parts = []
-    while found := re.match(r"L?(\d+)", rest):
-        length = int(found[1])
-        parts.append(rest[found.end() : found.end() + length])
-        rest = rest[found.end() + length :]
+    while match := re.match(r"L?(\d+)", rest):
+        length = int(match[1])
+        parts.append(rest[match.end() : match.end() + length])
+        rest = rest[match.end() + length :]
         if not nested:
             break
-    # What a compiler adds for names that are known in one file only.
+    # A compiler adds this namespace to names that only one file knows.
     return [part for part in parts if not part.startswith(("_INTERNAL_", "_GLOBAL__N"))]
 
 
 def local_name(symbol: str) -> tuple[str, str] | None:
-    """Function, mangled without its `_Z`, and name of a variable inside it: "_ZZ1kPfE4tile" ->
-    ("1kPf", "tile"). Else None.
+    """Returns the function (mangled, without its `_Z`) and the name of a variable inside it:
+    "_ZZ1kPfE4tile" -> ("1kPf", "tile"). Returns None for any other symbol.
     """
     if not symbol.startswith("_ZZ"):
         return None
     for start in range(len(symbol) - 2, 3, -1):
-        found = _INSIDE_FUNCTION.match(symbol, start)
-        length = int(found["length"]) if found else 0
+        match = _INSIDE_FUNCTION.match(symbol, start)
+        length = int(match["length"]) if match else 0
         if (
-            found
-            and len(found["rest"]) >= length
-            and _SAME_NAME_AGAIN.fullmatch(found["rest"][length:])
+            match
+            and len(match["rest"]) >= length
+            and _SAME_NAME_AGAIN.fullmatch(match["rest"][length:])
         ):
-            return symbol[3:start], found["rest"][:length]
+            return symbol[3:start], match["rest"][:length]
     return None
 
 
 def plain_name(symbol: str) -> str:
-    """The name that the source gives to a variable: "_ZZ1kPfE4tile" -> "tile"."""
+    """Returns a variable's name in the source: "_ZZ1kPfE4tile" -> "tile"."""
     if inside := local_name(symbol):
         return inside[1]
     parts = nested_name(symbol)
@@ -55,8 +55,8 @@ def plain_name(symbol: str) -> str:
 
 
 def source_name(mangled: str, own: str) -> str:
-    """A kernel's name with namespaces and template arguments. own: what the debug information calls
-    it ("k<4,float>"), or "".
+    """Returns a kernel's name with namespaces and template arguments. own: its name in the debug
+    information ("k<4,float>"), or "".
     """
     parts = nested_name(mangled)
     if not own:

@@ -1,5 +1,5 @@
-"""Device memory: separate allocations, 256-byte aligned, poisoned with 0xFF until something is
-written.
+"""Device memory: separate allocations, aligned to 256 bytes, and filled with 0xFF as poison until a
+program writes them.
 
 A device address is the host address of a buffer that the machine owns. Sizes are in bytes. Where
 several devices are simulated, each array lies on one of them, and each device has its own limit;
@@ -22,7 +22,7 @@ EVERYWHERE = -1  # the place of memory that every device reaches: managed, and m
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _FREED_KEPT = 1000
-# address -> bytes, and the file and line that asked for them
+# address -> bytes, and the file and line of the program that allocated them
 _live: dict[int, tuple[int, str, int]] = {}
 _freed: dict[int, tuple[int, str, int]] = {}
 # the machine's number of an array -> its device; those of device 0 are left out. No number is given
@@ -33,7 +33,7 @@ _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
 
 def allocate(nbytes: int, device: int = 0) -> int:
-    """The address of `nbytes` of fresh memory on a device.
+    """Returns the address of `nbytes` of fresh memory on a device.
 
     Raises OutOfMemory, and MemoryFault for a size below 1.
     """
@@ -44,13 +44,14 @@ def allocate(nbytes: int, device: int = 0) -> int:
         if nbytes > free_bytes:
             whose = f"device {device}'s" if device or _limits else "the simulator's"
             raise OutOfMemory(
-                f"{nbytes:,} bytes of device memory asked for, {free_bytes:,} of {whose} "
-                f"{total(device):,} are free"
+                f"cannot allocate {nbytes:,} bytes of device memory: {free_bytes:,} of {whose} "
+                f"{total(device):,} bytes are free; free an array first"
             )
         address = machine().halo_allocate(nbytes)
         if not address:
             raise OutOfMemory(
-                f"{nbytes:,} bytes of device memory asked for, more than this computer has free"
+                f"cannot allocate {nbytes:,} bytes of device memory: this computer has not enough "
+                "free memory; use smaller arrays, or close other programs"
             )
         _live[address] = (nbytes, *_caller())
         if device:
@@ -60,26 +61,27 @@ def allocate(nbytes: int, device: int = 0) -> int:
 
 
 def free(address: int) -> None:
-    """Frees an allocation by its first address. Raises MemoryFault where there is none."""
+    """Frees the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
-        found = region(address) if _places else None
+        entry = region(address) if _places else None
         if not machine().halo_free(address):
             raise MemoryFault(
-                f"{address:#x} is not the start of a live allocation: was it freed already?"
+                f"cannot free {address:#x}: it is not the start of a live allocation; free each "
+                "array once, by its first address"
             )
         record = _live.pop(address, None)
-        device = _places.pop(found[2], 0) if found else 0
+        device = _places.pop(entry[2], 0) if entry else 0
         if record is not None:
             if device > 0:
                 _used_on[device] -= record[0]
-            _freed.pop(address, None)  # the latest stand last
+            _freed.pop(address, None)  # the array that was freed last comes last
             _freed[address] = record
             if len(_freed) > _FREED_KEPT:
                 del _freed[next(iter(_freed))]
 
 
 def used(device: int | None = None) -> int:
-    """Bytes in live allocations on a device; on all of them where none is given."""
+    """Returns the bytes of live allocations on a device, or on all devices."""
     everywhere = machine().halo_used()
     if device is None:
         return everywhere
@@ -87,12 +89,12 @@ def used(device: int | None = None) -> int:
 
 
 def total(device: int = 0) -> int:
-    """Bytes that a device has."""
+    """Returns the bytes of a device's memory."""
     return _limits.get(device, TOTAL)
 
 
 def limit(device: int, nbytes: int | None) -> None:
-    """Gives a device other memory than TOTAL; None gives it TOTAL again."""
+    """Sets the bytes of a device's memory; None sets them to TOTAL again."""
     if nbytes is None:
         _limits.pop(device, None)
     else:
@@ -100,35 +102,36 @@ def limit(device: int, nbytes: int | None) -> None:
 
 
 def place(address: int, device: int) -> None:
-    """Says on which device an array lies, or EVERYWHERE."""
+    """Records the device of an array, or EVERYWHERE."""
     with door:
-        if (found := region(address)) is not None:
-            _places[found[2]] = device
+        if (entry := region(address)) is not None:
+            _places[entry[2]] = device
 
 
 def device_of(address: int) -> int | None:
-    """The device that holds the array at `address`.
+    """Returns the device of the array at `address`, None outside every array.
 
-    EVERYWHERE for memory that all devices reach, None outside every array.
+    It is EVERYWHERE for memory that all devices reach.
     """
     with door:
-        found = region(address)
-        return _places.get(found[2], 0) if found else None
+        entry = region(address)
+        return _places.get(entry[2], 0) if entry else None
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
-    """(nbytes, file, line) of each allocation that has not been freed, oldest first: who asked for
-    it.
+    """Returns (nbytes, file, line) of each live allocation, oldest first; the line is that of the
+    program which allocated it.
     """
     return tuple(_live.values())
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """(start, nbytes, file, line) of the array that held `address` until it was freed; None for
+    """Returns (start, nbytes, file, line) of the freed array that held `address`, None if there is
     none.
 
-    The machine gives the addresses of the latest freed arrays (1,000 of them, 256 MB) to nobody
-    else. An older one's may be anybody's by now, also the host's: nothing is said of those.
+    The machine does not reuse the addresses of the arrays that were freed last (1,000 arrays, 256
+    MB). The addresses of older ones may belong to the host by now, so this function does not know
+    them.
     """
     if not machine().halo_is_freed(address):
         return None
@@ -139,14 +142,14 @@ def freed_at(address: int) -> tuple[int, int, str, int] | None:
 
 
 def allocation(address: int) -> tuple[int, int] | None:
-    """(start, nbytes) of the array that holds `address`, None outside every array."""
-    found = region(address)
-    return found[:2] if found else None
+    """Returns (start, nbytes) of the array that holds `address`, None outside every array."""
+    place = region(address)
+    return place[:2] if place else None
 
 
 def region(address: int) -> tuple[int, int, int] | None:
-    """(start, nbytes, the machine's number) of the array that holds `address`, None outside every
-    array.
+    """Returns (start, nbytes, the machine's number) of the array that holds `address`, None outside
+    every array.
     """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
     with door:
@@ -157,7 +160,7 @@ def region(address: int) -> tuple[int, int, int] | None:
 
 
 def region_start(number: int) -> int:
-    """Where the array of this number of the machine's starts, 0 where there is none."""
+    """Returns the address of the array that has this number in the machine, 0 if there is none."""
     return machine().halo_region_start(number)
 
 
@@ -193,16 +196,14 @@ def fill(address: int, pattern: bytes, count: int) -> None:
 
 
 def written(address: int, nbytes: int) -> int:
-    """How many of `nbytes` from `address` on the host or a kernel has written since they were
-    allocated.
-    """
+    """Counts the bytes that the host or a kernel has written, of the `nbytes` from `address` on."""
     _hold(address, nbytes, "look at")
     return machine().halo_count_initialised(address, nbytes)
 
 
 def first_unwritten(address: int, nbytes: int) -> int | None:
-    """Offset from `address` of the first of `nbytes` that nothing has written; None when all
-    are.
+    """Returns the offset from `address` of the first unwritten byte of `nbytes`, None if all are
+    written.
     """
     _hold(address, nbytes, "look at")
     first = machine().halo_first_unwritten(address, nbytes)
@@ -212,22 +213,22 @@ def first_unwritten(address: int, nbytes: int) -> int | None:
 def _hold(address: int, nbytes: int, verb: str) -> None:
     if nbytes == 0:
         return
-    found = allocation(address)
-    if found is None:
+    place = allocation(address)
+    if place is None:
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there (freed, "
-            "or a host address?)"
+            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there; was it "
+            "freed, or is this a host address?"
         )
-    start, size = found
+    start, size = place
     if address + nbytes > start + size:
-        inside = f", from byte {address - start:,} of it on" if address > start else ""
+        offset = f" from byte {address - start:,} on" if address > start else ""
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes{inside}: the allocation has {size:,} bytes"
+            f"cannot {verb} {nbytes:,} bytes{offset}: the allocation has {size:,} bytes"
         )
 
 
 def _caller() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package."""
+    """Returns file and line of the innermost frame outside this package."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

@@ -1,6 +1,4 @@
-"""Modules: a compiled source with its kernels, found by name, and its variables, which have device
-memory of their own.
-"""
+"""Modules: a compiled source with its kernels by name, and its variables in device memory."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ _SLOT_BYTES = 128  # of 32 lanes' values of 32 bits
 
 
 class UnknownKernel(KeyError):
-    """No kernel, or more than one, has the name that was asked for."""
+    """No kernel has this name, or more than one has."""
 
     def __str__(self) -> str:
         return self.args[0]
@@ -43,7 +41,7 @@ class UnknownKernel(KeyError):
 
 @dataclass(frozen=True)
 class Global:
-    """A `__constant__` or `__device__` variable: memory.write can write to its address. symbol: its
+    """A `__constant__` or `__device__` variable; memory.write can write to its address. symbol: its
     name in PTX.
     """
 
@@ -61,11 +59,11 @@ class Global:
 class Kernel:
     """A `__global__` function of a loaded module, or an instance of a template.
 
-    name: as the source would call it ("k", "ns::k", "k<4>"); mangled: the linker's name; line: of
-    its definition, 0 for unknown; compiled: the PTX that it is taken from, the module's own or that
-    for rehearsals.
-    It is encoded for the machine when something needs that; what the machine cannot run then raises
-    CompileFailed.
+    name: its name in the source ("k", "ns::k", "k<4>"); mangled: the linker's name; line: the line
+    of its definition, 0 if unknown; compiled: the PTX that has it, the module's own or that for
+    rehearsals.
+    The first use encodes it for the machine, and raises CompileFailed for an instruction that the
+    machine cannot run.
     """
 
     name: str
@@ -77,13 +75,11 @@ class Kernel:
 
     @cached_property
     def program(self) -> Program:
-        """The kernel as the machine runs it, before the module's addresses are put in."""
+        """The kernel as the machine runs it, still without the module's addresses."""
         return encoded.encoded(self.compiled, self.mangled)
 
     def require_supported(self) -> None:
-        """Raises CompileFailed, with file and line, where the kernel has what the machine cannot
-        run.
-        """
+        """Raises CompileFailed, with file and line, if the machine cannot run the kernel."""
         _ = self.program
 
     @cached_property
@@ -93,16 +89,16 @@ class Kernel:
 
     @cached_property
     def counted(self) -> Program:
-        """As `relocated`, for counting: where the kernel's machine code can be had, its accesses
-        are counted as that has them.
+        """The same as `relocated`, for counting: it counts the accesses of the kernel's machine
+        code, if ptxas and nvdisasm are installed.
         """
         program = encoded.encoded(self.compiled, self.mangled, counted=True)
         return encoded.relocated(program, self.module.addresses_for(self.compiled))
 
     @cached_property
     def rehearsal(self) -> Kernel | None:
-        """The kernel as the compiler leaves it that keeps every access of the source; None where
-        there is no such form.
+        """The careful translation of the kernel, which keeps every access of the source; None if
+        there is none.
         """
         compiled = self.module.careful
         if compiled is None:
@@ -116,11 +112,12 @@ class Kernel:
 
     @cached_property
     def place_groups(self) -> np.ndarray:
-        """By place: a number, equal where a reader of the source sees one place, uint32, shape
-        (places,).
+        """A number for each place, uint32, shape (places,). Places that a reader of the source sees
+        as one have the same number.
 
-        Copies that the compiler made, such as those of an unrolled loop, are one place. In a header
-        of CUDA the call counts; bit 31 marks what has none that is inlined around it.
+        The compiler's copies of a place, such as those of an unrolled loop, have one number. A
+        place in a header of CUDA has the number of the call; bit 31 marks a place there without an
+        inlined call around it.
         """
         own = self.module.compiled.file
         numbers: dict[tuple, int] = {}
@@ -137,7 +134,7 @@ class Kernel:
 
     @cached_property
     def resources(self) -> assembly.Resources | None:
-        """What ptxas gives a thread and a block of it; None where the assembler's wheel is not
+        """The resources of a thread and a block by ptxas; None if the assembler's wheel is not
         installed. Raises CompileFailed.
         """
         try:
@@ -147,27 +144,27 @@ class Kernel:
 
     @property
     def static_shared(self) -> int:
-        """Bytes of static shared memory that a block of it has, those of the functions that it
-        calls included.
+        """The bytes of static shared memory of a block, with those of the functions that the kernel
+        calls.
         """
         return self.program.real_shared_bytes
 
     @property
     def live_words(self) -> int:
-        """The most 32-bit words that a function of it keeps at a time, before ptxas looks for
-        registers.
+        """The largest number of 32-bit words that one of its functions keeps at a time, before
+        ptxas assigns registers.
         """
         return int(self.program.functions["frame_bytes"].max()) // _SLOT_BYTES
 
     @property
     def max_threads(self) -> int:
-        """What `__launch_bounds__` allows, 0 where it says nothing."""
+        """The limit of `__launch_bounds__`, 0 without one."""
         return self.program.most_threads
 
     @property
     def shared(self) -> tuple[tuple[Variable | str, int, int], ...]:
-        """(variable, or its symbol where the compiler does not describe it; offset; bytes) of each
-        static shared variable.
+        """(variable, offset, bytes) of each static shared variable; a variable that the compiler
+        does not describe is its symbol.
         """
         known = self.module.variables
         return tuple(
@@ -177,14 +174,14 @@ class Kernel:
 
     @property
     def dynamic(self) -> tuple[Variable, ...]:
-        """The `extern __shared__` arrays of the kernel, as far as the compiler describes them."""
-        found = [
+        """The `extern __shared__` arrays of the kernel that the compiler describes."""
+        arrays = [
             v
             for v in self.module.variables.values()
             if v.space == "shared" and v.extents[:1] == (0,)
         ]
         return (
-            tuple(v for v in found if v.function in ("", self.mangled))
+            tuple(v for v in arrays if v.function in ("", self.mangled))
             if self.program.uses_dynamic
             else ()
         )
@@ -192,12 +189,12 @@ class Kernel:
     # ---- places in the source ----
 
     def place_of(self, pc: int, caller: int = 0) -> tuple[str, int]:
-        """File and line of an instruction: of the module's source where it stands there, or is
-        called from there.
+        """Returns file and line of an instruction: those in the module's source if it is there, or
+        if the source calls the code that has it.
 
-        caller: 1 + the index of the call that led there, 0 for unknown: it counts for an
-        instruction of a header. The file is `Compiled.file`, or the path of a header. Where the
-        compiler gives no place, that of the code before it counts.
+        caller: 1 + the index of the call that led there, 0 if unknown; it decides the line for an
+        instruction of a header. The file is `Compiled.file`, or the path of a header. If the
+        compiler gives no place, the instruction has the place of the code before it.
         """
         own = self.module.compiled.file
         function = self._function_at(pc)
@@ -209,8 +206,8 @@ class Kernel:
             ),
             [],
         )
-        if found := next((frame for frame in frames if frame[0] == own), None):
-            return found
+        if place := next((frame for frame in frames if frame[0] == own), None):
+            return place
         if function > 0:
             call = self.place_of(caller - 1) if caller else self._place_of_call(function)
             if call[0] == own:
@@ -222,11 +219,11 @@ class Kernel:
     def _call_beside(
         self, pc: int, function: int, frame: tuple[str, int]
     ) -> tuple[str, int] | None:
-        """Where the module's source calls what stands at `frame`, a line of a header, as other
-        instructions from that line tell.
+        """Returns the place where the module's source calls the code at `frame` (a line of a
+        header), from other instructions of that line.
 
-        Of some instructions the compiler has lost it. Those before `pc` are asked first, near ones
-        before far ones.
+        The compiler has lost the call of some instructions. The search begins with the instructions
+        before `pc`, the nearest first.
         """
         first, end = (int(self.program.functions[name][function]) for name in ("first", "end"))
         near = sorted(range(first, end), key=lambda other: (other > pc, abs(other - pc)))
@@ -241,18 +238,18 @@ class Kernel:
         return None
 
     def _function_at(self, pc: int) -> int:
-        """The number of the function that an instruction lies in; 0 is the kernel."""
+        """Returns the number of the function that has an instruction; 0 is the kernel."""
         functions = self.program.functions
-        found = np.flatnonzero((functions["first"] <= pc) & (pc < functions["end"]))
-        return int(found[0]) if len(found) else 0
+        holding = np.flatnonzero((functions["first"] <= pc) & (pc < functions["end"]))
+        return int(holding[0]) if len(holding) else 0
 
     def _before(self, pc: int, function: int) -> range:
-        """An instruction and those before it that may tell its line."""
+        """Returns an instruction and those before it from which its line may follow."""
         return range(pc, max(pc - _NEAR, int(self.program.functions["first"][function]) - 1), -1)
 
     def _place_of_call(self, function: int) -> tuple[str, int]:
-        """The first place in the module's source that calls a function, directly or not; ("", 0)
-        for none.
+        """Returns the first place in the module's source that calls a function, directly or through
+        others; ("", 0) if there is none.
         """
         program, own = self.program, self.module.compiled.file
         calls = np.flatnonzero(program.instructions["operation"] == operation_ids().get("call", -1))
@@ -262,21 +259,21 @@ class Kernel:
             callee = waiting.pop(0)
             seen.add(callee)
             for call in calls[targets == callee].tolist():
-                if found := next(
+                if place := next(
                     (frame for frame in self._frames(call) if frame[0] == own and frame[1]), None
                 ):
-                    return found
+                    return place
                 if (caller := self._function_at(call)) not in seen:
                     waiting.append(caller)
         return "", 0
 
     def line_of(self, pc: int) -> int:
-        """The line of the module's source that an instruction belongs to, 0 where there is none."""
+        """Returns the line of the module's source that an instruction belongs to, 0 for none."""
         file, line = self.place_of(pc)
         return line if file == self.module.compiled.file else 0
 
     def operation_at(self, pc: int) -> str:
-        """The name of the machine's operation at an instruction, "" where there is none."""
+        """Returns the name of the machine's operation at an instruction, "" if there is none."""
         if not 0 <= pc < len(self.program.instructions):
             return ""
         return operation_names()[self.program.instructions["operation"][pc]]
@@ -289,29 +286,29 @@ class Kernel:
         )
 
     def axis_at(self, pc: int) -> Axis:
-        """The axis that a check at an instruction (row.check) is about."""
+        """Returns the axis that the check at an instruction (row.check) checks."""
         return self.program.axes[int(self.program.instructions["immediate"][pc]) >> 32]
 
     def calls_around(self, pc: int) -> tuple[int, ...]:
-        """The lines of the inlined calls that an instruction lies in, outer ones first."""
+        """Returns the lines of the inlined calls around an instruction, outer calls first."""
         frames = self._frames(pc)
         own = [line for file, line in frames if file == self.module.compiled.file]
         return tuple(reversed(own[1:]))
 
     def calls_to(self, pc: int) -> tuple[int, ...]:
-        """The lines of the calls that lead to the call at `pc`, and its own line, outer ones
-        first.
+        """Returns the lines of the calls that lead to the call at `pc`, and its own line, outer
+        calls first.
         """
         return (*self.calls_around(pc), self.line_of(pc))
 
     def _frames(self, pc: int) -> tuple[tuple[str, int], ...]:
-        """(file, line) of an instruction and of the inlined calls around it, inner ones first."""
+        """Returns (file, line) of an instruction and the inlined calls around it, inner first."""
         if not 0 <= pc < len(self.program.instructions):
             return (("", 0),)
         return self._frames_of(self.program.instructions["place"][pc])
 
     def _frames_of(self, number: int) -> tuple[tuple[str, int], ...]:
-        """The frames of one of the program's places."""
+        """Returns the frames of one of the program's places."""
         place = self.program.places[number]
         return tuple(
             (self.module.file_of(file), line)
@@ -322,14 +319,14 @@ class Kernel:
 class Kernels(Mapping):
     """The kernels of a module by name.
 
-    A kernel answers to its full name ("ns::k<4>"), to its mangled one, and, where it is the only
-    one, to the name without namespaces or without template arguments. Raises UnknownKernel, with
-    the names that there are, for any other.
+    A key is a kernel's full name ("ns::k<4>") or its mangled name. If only one kernel fits, the
+    name without namespaces or without template arguments is enough. Any other key raises
+    UnknownKernel with the names of the module's kernels.
     """
 
     def __init__(self, kernels: Sequence[Kernel], templates: Sequence[str] = ()):
         names = [kernel.name for kernel in kernels]
-        # Overloaded ones have one name.
+        # Overloaded kernels share a name.
         self._kernels = {k.mangled if names.count(k.name) > 1 else k.name: k for k in kernels}
         self._templates = tuple(templates)
 
@@ -343,22 +340,21 @@ class Kernels(Mapping):
         return isinstance(name, str) and len(self._find(name)) == 1
 
     def __getitem__(self, name: str) -> Kernel:
-        found = self._find(name)
-        if len(found) == 1:
-            return found[0]
-        known = ", ".join(self._kernels) or "none"
-        if found:
-            names = ", ".join(key for key, kernel in self._kernels.items() if kernel in found)
+        kernels = self._find(name)
+        if len(kernels) == 1:
+            return kernels[0]
+        if kernels:
+            names = ", ".join(key for key, kernel in self._kernels.items() if kernel in kernels)
             raise UnknownKernel(
                 f"{name!r} may be any of {names}: give the full or the mangled name"
             )
         if name.split("::")[-1] in (t.split("::")[-1] for t in self._templates):
             raise UnknownKernel(
-                f"{name!r} is a template of which the source asks for no instance: add one, such "
-                "as "
+                f"{name!r} is a template, but the source has no instance of it: add one, such as "
                 f"`template __global__ void {name}<...>(...);`, after its definition"
             )
-        raise UnknownKernel(f"no kernel {name!r} in this source: it has {known}")
+        names = ", ".join(self._kernels) or "none"
+        raise UnknownKernel(f"no kernel {name!r} in this source: it has {names}")
 
     def _find(self, name: str) -> list[Kernel]:
         if name in self._kernels:
@@ -377,7 +373,7 @@ class Kernels(Mapping):
 
 
 def _normal_name(name: str) -> str:
-    """A kernel's name without spaces that mean nothing, and without the letters behind numbers:
+    """Returns a kernel's name without superfluous spaces, and without the letters after numbers:
     "k<4U>" is also "k<4>".
     """
     plain = re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
@@ -390,11 +386,11 @@ def _without_namespaces(name: str) -> str:
 
 
 class Module:
-    """A compiled source, loaded: its variables have memory and their initial values. `kernels` and
-    `globals` are found by name.
+    """A loaded source: its variables have memory and their initial values. `kernels` and `globals`
+    are mappings by name.
 
-    addresses: of all variables, by symbol; regions: these, and those of rehearsals, by the
-    machine's numbers, as Global.
+    addresses: the addresses of all variables by symbol; regions: these variables and those of
+    rehearsals as Global, by the machine's numbers.
     """
 
     def __init__(self, compiled: Compiled):
@@ -418,11 +414,10 @@ class Module:
 
     @cached_property
     def careful(self) -> Compiled | None:
-        """The source, hardly optimised: PTX for rehearsals, which has every access of the source.
-        None where that cannot be had.
+        """The careful translation of the source, for rehearsals; None if there is none.
 
-        Pointers to functions that variables hold are numbers of the module's own PTX, so that such
-        a module has none either.
+        A variable that holds a pointer to a function has a number of the module's own PTX, so that
+        a module with such variables has no careful translation either.
         """
         functions = encoded.function_names(self.compiled)
         if any(
@@ -435,8 +430,8 @@ class Module:
         return replace(self.compiled, ptx=ptx, is_careful=True) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
-        """The addresses that this PTX of the source needs, by symbol: its tables of constants and
-        strings are its own.
+        """Returns the addresses that this PTX of the source needs, by symbol. It has its own tables
+        of constants and strings.
         """
         if compiled is self.compiled:
             return self.addresses
@@ -453,8 +448,8 @@ class Module:
     def _allocate(
         self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
     ) -> dict[str, int]:
-        """Gives these variables memory and their initial values; the addresses, and those that are
-        known, by symbol.
+        """Gives these variables memory and their initial values. Returns the addresses of all
+        variables by symbol.
         """
         with door:
             return self._allocated(variables, known)
@@ -467,7 +462,10 @@ class Module:
             kind = _CONSTANT if variable.space == "const" else _DEVICE
             address = machine().halo_add_variable(variable.size, variable.align, kind)
             if not address:
-                raise OutOfMemory(f"no room for the variable {symbol} of {variable.size:,} bytes")
+                raise OutOfMemory(
+                    f"cannot allocate the variable {symbol} of {variable.size:,} bytes: this "
+                    "computer has not enough free memory; use a smaller array"
+                )
             addresses[symbol] = address
             self._owned.append(address)
         for symbol, variable in variables.items():
@@ -478,8 +476,8 @@ class Module:
         return addresses
 
     def _fill(self, variable: PtxVariable, addresses: Mapping[str, int]) -> None:
-        """Writes the initial values. A `__constant__` without any is zero, as on a GPU, but a
-        kernel that reads it is told so.
+        """Writes the initial values. A `__constant__` variable without them is zero, as on a GPU,
+        but reading it is a finding.
         """
         address = addresses[variable.name]
         if variable.data is not None:
@@ -499,7 +497,7 @@ class Module:
     def _describe(self, variable: PtxVariable, address: int) -> Global:
         space, symbol = "constant" if variable.space == "const" else "device", variable.name
         known = self.variables.get(symbol)
-        if known is None:  # what the compiler made of constants: a table, a string
+        if known is None:  # a table or string that the compiler made of constants
             return Global(
                 plain_name(symbol), address, variable.size, space, symbol, "", 1, (variable.size,)
             )
@@ -520,13 +518,13 @@ class Module:
         )
 
     def file_of(self, path: str) -> str:
-        """How the module speaks of a file of the debug information: the source has the name that it
-        was compiled under.
+        """Returns the module's name of a file of the debug information: for the source, the name
+        under which it was compiled.
         """
         return self.compiled.file if Path(path).name == Path(self.compiled.file).name else path
 
     def text_of(self, file: str) -> str:
-        """The text of the source, or of a header; "" where it cannot be read."""
+        """Returns the text of the source or of a header, "" if it cannot read the header."""
         return (
             self.compiled.source
             if file == self.compiled.file
@@ -553,7 +551,7 @@ def load(
     """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and
     toolkit.ToolkitMissingError.
 
-    Constant memory over 64 KB and static shared memory over 48 KB are refused here, as ptxas does.
+    It refuses constant memory over 64 KB and static shared memory over 48 KB, as ptxas does.
     """
     compiled = compiler.compile_source(source, tuple(options), file, extern_c)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")

@@ -1,11 +1,12 @@
-"""NVIDIA's run-time compiler: CUDA source to PTX in milliseconds, by processes that outlive a call.
+"""NVIDIA's run-time compiler: translates CUDA source to PTX in milliseconds, in processes that live
+longer than a call.
 
-Each call takes a process that waits, or starts one. A source that crashes the compiler ends that
-process and nothing else, and so does Ctrl-C.
+Each call uses a waiting process, or starts one. A source that crashes the compiler ends only that
+process, and so does Ctrl-C.
 
-The compiler does not forget all options of a compilation: after one with --restrict, a process
-reads through the read-only cache in every later source, too. So a process serves only requests
-with the same options, apart from those that are known to leave nothing behind.
+The compiler keeps some options of a compilation: after one with --restrict, a process reads through
+the read-only cache in every later source, too. So a process serves only requests with the same
+options. A few options are exceptions, because trials have shown that they leave nothing behind.
 """
 
 from __future__ import annotations
@@ -23,16 +24,14 @@ from typing import BinaryIO, cast
 from . import nvrtc_worker, standard_headers, toolkit
 
 _MOST_WAITING = 2
-# Options that leave nothing behind, as trials of each with a later plain compilation have shown.
+# Options that leave nothing behind: for each, a trial compiled a plain source after it.
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
               "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
               "--maxrregcount=")  # fmt: skip
 
 
 class _Process(subprocess.Popen):
-    """A process of nvrtc_worker.py, with its two pipes. kept: the options that it may not
-    forget.
-    """
+    """A process of nvrtc_worker.py with its two pipes. kept: the options that it may have kept."""
 
     def __init__(self, kept: frozenset[str]) -> None:
         self.kept = kept
@@ -55,22 +54,22 @@ _waiting: list[_Process] = []
 
 
 class CompilerCrashed(Exception):
-    """The compiler's process ended before it answered; the message says how."""
+    """The compiler's process ended before it answered; the message has its status."""
 
 
 def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, str]:
-    """PTX, None for a source that the compiler refuses, and its messages.
+    """Returns the PTX, or None if the compiler refuses the source, and the compiler's messages.
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
     request, kept = [text, file, *options], _kept(options)
     answer, status = None, 0
-    # A process that waited may have been ended meanwhile, by whatever ends processes.
+    # A waiting process may have ended meanwhile: the system ends processes when memory runs out.
     for process in (_waiting_one(kept), None):
         process = process or _Process(kept)
         try:
             answer, status = _ask(process, request)
-        except BaseException:  # Ctrl-C: an answer that still comes is nobody's
+        except BaseException:  # after Ctrl-C, nobody would read this process's answer
             _end(process)
             raise
         if answer is not None:
@@ -78,11 +77,11 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
             said, ptx, log = answer
             return ptx if said == nvrtc_worker.ACCEPTED else None, log
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    raise CompilerCrashed(f"NVIDIA's compiler ended on this source with {how}")
+    raise CompilerCrashed(f"NVIDIA's compiler crashed on this source ({how}): simplify the source")
 
 
 def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, int]:
-    """The answer, or None and the status that the process ended with."""
+    """Returns the answer and 0, or None and the exit status if the process ended."""
     try:
         nvrtc_worker.send(process.requests, request)
         answer = nvrtc_worker.receive(process.answers)
@@ -113,9 +112,9 @@ def _give_back(process: _Process) -> None:
 
 
 def _end(process: _Process) -> int:
-    """Ends a process; the status that it ended with of its own, or by this."""
+    """Ends a process, if it still runs, and returns its exit status."""
     for stream in (process.requests, process.answers):
-        with suppress(OSError):  # what was still to be written has no reader
+        with suppress(OSError):  # the rest of the request has no reader any more
             stream.close()
     try:
         return process.wait(0.2)
@@ -131,7 +130,7 @@ def _end_all() -> None:
 
 
 def _forget() -> None:
-    """In a forked process, the pipes are the parent's."""
+    """Forgets all processes: after a fork, the pipes belong to the parent."""
     global _lock
     _lock = threading.Lock()
     _waiting.clear()

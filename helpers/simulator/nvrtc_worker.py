@@ -1,13 +1,14 @@
-"""The run-time compiler in a process of its own: requests on standard input, answers on the output.
+"""The run-time compiler in a process of its own: it reads requests from standard input and writes
+answers to standard output.
 
-A source may crash a compiler, or keep it busy for ever; a notebook's process has to live on. This
-file is run as a script. It imports next to nothing, so that the process starts quickly: json,
+A source may crash the compiler or keep it busy for ever, but a notebook's process must live on.
+nvrtc.py runs this file as a script. It imports few modules, so that it starts quickly: json,
 signal, threading and typing would take as long as the compilation of a small kernel.
 
-A message is a list of texts: their number in 8 bytes, then each text in UTF-8 behind its length in
-8 bytes. The first message holds the paths of the library and of its built-in functions, then the
-name and the text of each header. Each later one holds a source, what its file is called, and the
-options; it is answered by "ptx" or "refused", the PTX or nothing, and the compiler's messages.
+A message is a list of texts: their number in 8 bytes, then for each text its length in 8 bytes and
+the text in UTF-8. The first message has the paths of the library and of its built-in functions,
+then the name and the text of each header. Each later message has a source, the name of its file,
+and the options. Its answer is "ptx" or "refused", the PTX or "", and the compiler's messages.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import BinaryIO
 
-STACK_BYTES = 1 << 29  # of address space: deeply nested sources need more than a usual stack
+STACK_BYTES = 1 << 29  # address space; deeply nested sources need more than a usual stack
 ACCEPTED, REFUSED = "ptx", "refused"
 
 
@@ -34,7 +35,7 @@ def send(stream: BinaryIO, texts: Sequence[str]) -> None:
 
 
 def receive(stream: BinaryIO) -> list[str] | None:
-    """The next message; None at the end of the stream, or where it ends in a message."""
+    """Returns the next message, None if the stream ends before or in it."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -71,7 +72,7 @@ def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
 def _compile(
     library: ctypes.CDLL, headers: Sequence[str], text: str, file: str, options: Sequence[str]
 ) -> list[str]:
-    """The answer to a request. headers: names and texts in turn."""
+    """Returns the answer to a request. headers: names and texts in turn."""
     program, names, texts = ctypes.c_void_p(), _array(headers[::2]), _array(headers[1::2])
     status = library.nvrtcCreateProgram(
         ctypes.byref(program), _bytes(text), _bytes(file), len(names), texts, names
@@ -92,7 +93,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     if first is None:
         return
     path, builtins, *headers = first
-    # The library opens this one by its bare name, which the dynamic linker knows once it is loaded.
+    # NVRTC opens this library by its bare name; the dynamic linker knows the name of a loaded
+    # library.
     ctypes.CDLL(builtins)
     library = ctypes.CDLL(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
@@ -102,22 +104,22 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    # Ctrl-C is for the process that asks: SIGINT (2) is ignored (SIG_IGN, 1).
+    # Ctrl-C is for the parent process, so ignore SIGINT (2) by SIG_IGN (1).
     ctypes.pythonapi.PyOS_setsig(2, ctypes.c_void_p(1))
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # the output of a library must not mix with the answers
     _thread.stack_size(STACK_BYTES)
-    done = _thread.allocate_lock()
-    done.acquire()
+    finished = _thread.allocate_lock()
+    finished.acquire()
 
     def serve() -> None:
         try:
             _serve(sys.stdin.buffer, answers)
         finally:
-            done.release()
+            finished.release()
 
     _thread.start_new_thread(serve, ())
-    done.acquire()
+    finished.acquire()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Counters as records that print themselves: what a launch did to memory, by source line and by
-array, and before against after.
+"""Counters as records that print themselves: the memory traffic of a launch by source line and by
+array, and the comparison of two launches.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from .library import Site
 from .module import Kernel
 
 SECTOR_BYTES = 32
-# What the machine keeps: requests of the watched warp, one by one (watched_limit in
-# machine/traffic.h).
+# The machine keeps so many requests of the watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
 
-# By the number of the machine's Space (machine/memory.h).
+# The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")
 _ACCESSES = ("load", "store", "atomic", "barrier", "branch")
 _BARRIER, _BRANCH = 3, 4
@@ -35,7 +34,7 @@ _BARRIER, _BRANCH = 3, 4
 
 
 class _Traffic:
-    """What LineTraffic and ArrayTraffic say of their counters."""
+    """The properties that LineTraffic and ArrayTraffic compute from their counters."""
 
     requests: int
     lanes: int
@@ -48,29 +47,29 @@ class _Traffic:
 
     @property
     def efficiency(self) -> float:
-        """Bytes that lanes asked for, as a share of the bytes moved (may exceed 1: lanes that read
-        the same word share it).
+        """The bytes that lanes requested, as a share of the bytes that the sectors move. It may
+        exceed 1, because lanes that read the same word share it.
         """
         return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
 
     @property
     def active_lanes(self) -> float:
-        """Lanes that took part in a request, on average: 32 when no lane was masked off."""
+        """The average number of lanes in a request: 32 if no lane was inactive."""
         return self.lanes / self.requests if self.requests else float("nan")
 
 
 @dataclass(frozen=True)
 class LineTraffic(_Traffic):
-    """What one source line did to one array.
+    """The traffic between one source line and one array.
 
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests:
-    warp instructions; lanes: those that took part; bytes_used: what lanes asked for; sectors: of 32
-    bytes moved (global); wavefronts, conflicts:
-    passes over the banks, and those beyond the first (shared); replays: different words in a
-    request, beyond the first (constant); serialised: turns that lanes updating one address take,
-    beyond the first (atomics); repeated: stores of the value that another thread has just put
-    there, which is no race; model: "sass" where every access was counted as the kernel's machine
-    code has it, "rule" where rules say what ptxas makes of it.
+    warp instructions; lanes: lanes that took part; bytes_used: bytes that lanes requested; sectors:
+    sectors of 32 bytes that the requests move (global); wavefronts, conflicts: passes over the
+    banks, and passes beyond the first (shared); replays: different words in a request beyond the
+    first (constant); serialised: turns beyond the first of lanes that update one address (atomics);
+    repeated: stores of a value that another thread has just stored there, which is no race; model:
+    "sass" if the kernel's machine code says how every access counts, "rule" if rules predict what
+    ptxas makes of it.
     """
 
     line: int
@@ -92,8 +91,8 @@ class LineTraffic(_Traffic):
 
 @dataclass(frozen=True)
 class ArrayTraffic(_Traffic):
-    """What a launch did to one array by one kind of access: the sum of its LineTraffic, and the
-    lines.
+    """The traffic of a launch to one array by one kind of access: the sum of its LineTraffic, and
+    the lines.
     """
 
     array: str
@@ -115,9 +114,9 @@ class ArrayTraffic(_Traffic):
 class LineControl:
     """Barriers and divergent branches of one source line.
 
-    kind: "barrier": count warps came to it, with `lanes` lanes; "branch": `count` times lanes of a
-    warp that had run together took different ways, and `lanes` lanes had to wait for the others. A
-    branch that the compiler turned into a selection is none.
+    kind: "barrier": `count` warps came to it, with `lanes` lanes; "branch": the lanes of a warp
+    parted `count` times, and `lanes` lanes had to wait for the others. A branch that the compiler
+    turned into a selection does not count.
     """
 
     line: int
@@ -129,8 +128,8 @@ class LineControl:
 
 @dataclass(frozen=True)
 class Request:
-    """One instruction of the watched warp: which lanes took part, and the byte offset in the array
-    that each touched.
+    """One instruction of the watched warp: the lanes that took part, and the byte offset in the
+    array that each lane accessed.
     """
 
     kind: str
@@ -179,20 +178,19 @@ def _total(name: str) -> property:
 
 @dataclass(frozen=True)
 class Profile:
-    """One launch seen by the simulator. Counters bear the meaning of the Nsight Compute metrics
-    that DESIGN names.
+    """The counters and findings of one launch. The counters mean the same as the metrics of Nsight
+    Compute (`python -m helpers.tools.counters` compares them).
 
-    Requests count warp instructions, sectors 32-byte pieces of global memory that they touch,
-    wavefronts passes over the banks of shared memory, conflicts the passes beyond the first. Not
-    modelled: time, caches, occupancy.
+    Requests count warp instructions; sectors count 32-byte pieces of global memory that the
+    requests access; wavefronts count passes over the banks of shared memory, and conflicts the
+    passes beyond the first. The simulator does not model time, caches and occupancy.
 
     lines: by source line and array; control: barriers and divergent branches by line; instructions:
     warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
-    requests: those of the watched warp one by one, the first WATCHED_REQUESTS of them; blocks_run
-    of `blocks` were run, and every counter is a sum over those only.
-    What ptxas makes of NVIDIA's intermediate code (it joins neighbouring words of shared memory,
-    drops loads) is followed where its rules are known; where they are not, `python -m
-    helpers.tools.counters` says the effect.
+    requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; blocks_run: the
+    simulator ran so many of `blocks`, and every counter is a sum over these only.
+    ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
+    code, or rules where there is none.
     """
 
     kernel: str
@@ -227,7 +225,7 @@ class Profile:
         return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a LineTraffic counter over lines, as total("sectors", "global", "load")."""
+        """Sums a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
         return sum(
             getattr(row, counter)
             for row in self.lines
@@ -266,34 +264,34 @@ class Profile:
 
     @property
     def bytes_requested(self) -> int:
-        """Bytes of global memory that lanes asked for, by loads, stores and atomics."""
+        """Bytes of global memory that lanes requested by loads, stores and atomics."""
         return sum(row.bytes_used for row in self.lines if row.space == "global")
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of the sectors of global memory that they touched. Caches are not modelled: DRAM
-        may see less.
+        """Bytes of the sectors of global memory that the requests moved. DRAM may move fewer,
+        because the simulator has no caches.
         """
         return sum(row.bytes_moved for row in self.lines if row.space == "global")
 
     @property
     def active_lanes(self) -> float:
-        """Lanes that took part in a memory request, on average."""
+        """The average number of lanes in a memory request."""
         requests = sum(row.requests for row in self.lines)
         return sum(row.lanes for row in self.lines) / requests if requests else float("nan")
 
     @property
     def sampled(self) -> bool:
-        """True when only some of the blocks were run: then each counter is a sum over those."""
+        """Whether the launch ran only some of its blocks; each counter is a sum over these."""
         return self.blocks_run != self.blocks
 
     @property
     def arrays(self) -> tuple[ArrayTraffic, ...]:
-        """The traffic by array, global memory first, the largest first."""
+        """The traffic by array: global memory first, then the largest first."""
         groups: dict[tuple[str, str, str], list[LineTraffic]] = {}
         for row in self.lines:
             groups.setdefault((row.array, row.access, row.space), []).append(row)
-        found = [
+        traffic = [
             ArrayTraffic(
                 *key,
                 tuple(dict.fromkeys(row.line for row in rows)),
@@ -303,23 +301,24 @@ class Profile:
         ]
         return tuple(
             sorted(
-                found, key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access)
+                traffic,
+                key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access),
             )
         )
 
     def counters(self) -> dict[str, int]:
-        """The counters by name."""
+        """Returns the counters by name."""
         return {name: getattr(self, name) for name in [*_TOTALS, "barriers", "divergent_branches"]}
 
     def sentences(self) -> tuple[str, ...]:
-        """What the counters say, the line that matters most first for each kind of access; () for a
-        kernel without traffic.
+        """Returns sentences on the counters: for each kind of access the most important line first;
+        () for a kernel without traffic.
         """
         return tuple(_sentences(self))
 
     def to_dict(self) -> dict:
-        """Plain values, for a file: counters, lines, arrays, control and findings. The watched
-        requests are left out.
+        """Returns plain values for a file: counters, lines, arrays, control and findings, without
+        the watched requests.
         """
         return {
             "kernel": self.kernel, "grid": list(self.grid), "block": list(self.block),
@@ -334,8 +333,8 @@ class Profile:
         }  # fmt: skip
 
     def title(self) -> str:
-        """Kernel, grid and block, and what the counters do not cover: blocks left out of a sample,
-        a launch that was stopped.
+        """Returns kernel, grid and block, and why the counters may be partial: a sample of the
+        blocks, or a finding that stopped the launch.
         """
         part = (
             f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)"
@@ -352,10 +351,10 @@ class Profile:
         return "\n".join(rows)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
+        items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
         findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
         title = f"<p><b>{html.escape(self.title())}</b></p>"
-        sentences = f"<ul>{said}</ul>" if said else ""
+        sentences = f"<ul>{items}</ul>" if items else ""
         return f"{title}{_html_table(_HEAD, self._rows())}{sentences}{findings}"
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -517,10 +516,10 @@ def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that takes the page's colours, so that it reads in light and dark themes."""
+    """Returns a table in the page's colours, so that it is legible in light and dark themes."""
 
     def cell(tag: str, name: str, text: str) -> str:
-        shown = (
+        content = (
             f"<code>{html.escape(text)}</code>"
             if name == "source" and tag == "td"
             else html.escape(text)
@@ -528,7 +527,7 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         side = "left" if name in _WORDS else "right"
         return (
             f"<{tag} style='text-align: {side}; color: inherit; background: "
-            f"transparent'>{shown}</{tag}>"
+            f"transparent'>{content}</{tag}>"
         )
 
     def line(tag: str, row: Sequence[str]) -> str:
@@ -546,8 +545,8 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class ProfileComparison:
-    """Two profiles side by side; made by compare(). `rows` names the counters, those that are zero
-    in both left out.
+    """Two profiles side by side, from compare(). `rows` lists the counters that are not zero in
+    both.
     """
 
     before: Profile
@@ -571,16 +570,14 @@ class ProfileComparison:
         return self.before, self.after
 
     def ratio(self, counter: str) -> float:
-        """before / after: 4.0 means four times fewer after; inf where nothing is left, nan where
-        there was nothing either way.
+        """Returns before / after: 4.0 means four times fewer after, inf means none after, nan means
+        none before and after.
         """
         first, second = next(((a, b) for name, a, b in self.rows if name == counter), (0, 0))
         return first / second if second else float("inf") if first else float("nan")
 
     def sentences(self) -> tuple[str, ...]:
-        """What changed, the largest change first, a counter a sentence; equal counters are not
-        mentioned.
-        """
+        """Returns one sentence for each counter that differs, the largest change first."""
         changed = [(name, a, b) for name, a, b in self.rows if a != b]
         changed.sort(
             key=lambda row: (
@@ -590,7 +587,7 @@ class ProfileComparison:
         return tuple(_change(*row) for row in changed) or ("no counter differs",)
 
     def to_dict(self) -> dict:
-        """Plain values, for a file."""
+        """Returns plain values for a file."""
         rows = [{"counter": name, "before": a, "after": b} for name, a, b in self.rows]
         return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
 
@@ -622,18 +619,18 @@ def _times(before: int, after: int) -> str:
 
 
 def _change(name: str, before: int, after: int) -> str:
-    said = name.replace("_", " ")
+    words = name.replace("_", " ")
     if not before or not after:
-        return f"{said}: {before:,} before, {after:,} after"
-    return f"{said}: {before:,} before, {after:,} after ({_times(before, after)})"
+        return f"{words}: {before:,} before, {after:,} after"
+    return f"{words}: {before:,} before, {after:,} after ({_times(before, after)})"
 
 
 def compare(before: Profile, after: Profile) -> ProfileComparison:
-    """Two launches of the same problem side by side. Raises ValueError where their counters do not
-    sum over the same thing.
+    """Compares two launches of the same problem. Raises ValueError if their counters are not sums
+    over the same blocks.
 
-    A sample of blocks can only be set beside one of the same share, and a launch that was stopped
-    beside none.
+    A sample of blocks compares only with a sample of the same share. A launch that a finding
+    stopped compares with no other.
     """
     for profile in (before, after):
         if not profile.completed:
@@ -654,7 +651,7 @@ def compare(before: Profile, after: Profile) -> ProfileComparison:
 
 
 class _Reader:
-    """Names of lines and arrays for what the machine counted."""
+    """Names the lines and arrays of the machine's counters."""
 
     def __init__(self, report: LaunchReport, kernel: Kernel):
         self.line, self.names = kernel.line_of, report.arrays
@@ -678,8 +675,9 @@ def profile_of(
     block: tuple[int, int, int],
     shared: int,
 ) -> Profile:
-    """The Profile of a launch with the traffic observer on. shared: its bytes of dynamic shared
-    memory."""
+    """Returns the Profile of a launch that ran with the traffic observer. shared: its bytes of
+    dynamic shared memory.
+    """
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
     profile = Profile(
@@ -739,8 +737,8 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 
 def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
-    """The watched requests. watched: an array of WatchedLane, shape (lanes,), the lanes of a
-    request one after another.
+    """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
+    lanes of each request one after another.
     """
     columns = {name: watched[name].tolist() for name in watched.dtype.names or ()}
     first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
@@ -753,16 +751,16 @@ def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
         if len(watched)
         else []
     )
-    found = []
+    requests = []
     for first, end in pairwise(starts):
         access, space, region, pc, size = (
             columns[name][first] for name in ("access", "space", "region", "pc", "size")
         )
         lanes = tuple(columns["lane"][first:end])
         where = reader.array(region), reader.line(pc)
-        found.append(
+        requests.append(
             Request(
                 _ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size
             )
         )
-    return tuple(found)
+    return tuple(requests)

@@ -1,8 +1,9 @@
-"""What nvcc gives to every source beside CUDA's own names, for the run-time compiler.
+"""Standard headers for the run-time compiler: the names that nvcc gives to every source beside
+CUDA's own.
 
-That one knows no host headers. Only what a kernel can use is here: types, limits, constants, and
-functions that the device has. A source that asks for more is compiled by nvcc with the host's own
-headers. Types are those of 64-bit Linux.
+The run-time compiler has no host headers. This module has only the names that a kernel can use:
+types, limits, constants, and functions of the device. A source that needs more goes to nvcc, which
+reads the host's own headers. Types are those of 64-bit Linux.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _EXACT = "".join(
     for bits, word in ((8, "char"), (16, "short"), (32, "int"), (64, "long"))
     for sign, prefix in (("signed", ""), ("unsigned", "u_"))
 )
-# Spelled as in <cuda/std/climits>, which defines them again.
+# The spelling is that of <cuda/std/climits>, which defines these macros again.
 _LIMITS = """
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
@@ -64,7 +65,7 @@ _NUMBERS = """
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
 """
-# One argument each: with two, the host's headers convert them in ways of their own.
+# Functions of one argument only: the host's headers convert two arguments by rules of their own.
 _FUNCTIONS = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf",
     "erfc", "exp", "exp2", "expm1", "fabs", "floor", "isfinite", "isinf", "isnan", "lgamma", "log",
@@ -161,14 +162,14 @@ _FLOATS = """#pragma once
 #define DBL_EPSILON 2.22044604925031308084726333618164062e-16
 #define DBL_TRUE_MIN 4.94065645841246544176568792868221372e-324
 """
-# What nvcc's own headers include already: nothing is left to declare.
+# nvcc's own headers include these already, so that nothing is left to declare.
 _NOTHING = "#pragma once\n"
 _EMPTY = (
     "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio",
     "stdlib.h", "cstdlib", "stddef.h", "cstddef", "string.h", "cstring", "time.h", "ctime",
     "stdbool.h", "cstdbool", "sys/types.h", "new",
 )  # fmt: skip
-# Whether an assertion is checked is decided where the header is included, each time anew.
+# Each #include of the header decides anew whether assertions are checked.
 _ASSERT = "#ifdef NDEBUG\n#undef assert\n#define assert(condition) ((void) 0)\n#endif\n"
 _OWN = {
     "assert.h": _ASSERT,
@@ -180,9 +181,9 @@ _OWN = {
     "cfloat": "#pragma once\n#include <float.h>\n",
     **dict.fromkeys(_EMPTY, _NOTHING),
 }
-# Headers of libcu++ have types and constants of their own for the run-time compiler: a 64-bit
-# integer is another type there than for nvcc, and a kernel's name would be another one. They take
-# those above, as they take the host's from nvcc.
+# Headers of libcu++ have other types and constants for the run-time compiler than for nvcc: a
+# 64-bit integer has another type, so that a kernel would get another name. The changes below make
+# these headers take the types above, as they take the host's types under nvcc.
 _CHANGES = (
     ("cuda/std/cstdint", "#if !_CCCL_COMPILER(NVRTC)\n", "#include <cuda/std/climits>\n#if 1\n"),
     (
@@ -195,7 +196,9 @@ _CHANGES = (
 
 @cache
 def headers() -> dict[str, str]:
-    """Texts of headers by the name in angle brackets. Raises toolkit.ToolkitMissingError."""
+    """Returns the texts of headers by the name in angle brackets. Raises
+    toolkit.ToolkitMissingError.
+    """
     changed = {}
     for name, old, new in _CHANGES:
         for folder in toolkit.include_directories():

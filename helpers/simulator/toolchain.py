@@ -1,7 +1,7 @@
-"""The host's C++ compiler: find it, run it, and cache what it builds by content.
+"""Finds the host's C++ compiler, runs it, and caches its libraries by content.
 
-Used by the simulator (whose machine is C++) and by `helpers.baselines` (the C++ CPU baselines).
-Nothing is searched for or compiled when this module is imported.
+The simulator uses it (its machine is C++), and so does `helpers.baselines` (the C++ CPU baselines).
+Importing this module neither looks for a compiler nor compiles.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _FLAG_PROBE = 'extern "C" int halo_probe() { return 7; }\n'
 
 
 class CompilerMissingError(RuntimeError):
-    """No C++ compiler runs on this machine; the message lists what was tried and how to install
-    one.
+    """No C++ compiler runs on this machine; the message lists the commands that it tried and how to
+    install a compiler.
     """
 
 
 class CompileFailed(Exception):
-    """The compiler refused a source. `message` is what it wrote, without the paths of temporary
+    """The compiler refuses a source. `message` is its output without the paths of temporary
     folders.
     """
 
@@ -65,10 +65,10 @@ class CacheError(OSError):
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler that answered `--version`.
+    """A C++ compiler that answers `--version`.
 
-    argv: how to call it, e.g. ("/usr/bin/c++",) or (python, "-m", "ziglang", "c++"); kind: "gcc",
-    "clang" or "zig"; version: the first line of what it says about itself.
+    argv: its command, such as ("/usr/bin/c++",) or (python, "-m", "ziglang", "c++"); kind: "gcc",
+    "clang" or "zig"; version: the first line of its answer.
     """
 
     argv: tuple[str, ...]
@@ -80,39 +80,38 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """The first compiler that runs of $CXX, c++, g++, clang++ and the ziglang wheel; looked up once
-    per $CXX and $PATH.
+    """Returns the first compiler that runs: $CXX, c++, g++, clang++ or the ziglang wheel. It looks
+    once for each $CXX and $PATH.
 
-    Raises CompilerMissingError where none runs, also where $CXX is set and does not run: a compiler
-    that was asked for is never replaced by another one in silence.
+    Raises CompilerMissingError if none runs, and also if $CXX is set and does not run: it never
+    replaces the user's choice in silence.
     """
     return _find_compiler(os.environ.get("CXX", "").strip(), os.environ.get("PATH", ""))
 
 
 @functools.cache
-def _find_compiler(asked: str, search_path: str) -> Compiler:
-    if asked:
-        found, why = _try(tuple(shlex.split(asked)), search_path)
-        if found is None:
+def _find_compiler(chosen: str, search_path: str) -> Compiler:
+    if chosen:
+        compiler, why = _try(tuple(shlex.split(chosen)), search_path)
+        if compiler is None:
             raise CompilerMissingError(
-                f"CXX is set to {asked!r}, which does not run ({why}). Set CXX to a C++ compiler, "
-                "or unset it to let "
-                f"c++, g++, clang++ and the ziglang wheel be tried."
+                f"CXX is set to {chosen!r}, which does not run ({why}). Set CXX to a C++ compiler, "
+                "or unset it to try c++, g++, clang++ and the ziglang wheel."
             )
-        return found
-    tried = []
+        return compiler
+    failures = []
     for argv in (("c++",), ("g++",), ("clang++",), (sys.executable, "-m", "ziglang", "c++")):
-        found, why = _try(argv, search_path)
-        if found is not None:
-            return found
-        tried.append(f"  {' '.join(argv[-2:] if 'ziglang' in argv else argv)}: {why}")
+        compiler, why = _try(argv, search_path)
+        if compiler is not None:
+            return compiler
+        failures.append(f"  {' '.join(argv[-2:] if 'ziglang' in argv else argv)}: {why}")
     raise CompilerMissingError(
-        "No C++ compiler was found. Tried:\n" + "\n".join(tried) + "\n" + _INSTALL
+        "No C++ compiler was found. Tried:\n" + "\n".join(failures) + "\n" + _INSTALL
     )
 
 
 def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]:
-    """(compiler, "") when `argv --version` answers, else (None, why not)."""
+    """Returns (compiler, "") if `argv --version` answers, else (None, the reason)."""
     program = shutil.which(argv[0], path=search_path)
     if program is None:
         return None, "not found on PATH"
@@ -146,27 +145,26 @@ def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]
 
 
 def _kind(argv: tuple[str, ...], version_text: str) -> str:
-    # zig's driver says "clang version ..." too, and on macOS g++ is clang: ask the words, not the
-    # program's name.
+    # zig's driver also says "clang version ...", and g++ is clang on macOS: the program's name does
+    # not tell the compiler, its words do.
     if "ziglang" in argv or Path(argv[0]).stem == "zig":
         return "zig"
     return "clang" if "clang" in version_text.lower() else "gcc"
 
 
 def _environment() -> dict[str, str]:
-    # The C locale keeps messages in English with plain quotes, so that line numbers can be found in
-    # them.
+    # The C locale keeps messages in English with plain quotes, so that this package can find line
+    # numbers in them.
     return {**os.environ, "LC_ALL": "C"}
 
 
 def run_compiler(arguments: list[str], cwd: Path) -> None:
     """Runs the compiler with `arguments` in the folder `cwd`.
 
-    Raises CompileFailed with the compiler's message, and CompilerMissingError where there is no
-    compiler.
+    Raises CompileFailed with the compiler's message, and CompilerMissingError without a compiler.
     """
     compiler = find_compiler()
-    done = subprocess.run(
+    process = subprocess.run(
         [*compiler.argv, *arguments],
         check=False,
         cwd=cwd,
@@ -176,15 +174,15 @@ def run_compiler(arguments: list[str], cwd: Path) -> None:
         errors="replace",
         env=_environment(),
     )
-    if done.returncode != 0:
-        said = (
-            done.stderr.strip() or done.stdout.strip()
-        ) or f"{compiler} ended with status {done.returncode}"
-        raise CompileFailed(_without_folder(said, Path(cwd)))
+    if process.returncode != 0:
+        message = (
+            process.stderr.strip() or process.stdout.strip()
+        ) or f"{compiler} ended with status {process.returncode}"
+        raise CompileFailed(_without_folder(message, Path(cwd)))
 
 
 def _without_folder(message: str, folder: Path) -> str:
-    # g++ remarks on each compilation that a pass of its optimiser was switched off.
+    # In each compilation g++ writes a note that a pass of its optimiser is off.
     message = "\n".join(line for line in message.splitlines() if "note: disable pass" not in line)
     for prefix in {str(folder), str(folder.resolve())}:
         message = message.replace(prefix + os.sep, "").replace(prefix, ".")
@@ -192,13 +190,15 @@ def _without_folder(message: str, folder: Path) -> str:
 
 
 def cache_directory() -> Path:
-    """The folder for compiled code: $HALO_CACHE, else the user's cache; made when missing.
+    """Returns the folder for compiled code, and creates it: $HALO_CACHE, else in the user's cache.
 
-    Raises CacheError when it cannot be made or written to.
+    Raises CacheError if it cannot create the folder or write to it.
     """
-    asked = os.environ.get(CACHE_VARIABLE, "").strip()
+    setting = os.environ.get(CACHE_VARIABLE, "").strip()
     folder = (
-        Path(asked).expanduser().absolute() if asked else platformdirs.user_cache_path("halo-labs")
+        Path(setting).expanduser().absolute()
+        if setting
+        else platformdirs.user_cache_path("halo-labs")
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -209,17 +209,17 @@ def cache_directory() -> Path:
 
 def _cache_error(folder: Path, error: OSError) -> CacheError:
     return CacheError(
-        f"Compiled code is kept in {folder}, which cannot be written ({error.strerror or error}). "
+        f"Cannot write to {folder}, the folder for compiled code ({error.strerror or error}). "
         f"Set the environment variable {CACHE_VARIABLE} to a folder that you can write to."
     )
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A new folder inside the cache folder, removed afterwards: `os.replace` from it into the cache
-    is atomic.
+    """Yields a new folder inside the cache folder and removes it afterwards. `os.replace` from it
+    into the cache is atomic.
 
-    Raises CacheError when the cache folder cannot be written to.
+    Raises CacheError if it cannot write to the cache folder.
     """
     cache = cache_directory()
     try:
@@ -231,14 +231,14 @@ def scratch() -> Iterator[Path]:
 
 
 def content_key(*parts: str) -> str:
-    """24 hexadecimal digits of sha256 over the compiler, this machine's architecture and `parts`
-    (order counts).
+    """Returns 24 hexadecimal digits of sha256 over the compiler, this machine's architecture and
+    `parts` (their order counts).
     """
     compiler = find_compiler()
     digest = hashlib.sha256()
     for part in (compiler.kind, compiler.version, sys.platform, platform.machine(), *parts):
         encoded = part.encode()
-        # Lengths, so that ("ab", "c") != ("a", "bc").
+        # The lengths make ("ab", "c") and ("a", "bc") differ.
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()[:24]
 
@@ -261,7 +261,7 @@ def shared_library(
     with scratch() as folder:
         try:
             (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
-        # A full disk lets a folder be made, but nothing be written into it.
+        # On a full disk a program can create a folder, but cannot write into it.
         except OSError as error:
             raise _cache_error(folder.parent, error) from error
         run_compiler([*SHARED_FLAGS, f"{name}.cpp", *flags, "-o", f"{name}.so"], folder)
@@ -270,11 +270,11 @@ def shared_library(
 
 
 def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Compiles all .cpp files of `folder`, as many at a time as there are cores, into one shared
-    library; its path in the cache.
+    """Compiles all .cpp files of `folder` into one shared library, one file on each core at a time,
+    and returns its path in the cache.
 
-    The cache is keyed as in shared_library, by the texts of all .cpp and .h files of the folder.
-    Objects are kept as well, so that a change in one file does not compile the others. Raises
+    The key is that of shared_library with the texts of all .cpp and .h files of the folder. The
+    cache keeps objects as well, so that a change in one .cpp file compiles only this file. Raises
     CompileFailed, CompilerMissingError, CacheError.
     """
     texts = {
@@ -294,7 +294,7 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
     if target.exists():
         return target
     with scratch() as build:
-        for name, text in texts.items():  # what was read, whatever happens to the folder meanwhile
+        for name, text in texts.items():  # the texts of the key, even if a file has changed since
             (build / name).write_text(text, encoding="utf-8")
 
         def compile_one(name: str, path: Path) -> None:
@@ -311,19 +311,19 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
 
 @functools.cache
 def _processor() -> str:
-    """What tells one processor type from another: a home folder may be shared by machines of
-    several types.
+    """Returns a text that identifies the type of processor, because machines of several types may
+    share a home folder.
     """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    wanted = ("model name", "flags", "Features", "CPU part", "isa")
-    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
+    fields = ("model name", "flags", "Features", "CPU part", "isa")
+    return "\n".join(sorted({line for line in lines if line.startswith(fields)}))
 
 
 def supports_openmp() -> bool:
-    """Whether the compiler builds OpenMP code that loads here; found out once per compiler."""
+    """Whether the compiler builds OpenMP code that loads here; it tries once for each compiler."""
     return _supports_openmp(find_compiler())
 
 
@@ -335,14 +335,12 @@ def _supports_openmp(compiler: Compiler) -> bool:
         return False
     try:
         return ctypes.CDLL(str(path)).halo_threads() >= 1
-    except OSError:  # it compiled, but OpenMP's runtime library is not installed
+    except OSError:  # it compiles, but OpenMP's runtime library is not installed
         return False
 
 
 def native_flags() -> tuple[str, ...]:
-    """The flags that ask for this processor's own instructions, () where the compiler has no such
-    flag.
-    """
+    """Returns the flags for this processor's own instructions, () if there are none."""
     return _native_flags(find_compiler())
 
 

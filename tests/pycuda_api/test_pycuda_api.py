@@ -150,7 +150,7 @@ def test_prepared_calls_refuse_what_does_not_fit(module, arrays):
     with pytest.raises(AttributeError, match="prepare"):
         scale.prepared_call(*shape, out.gpudata, source.gpudata, N, 5.0)
     scale.prepare("PPif")
-    with pytest.raises(struct.error, match="prepared for 4 arguments and was given 3"):
+    with pytest.raises(struct.error, match="prepared for 4 arguments and got 3"):
         scale.prepared_call(*shape, out.gpudata, source.gpudata, N)
     with pytest.raises(struct.error, match="gpudata"):
         scale.prepared_call(*shape, out, source.gpudata, N, 5.0)
@@ -220,12 +220,12 @@ WRONG_ARGUMENTS = {
     "an argument missing": (
         lambda o, i: (o, i, np.int32(N)),
         cuda.LogicError,
-        r"takes 4, was given 3 arguments",
+        r"takes 4, got 3 arguments",
     ),
     "an argument too many": (
         lambda o, i: (o, i, np.int32(N), np.float32(1), np.int32(1)),
         cuda.LogicError,
-        r"takes 4, was given 5",
+        r"takes 4, got 5",
     ),
     "float64 for float": (
         lambda o, i: (o, i, np.int32(N), np.float64(1)),
@@ -270,7 +270,7 @@ WRONG_ARGUMENTS = {
     "a list in In": (
         lambda o, i: (o, cuda.In([1.0]), np.int32(N), np.float32(1)),
         TypeError,
-        r"In\(\) takes a NumPy array, was given a list",
+        r"In\(\) takes a NumPy array, got a list",
     ),
 }
 
@@ -390,7 +390,7 @@ DOUBTFUL_ARGUMENTS = {
     ),
     "bits of another kind": (
         lambda o, i: (o, i.view(np.int32)),
-        "points to float32, was given a GPUArray of int32",
+        "points to float32, got a GPUArray of int32",
     ),
 }
 

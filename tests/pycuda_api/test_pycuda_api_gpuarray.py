@@ -170,7 +170,7 @@ def test_choices():
     np.testing.assert_array_equal(gpuarray.where(c, t, e).get(), [1, 6, 3, 4])
     np.testing.assert_array_equal(gpuarray.maximum(c, t).get(), [1, 2, 3, 4])  # a NaN loses
     np.testing.assert_array_equal(gpuarray.minimum(2, c).get(), [1, 0, -1, 2])
-    with pytest.raises(ValueError, match="arrays of one dtype, was given"):
+    with pytest.raises(ValueError, match="arrays of one dtype, got"):
         gpuarray.if_positive(c, t, e.astype(np.float64))
     with pytest.raises(NotImplementedError, match="shape"):
         gpuarray.where(c, t, gpuarray.zeros(3, np.float32))

@@ -100,9 +100,9 @@ def test_wrong_use_of_elementwise(combine):
     good = gpuarray.ones(10, np.float32)
     with pytest.raises(RuntimeError, match="non-contiguous"):
         combine(1, good[::2], 1, good[::2], good[::2])
-    with pytest.raises(TypeError, match="takes 5 arguments, was given 2"):
+    with pytest.raises(TypeError, match="takes 5 arguments, got 2"):
         combine(1, good)
-    with pytest.raises(TypeError, match=r"`float \*x`, must be a GPUArray, was given ndarray"):
+    with pytest.raises(TypeError, match=r"`float \*x`, must be a GPUArray, got ndarray"):
         combine(1, np.ones(10, np.float32), 1, good, good)
     with pytest.raises(
         cuda.LogicError,

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact import BF16, E4M3, E5M2, F16, F32, F64, NEAREST, ZERO
-from operations_library import SATFINITE, numbers, run
+from operations_library import RZ, SATFINITE, numbers, run
 
 LANES = range(32)
 TF32 = "tf32"
@@ -314,6 +314,33 @@ def test_doubles_are_one_fused_step_after_another(m, k):
         for t in range(k):
             total = F64.rounded(F64.value(a[row, t]) * F64.value(b[t, column]) + F64.value(total))
         assert got[r][lane] == total
+
+
+@pytest.mark.parametrize("rounding", [0, RZ])
+def test_a_product_of_doubles_has_the_nan_of_a_gpu(rounding):
+    """An invalid step makes NVIDIA's NaN; a NaN among its operands goes on, the factor's first."""
+    one, infinity, zero = 0x3FF0000000000000, 0x7FF0000000000000, 0
+    factor, addend, made = 0x7FF8000000000ABC, 0x7FF8000000000123, 0xFFF8000000000000
+    a, b, c = ({key: one for key in np.ndindex(shape)} for shape in ((8, 4), (4, 8), (8, 8)))
+    a[0, 0], b[0, 0] = infinity, zero
+    a[1, 3] = factor
+    c[2, 5] = addend
+    a[3, 0], c[3, 1] = factor, addend
+    registers = [
+        *pack(a, cells("a", 8, 4, 64), 64),
+        *pack(b, cells("b", 8, 4, 64), 64),
+        *pack(c, [[p] for p in sum_cells(8)], 64),
+    ]
+    name = "mma.m8n8k4.row.col.f64.f64.f64.f64"
+    got = run(name, [np.uint64] * 2, *registers, flags=rounding)
+    cells_of = enumerate(sum_cells(8))
+    sums = {place: got[r][lane] for r, places in cells_of for lane, place in enumerate(places)}
+    assert sums[0, 0] == made
+    assert sums[0, 1] == infinity
+    assert {sums[1, column] for column in range(8)} == {factor}
+    assert sums[2, 5] == addend
+    assert sums[2, 4] not in (addend, made)
+    assert {sums[3, column] for column in range(8)} == {factor}
 
 
 @pytest.mark.parametrize("layouts", ["row.col", "row.row", "col.col", "col.row"])

@@ -240,7 +240,7 @@ def test_memory_is_freed_after_a_run_and_after_a_mistake(axpy, write):
     ("spec", "message"),
     [
         ("float", "'float': give TYPE:VALUE, out:TYPE:SHAPE"),
-        ("flaot:3", "'flaot' is no type: char, uchar"),
+        ("flaot:3", "'flaot' is no type, give one of char, uchar"),
         ("int:3.5", "'3.5' is not a number of type int32"),
         ("uchar:300", r"300 does not fit a uint8 \(0 to 255\)"),
         ("in:float", r"give in:TYPE:SHAPE\[:FILL\]"),
@@ -261,11 +261,12 @@ def test_a_mistake_in_an_argument_is_explained(rng, spec, message):
     [
         (
             ["--arg", "int:1"],
-            r"axpy_basic\(float\* y, const float\* x, int n, float a\) takes 4 arguments, 5 given",
+            r"axpy_basic\(float\* y, const float\* x, int n, float a\) takes 4 arguments, but the "
+            r"launch gives 5",
         ),
         (["--kernel", "axpi"], "no kernel 'axpi' in this source: it has axpy_basic"),
         (["--constant", "filter"], "give NAME=SPEC"),
-        (["--constant", "filter=float:3"], "no constant 'filter'"),
+        (["--constant", "filter=float:3"], "has no constant 'filter'"),
         (["--constant", "filter=out:float:3"], "a constant needs values"),
         (["--shared", "-1"], "at least 0"),
     ],
@@ -319,5 +320,5 @@ def test_help_has_the_grammar(capsys):
     said = capsys.readouterr().out
     assert (
         "in:TYPE:SHAPE[:FILL]" in said
-        and "Exit status: 0 nothing found, 1 findings, 2 a mistake" in said
+        and "Exit status: 0 without findings, 1 with findings, 2 for" in said
     )

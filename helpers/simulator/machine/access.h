@@ -1,16 +1,15 @@
-// access.h -- what the files share that observe and make the accesses of a warp
+// access.h -- shared by the files that observe and execute the accesses of a warp
 #pragma once
 #include "machine.h"
 
-// What an access of one lane is to the observers.
+// The thread of an access, as the observers need it.
 struct Toucher32 : Toucher {
     Toucher32(const Worker& w, const Warp& warp, int lane, std::int32_t pc)
         : Toucher{w.block_number, warp.clock[lane], w.turn,
                   pack(static_cast<std::uint32_t>(pc), warp.thread(lane))} {}
 };
 
-// How the addresses of neighbouring lanes lie: one behind the other, all at one place, or
-// otherwise.
+// The pattern of neighbouring lanes' addresses: one after another, all the same, or any other.
 enum Shape : std::uint8_t { GENERAL, CONTIGUOUS, UNIFORM };
 constexpr int half_warp = WARP_SIZE / 2;
 constexpr std::uint32_t first_half = (1u << half_warp) - 1;
@@ -49,22 +48,23 @@ inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t l
     return bits;
 }
 
-// Ends the launch by an access that no GPU makes, or that harms. meant: the encoder knows that the
-// address is counted from this array.
+// Ends the launch with a finding about an access that would fail or do harm. meant: the encoder
+// knows that the address starts from this array.
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region,
                    std::uint64_t address, std::uint32_t size, std::int32_t pc, Access access,
                    bool meant = false);
 
-// Whether what nothing has written may be gaps of a structure that is copied. written: one a byte.
+// Whether the unwritten bytes of an access may be gaps in the copy of a structure. written: one
+// entry for each byte.
 bool may_be_gap(const Instruction& i, const std::uint8_t* written, std::uint32_t size);
 
-// observe_access for addresses whose shapes are known.
+// The same as observe_access, for addresses with known shapes.
 bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                     const std::uint64_t* addresses, std::uint32_t size, Access access,
                     bool must_align, std::uint32_t counted, std::int32_t shift, bool count,
                     const Shapes& shapes);
 
-// The observer of races looks at an access to one array. False: the launch is over.
+// Looks for races of an access to one array. Returns false if the launch is over.
 template <Access access>
 bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,
                      const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes);

@@ -1,9 +1,9 @@
-// async.h -- copies that run beside the threads: cp.async, bulk copies, and the mbarriers that tell
-// when they have arrived
+// async.h -- copies that run beside the threads: cp.async, bulk copies, and the mbarriers that
+// signal their arrival
 //
-// A copy's bytes arrive as late as they may: those of cp.async when the thread that sent it off has
-// waited for it, those of a bulk copy when somebody waits at its mbarrier. Until then every access
-// to the place where they will be is too early: watch_copies_in_flight tells.
+// A copy's bytes arrive as late as possible: those of cp.async when the thread that started it has
+// waited for it, those of a bulk copy when a thread waits at its mbarrier. Every earlier access to
+// the target is too early; watch_copies_in_flight reports it.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -21,31 +21,30 @@ struct Warp;
 struct AsyncCopy {
     std::uint64_t target = 0;
     std::uint32_t size = 0, group = 0;    // group: of cp.async, by lane
-    std::uint32_t number = 0;    // of all copies of the block, in their order
+    std::uint32_t number = 0;    // counts the copies of the block in their order
     std::int32_t pc = 0;
     std::uint8_t lane = 0;
     std::array<unsigned char, 16> bytes{};
 };
 
-// What the lanes of a warp have sent off, and the groups that they fill at present.
+// The copies that the lanes of a warp have started, and the groups that the lanes fill now.
 struct AsyncCopies {
     std::vector<AsyncCopy> pending;
     std::array<std::uint32_t, WARP_SIZE> group{}, bulk_group{};
 };
 
-// A bulk copy: to shared memory until its mbarrier tells, from shared memory until its group has
-// been waited for.
+// A bulk copy on its way. A copy to shared memory ends at its mbarrier; a copy from shared memory
+// ends when its thread has waited for its group.
 struct BulkCopy {
     std::uint64_t target = 0, source = 0, barrier = 0;
     std::uint32_t size = 0, thread = 0, group = 0;
     std::int32_t pc = 0;
     bool to_shared = false;
-    int reduction = -1;    // index of the operation that joins the bytes with the target's; -1:
-                           // they replace them
-    std::vector<unsigned char> bytes;    // to_shared: what will arrive
+    int reduction = -1;    // the operation that joins the bytes with the target's; -1 replaces them
+    std::vector<unsigned char> bytes;    // to_shared: the bytes that will arrive
 };
 
-// cp.async.mbarrier.arrive: the thread arrives when its copies have.
+// cp.async.mbarrier.arrive: the thread arrives when its copies have arrived.
 struct DeferredArrival {
     std::uint64_t barrier = 0;
     std::uint32_t thread = 0, number = 0;    // number: of the first copy that it does not wait for
@@ -64,8 +63,8 @@ struct Mbarrier {
     ThreadClocks released, visible;    // by arrivals; by those of phases that have ended
 };
 
-// The order that mbarriers make between threads of a block: an arrival releases what its thread has
-// done and knows, whoever sees the phase end knows it.
+// The order that mbarriers make between threads of a block. An arrival releases everything that its
+// thread has done and knows; a thread that sees the end of the phase knows it, too.
 class ArrivalOrder {
 public:
     bool used() const { return !known_.empty(); }
@@ -127,7 +126,7 @@ private:
     }
 };
 
-// Words of shared memory that copies on their way will write, or still read.
+// Words of shared memory that pending copies will write, or still read.
 class WordsInFlight {
 public:
     void add(std::uint64_t offset, std::uint32_t size, bool written, int change) {
@@ -170,9 +169,9 @@ struct AsyncBarriers {
         engine_clocks;    // at which bytes of bulk copies have been written, ascending
 };
 
-// Whether an access to shared memory meets a copy on its way, which is a finding.
+// Whether an access to shared memory meets a pending copy, which is a finding.
 bool watch_copies_in_flight(Worker&, Warp&, std::uint32_t lanes, const std::uint64_t* addresses,
                             std::uint32_t size, std::int32_t pc, Access access);
-// The block ends: bulk copies that nobody has waited for are findings, since shared memory is
-// another block's now.
+// Ends the block: bulk copies for which no thread has waited are findings, because the shared
+// memory belongs to another block now.
 void watch_end_of_block(Worker&);

@@ -1,4 +1,4 @@
-// async_parts.h -- what async.cpp, mbarrier.cpp, bulk.cpp and matrices.cpp share
+// async_parts.h -- shared by async.cpp, mbarrier.cpp, bulk.cpp and matrices.cpp
 #pragma once
 #include <string>
 #include <utility>
@@ -29,12 +29,12 @@ inline std::uint64_t address_at(const Worker& w, const Warp& warp, const Instruc
     return shared ? in_window(w, value) : value;
 }
 
-// One access of one lane. Not counted: what moves the bytes is no load-store unit.
+// One access of one lane. It is not counted, because no load-store unit moves the bytes.
 bool observe_lane(Worker&, Warp&, int lane, std::int32_t pc, std::uint64_t address,
                   std::uint32_t size, Access);
 
 bool write_arrived(Worker&, Warp&, const std::vector<AsyncCopy>&);
-// Lets the copies of cp.async arrive that `done` says of; they become their threads' writes of now.
+// Lets the copies of cp.async arrive for which `done` is true; they become writes of their threads.
 template <class Done> bool let_arrive(Worker& w, Warp& warp, Done done) {
     auto& pending = warp.copies.pending;
     auto kept = std::stable_partition(pending.begin(), pending.end(),
@@ -44,12 +44,13 @@ template <class Done> bool let_arrive(Worker& w, Warp& warp, Done done) {
     return write_arrived(w, warp, arrived);
 }
 
-// The mbarrier at an address; null and a finding where there is none, or where other stores have
-// hit it.
+// Returns the mbarrier at an address; null and a finding if there is none, or if other stores have
+// overwritten it.
 Mbarrier* mbarrier_at(Worker&, Warp&, int lane, std::int32_t pc, std::uint64_t address);
-// Bytes that the mbarrier waits for have come. False and a finding: more of them than it can count.
+// Counts bytes that have come to an mbarrier. Returns false, with a finding, if they are more than
+// it can count.
 bool count_bytes(Worker&, Warp&, int lane, std::int32_t pc, Mbarrier&, std::int64_t change);
-// What waits for the mbarrier arrives: bulk copies, and cp.async that an arrival stands for.
+// Lets the copies of an mbarrier arrive: bulk copies, and the cp.async of deferred arrivals.
 bool deliver(Worker&, std::uint64_t address, Mbarrier&);
 // A bulk copy to shared memory writes its bytes.
 bool write_bulk(Worker&, const BulkCopy&);

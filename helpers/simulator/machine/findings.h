@@ -1,4 +1,4 @@
-// findings.h -- what an observer reports; the same layout is declared in library.py
+// findings.h -- the findings of the observers; library.py declares the same layout
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -47,9 +47,9 @@ struct Finding {
     std::int64_t offset = 0;    // bytes from the array's start; an index (ROW_OVERRUN); a lane
                                 // (warp operations); an address where no array is near
     std::uint64_t size = 0;    // bytes accessed; a mask (warp operations)
-    std::uint64_t count = 1;    // how often it happened
+    std::uint64_t count = 1;    // how often the fault happened
     Place here, other;
-    char text[128] = {0};    // the expression (ASSERTION), what happened (FAULT, WILD_CALL)
+    char text[128] = {0};    // the expression (ASSERTION) or the event (FAULT, WILD_CALL)
 };
 
 // One finding per kind and instruction: the first one in program order, with a count.

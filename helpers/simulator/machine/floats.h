@@ -1,5 +1,5 @@
-// floats.h -- what floating-point operations share: operands as float or double, and results with
-// the instruction's flags
+// floats.h -- shared by the floating-point operations: operands as float or double, and results
+// with the instruction's flags
 //
 // A format says how a slot becomes values and back. Operations of 16-bit formats are computed in
 // float, on values that are exact there, and rounded once at the end (an operation whose float
@@ -94,7 +94,7 @@ template <class Format> class Values {
     const Value* values_;
 };
 
-// Where results go: the slot, or a copy that `finish` treats as the flags say and then puts there.
+// The place of results: the slot, or a copy that `finish` changes by the flags and then stores.
 template <class Format> class Results {
   public:
     using Value = typename Format::Value;
@@ -129,8 +129,8 @@ template <class Format> class Results {
     bool direct_;
 };
 
-// A NaN among the operands of a double's operation is passed on, the first one (of a fused
-// multiply-add the first factor, then the addend); else an invalid operation makes NAN_64.
+// An operation on doubles passes on the first NaN among its operands (for a fused multiply-add the
+// first factor's, then the addend's). An invalid operation without one returns NAN_64.
 template <class... Rest> HALO_INLINE double first_nan(double a, Rest... rest) {
     if constexpr (sizeof...(rest) == 0)
         return bits_of<double>(a != a ? bits_of<std::uint64_t>(a) | QUIET_64 : NAN_64);

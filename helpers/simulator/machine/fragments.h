@@ -1,9 +1,9 @@
-// fragments.h -- which element of a matrix lies where in the registers of a warp: mma and wmma
+// fragments.h -- the places of a matrix's elements in the registers of a warp, for mma and wmma
 //
-// The PTX manual says so for mma; for wmma it does not, and this is what compute capability 9.0
-// does (the code that ptxas makes of wmma shows it). A fragment is made of blocks: along `major` 8
-// lines of 4 lanes each, along `minor` a lane holds `pack` neighbours, what fits into a register of
-// 32 bits (a float accumulator: two registers; TF32 and double: one element).
+// The PTX manual has them for mma. It does not for wmma: these are the places of compute capability
+// 9.0, as ptxas's code for wmma shows them. A fragment consists of blocks. Along `major`, a block
+// has 8 lines of 4 lanes each. Along `minor`, a lane holds `pack` neighbours, as many as fit into a
+// register of 32 bits (a float accumulator has two registers; TF32 and double have one element).
 #pragma once
 
 namespace spread {
@@ -37,7 +37,7 @@ struct Spread {
     // Elements that a lane holds; the registers of an A or B of half hold them more than once where
     // there are fewer than 16.
     constexpr int elements() const { return blocks_major * blocks_minor * pack; }
-    // Where the element at `place` of a lane's fragment is in the matrix.
+    // Returns the place in the matrix of the element at `place` of a lane's fragment.
     constexpr Place at(int lane, int place) const {
         const int block = place / pack, two = 2 * blocks_minor;
         const int along = minor_first         ? block / blocks_minor

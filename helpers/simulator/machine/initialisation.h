@@ -44,7 +44,7 @@ public:
             default: std::memset(shadow, 1, size);
         }
     }
-    // A block starts with shared memory that holds nothing of use.
+    // A block starts with poisoned shared memory.
     static void forget(Region& region, bool first_time) {
         if (!region.dirty && !first_time) return;
         std::memset(region.initialised.cells, 0, region.bytes());

@@ -1,8 +1,8 @@
-// loops.h -- the loops over the lanes of a warp that operations without side effects share
+// loops.h -- loops over the lanes of a warp, for operations without side effects
 //
-// all_lanes computes every lane and then keeps the results of those that take part: for cheap
-// operations this is faster than a loop over the lanes, whatever their number, since the compiler
-// makes vectors of it. Dear ones (a division) use lane_by_lane.
+// all_lanes computes every lane and then keeps the results of the active ones. For cheap operations
+// this is faster than a loop over the active lanes, because the compiler vectorises it. Expensive
+// operations such as a division use lane_by_lane.
 #pragma once
 #include "operations.h"
 
@@ -34,7 +34,7 @@ template <> struct Unsigned<4> {
 template <> struct Unsigned<8> {
     using type = std::uint64_t;
 };
-// The same, as a way to read values of any type.
+// The same, for values of any type.
 template <int bytes> struct AnyBits;
 template <> struct AnyBits<2> {
     typedef std::uint16_t __attribute__((may_alias)) type;
@@ -76,7 +76,7 @@ template <class T, class F> HALO_INLINE void lane_by_lane(T* result, std::uint32
     }
 }
 
-// One bit a lane, of all lanes.
+// Collects one bit of each lane.
 template <class F> HALO_INLINE std::uint32_t bits_where(F f) {
     std::uint32_t bits = 0;
     for (int l = 0; l < WARP_SIZE; ++l) bits |= static_cast<std::uint32_t>(f(l) ? 1 : 0) << l;

@@ -1,9 +1,9 @@
 // machine.h -- a warp, the block it belongs to, and the worker that runs blocks
 //
-// The lanes of a warp that run together are a *path*. A branch whose lanes part makes two paths of
-// one; both end where the ways meet again (the branch's immediate post-dominator), and when the
-// last lane has come there, one path goes on. That place is a *join*. Paths of one warp run in
-// turns, so lanes that wait for each other in a loop make progress, as since Volta.
+// The lanes of a warp that run together are a *path*. If lanes part at a branch, one path becomes
+// two. Both end where their ways meet again (the branch's immediate post-dominator); that place is
+// a *join*. When the last lane has come there, one path goes on. Paths of one warp run in turns, so
+// lanes that wait for each other in a loop make progress, as on GPUs since Volta.
 #pragma once
 #include <array>
 #include <atomic>
@@ -26,8 +26,8 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-// Bounds are always checked. INSTRUCTIONS: how often warps execute each instruction
-// (Worker::executed).
+// The machine always checks bounds. INSTRUCTIONS: it counts how often warps execute each
+// instruction (Worker::executed).
 enum Observe : std::uint32_t {
     BARRIERS = 1,
     RACES = 2,
@@ -61,11 +61,12 @@ struct LaunchRequest {
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
 };
 
-// What an array held before a launch that is undone, or before several workers changed it.
+// The content of an array before a rehearsal, or before several workers run a launch. It restores
+// the array afterwards.
 struct Saved {
     explicit Saved(Region& region);
     void keep_all() { add(0, region_->bytes()); }
-    // The pages that an access is about to change.
+    // Saves the pages that an access will change.
     void keep(std::uint64_t offset, std::uint64_t size) {
         for (std::uint64_t page = offset / page_bytes; page <= (offset + size - 1) / page_bytes;
              ++page)
@@ -88,7 +89,7 @@ private:
     void add(std::uint64_t offset, std::uint64_t size);
 };
 
-// The slots of a function that runs, and where its local memory lies in each lane's stack.
+// The slots of a running function, and the place of its local memory in each lane's stack.
 struct Frame {
     std::unique_ptr<char[]> memory;    // null: the warp's own
     char* slots = nullptr;
@@ -124,11 +125,11 @@ struct Worker;
 struct Warp;
 struct WarpOperation;
 
-// Memory operations and the like. False: the launch is over (Worker::aborted).
+// Runs memory operations and the like. Returns false if the launch is over (Worker::aborted).
 using MachineOperation = bool (*)(Worker&, Warp&, const Instruction&, std::int32_t pc,
                                   std::uint32_t lanes);
 
-// What the scheduler does itself; everything else is an Operation.
+// The instructions that the scheduler runs itself; every other one is an Operation.
 enum Control : std::uint8_t {
     COMPUTE = 0,
     MACHINE,
@@ -194,7 +195,7 @@ struct Warp : Lanes {
     }
 };
 
-// By instruction: the array that it touched last time.
+// The array that an instruction accessed last.
 struct Recent {
     std::uint64_t start = 0, bytes = 0;
     Region* region = nullptr;
@@ -243,10 +244,10 @@ struct Worker {
         return launch.program.instructions[pc];
     }
     Place place(const Warp& warp, int lane, std::int32_t pc, std::uint32_t access) const;
-    // The launch ends here, before harm is done.
+    // Ends the launch before an access does harm.
     void end_launch(const Finding& finding);
-    // What several workers have seen is told by one that runs the launch again, so that findings
-    // are the same each time.
+    // If one of several workers sees a fault, one worker runs the launch again and reports it, so
+    // that the findings are the same each time.
     void give_up();
     void fault(Warp& warp, int lane, std::int32_t pc, Kind kind, const char* text = "",
                std::int64_t offset = 0, std::uint64_t size = 0);
@@ -258,7 +259,7 @@ inline char* Warp::local_of(int lane) const {
 
 extern Memory memory;
 extern std::atomic<bool>
-    doubtful;    // one of several workers has seen what one alone must look into
+    doubtful;    // one of several workers has seen a possible fault; one worker must run it again
 extern std::atomic<bool> stop_requested;
 
 // Observers and the move itself, for one access of up to 16 bytes a lane at generic addresses;
@@ -267,8 +268,8 @@ bool observe_access(Worker&, Warp&, std::int32_t pc, std::uint32_t lanes,
                     const std::uint64_t* addresses, std::uint32_t size, Access access,
                     bool must_align = true, std::uint32_t counted = UINT32_MAX,
                     std::int32_t shift = 0, bool count = true);
-// Generic addresses of an operand: adds displacement and the state space's base. False: outside its
-// space.
+// Computes the generic addresses of an operand: adds the displacement and the base of the state
+// space. Returns false if one is outside its space.
 bool addresses_of(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
                   std::uint64_t* result);
 

@@ -1,5 +1,4 @@
-// memory.h -- the arrays that a kernel may touch, and the shadow that the observers keep beside
-// each of them
+// memory.h -- the arrays that a kernel may access, and the observers' shadow beside each array
 #pragma once
 #include <sys/mman.h>
 
@@ -21,26 +20,26 @@ enum Space : std::uint32_t {
     LOCAL = 5
 };
 
-// Who touched this cell last. `block` numbers are unique over all launches, so that nothing needs
-// resetting; `when` is the toucher's clock (Worker::now); `who` is the instruction
-// and the thread.
+// The last accesses of a cell. `block` numbers are unique over all launches, so that a new launch
+// resets nothing; `when` is the thread's clock (Worker::now); `who` is the instruction and the
+// thread.
 struct RaceCell {
     std::uint32_t write_block, read_block;
     std::uint32_t write_when, read_when;
     std::uint32_t write_who, read_who,
-        first_reader;    // of several readers the first and the last: one of them is somebody else
+        first_reader;    // first and last of several readers: one of them is another thread
     std::uint8_t write_flags, read_flags;
 };
 static_assert(sizeof(RaceCell) == 32, "two cells fill a cache line");
 
-// What half-warps have left in 16 neighbouring cells that they touched as one: neighbouring lanes
-// touch neighbouring places, so one cell and a rule for the threads stand for all.
+// The state of 16 neighbouring cells after accesses of whole half-warps. Neighbouring lanes access
+// neighbouring places, so one cell and a rule for the threads represent all 16.
 struct Stretch {
     static constexpr int log_cells = 4, cells = 1 << log_cells;
     RaceCell all;    // of cell k: the threads are k >> shift further than those named here
-    std::uint32_t apart;    // Region::oldest when the cells began to speak for themselves; 0: never
-    std::uint8_t shift;    // each lane touches 1 << shift cells
-    std::uint8_t locked;    // by one of several workers
+    std::uint32_t apart;    // Region::oldest when the cells got states of their own; 0: never
+    std::uint8_t shift;    // each lane accesses 1 << shift cells
+    std::uint8_t locked;    // one of several workers holds it
 
     void lock() {
         while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE) != 0) {}
@@ -48,9 +47,8 @@ struct Stretch {
     void unlock() { __atomic_store_n(&locked, 0, __ATOMIC_RELEASE); }
 };
 
-// Pages of memory come at the first touch, which is slow: shadows of race cells are used again,
-// each for cells of its own kind. What earlier arrays left in them is history, by its block
-// numbers.
+// The system maps a page at its first access, which is slow. So shadows of race cells are used
+// again, each for cells of its own kind. The block numbers show that their old content is history.
 template <class T> class Spare {
 public:
     static constexpr std::size_t limit = std::size_t(512) << 20;
@@ -86,8 +84,8 @@ private:
     static inline std::mutex door_;
 };
 
-// Zero pages on demand: an array that is never touched costs no memory. `recycled`: what lies in
-// the cells at first does not matter.
+// Zero pages on demand: an array that no thread accesses costs no memory. `recycled`: the first
+// content of the cells does not matter.
 template <class T, bool recycled = false> struct Shadow {
     T* cells = nullptr;
     std::size_t bytes = 0;
@@ -134,22 +132,22 @@ struct Region {
     std::uintptr_t start = 0, end = 0;
     Space space = GLOBAL;
     std::uint32_t id = 0;
-    bool owned = false;    // allocated here, freed here
-    bool complete = false;    // every byte has been written: there is nothing left to watch for
-    bool dirty = false;    // something was written since the array was last forgotten
-    bool stored_to = false;    // by this launch
-    bool fleeting = false;    // the kernel's own: it goes with the launch
-    bool shadowed = false;    // of this launch's arguments or globals: may be touched by several
-                              // workers at a time
-    bool writable = false;    // of these, one that is saved before they start
-    Saved* saved = nullptr;    // by the rehearsal that runs
+    bool owned = false;    // the machine allocates and frees it
+    bool complete = false;    // every byte is written, so there is nothing left to watch for
+    bool dirty = false;    // a thread has written to it since the observers last forgot it
+    bool stored_to = false;    // this launch has stored to it
+    bool fleeting = false;    // the kernel has allocated it; it ends with the launch
+    bool shadowed = false;    // an argument or a global of this launch: several workers may access
+                              // it at a time
+    bool writable = false;    // shadowed, and saved before the workers start
+    Saved* saved = nullptr;    // the pages that a running rehearsal has saved
     std::uint8_t grain = 2;    // a race cell stands for 1 << grain bytes
     std::uint32_t oldest = 1;    // race cells with a lower block number are history
     std::uint32_t store_pc =
-        0;    // an instruction of this launch that wrote here while it was not complete
+        0;    // an instruction of this launch that stored here before the array was complete
     Shadow<RaceCell, true> races;    // opened at the first access
     Shadow<Stretch, true> stretches;    // of 16 race cells each
-    Shadow<std::uint8_t> initialised;    // one per byte: has anything been written there?
+    Shadow<std::uint8_t> initialised;    // for each byte, whether it is written
 
     Region(std::uintptr_t first, std::size_t bytes, Space where, std::uint32_t number)
         : start(first), end(first + bytes), space(where), id(number) {
@@ -172,15 +170,15 @@ struct Region {
         if (size == bytes()) complete = true;
         if (!complete) std::memset(initialised.cells + (address - start), 1, size);
     }
-    // The race cells of `size` bytes from `offset` on, 16 cells at most. Where a stretch stands for
-    // them, they get what it knows.
+    // Returns the race cells of `size` bytes from `offset` on, 16 cells at most. If a stretch
+    // represents them, it passes its state on to them.
     RaceCell* cells_at(std::uint64_t offset, std::uint32_t size) {
         const std::uint64_t first = offset >> grain, last = (offset + size - 1) >> grain;
         if (stretches.cells[first >> Stretch::log_cells].apart != oldest) spread(first);
         if (stretches.cells[last >> Stretch::log_cells].apart != oldest) spread(last);
         return races.cells + first;
     }
-    // Lets the cells around this one speak for themselves.
+    // Gives the cells around this one states of their own.
     __attribute__((noinline)) void spread(std::uint64_t cell) {
         Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
         if (stretch.apart == oldest) return;
@@ -194,7 +192,7 @@ struct Region {
         }
         __atomic_store_n(&stretch.apart, oldest, __ATOMIC_RELEASE);
     }
-    // The same where other workers may touch the cells at the same time.
+    // The same, if other workers may access the cells at the same time.
     void spread_together(std::uint64_t cell) {
         Stretch& stretch = stretches.cells[cell >> Stretch::log_cells];
         if (__atomic_load_n(&stretch.apart, __ATOMIC_ACQUIRE) == oldest) return;
@@ -202,7 +200,7 @@ struct Region {
         spread(cell);
         stretch.unlock();
     }
-    // Cells of 1 << `finer` bytes from now on; what the coarser ones know is kept.
+    // Changes to cells of 1 << `finer` bytes, which take over the state of the coarser ones.
     void refine(std::uint8_t finer) {
         const std::size_t count = bytes() >> finer;
         Shadow<RaceCell, true> cells;
@@ -214,8 +212,7 @@ struct Region {
                 cells.cells[i] = races.cells[i >> (grain - finer)];
         }
         const bool live = races.cells != nullptr;
-        forget_races();    // another array may get these cells, and what they know is of this
-                           // launch
+        forget_races();    // another array may get these cells, with the state of this launch
         races.swap(cells);
         stretches.open((count >> Stretch::log_cells) + 2);
         grain = finer;
@@ -227,9 +224,9 @@ struct Region {
     void forget_races() { races.wipe(), stretches.wipe(); }
 };
 
-// Freed arrays whose addresses nobody gets for a while, neither another array nor the host: a
-// pointer that outlived its array is recognised by them. Their pages go back to the system at once,
-// their addresses when the latest arrays need the room.
+// Freed arrays. For a while their addresses go neither to another array nor to the host, so that
+// the machine recognises a pointer to a freed array. Their pages go back to the system at once, and
+// their addresses when later arrays need the room.
 class Quarantine {
 public:
     static constexpr std::size_t limit = std::size_t(256) << 20, entries = 1000;
@@ -307,7 +304,7 @@ public:
         Region* region = std::prev(it)->get();
         return address < region->end ? region : nullptr;
     }
-    // The array of this launch that an address outside every array most likely belongs to.
+    // Returns the array of this launch to which an address outside every array most likely belongs.
     Region* nearest(std::uintptr_t address) const {
         Region* best = nullptr;
         std::uintptr_t best_distance = UINTPTR_MAX;
@@ -319,7 +316,7 @@ public:
         }
         return best;
     }
-    // A launch starts: what earlier launches did is history.
+    // Starts a launch: the accesses of earlier launches are history.
     void begin_launch(std::uint32_t first_block) {
         for (const auto& region : regions_)
             region->oldest = first_block, region->stored_to = false, region->store_pc = 0;

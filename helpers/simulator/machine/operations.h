@@ -1,4 +1,4 @@
-// operations.h -- the table of operations: what one instruction of PTX does for the 32 lanes of a
+// operations.h -- the table of operations: each runs one instruction of PTX for the 32 lanes of a
 // warp
 //
 // An operation is a function that gets the warp, the instruction and the lanes that take part
@@ -21,7 +21,8 @@
 constexpr int WARP_SIZE = 32;
 constexpr std::uint32_t ALL_LANES = 0xFFFFFFFFu;
 
-// What an operation may touch of a warp: its slots. The machine's Warp (machine.h) is one of these.
+// The part of a warp that an operation may access: its slots. The machine's Warp (machine.h) is
+// derived from it.
 struct Lanes {
     // bases[0] is the frame of the running function, bases[1] the statics less 1 byte, so that an
     // operand's lowest bit picks.
@@ -54,8 +55,8 @@ struct Register {
     Register(const char* name, Operation run) { operations().push_back({name, run}); }
 };
 
-// result[l] = f(l) for the lanes that take part. `result` may be one of the sources, never overlap
-// one in part. The full warp goes without a test, so that the compiler makes vectors of it.
+// Computes result[l] = f(l) for the active lanes. `result` may be one of the sources, but may not
+// overlap one in part. A full warp needs no test, so that the compiler vectorises its loop.
 template <class T, class F>
 inline __attribute__((always_inline)) void each_lane(T* result, std::uint32_t lanes, F f) {
     if (lanes == ALL_LANES) {
@@ -72,7 +73,7 @@ inline __attribute__((always_inline)) void each_lane(T* result, std::uint32_t la
         }
     }
 }
-// The same for a predicate: one bit a lane.
+// The same for a predicate, with one bit for each lane.
 template <class F>
 inline __attribute__((always_inline)) void each_bit(std::uint32_t& result, std::uint32_t lanes,
                                                     F f) {

@@ -82,15 +82,18 @@ HALO_NOINLINE void multiply_doubles(Lanes& w, const Instruction& i, const Layout
             for (int depth = 0; depth < k; ++depth) {
                 volatile double x = a[at / 8 * k + depth], y = b[depth * 8 + at % 8], z = d[at];
                 volatile double sum = __builtin_fma(double(x), double(y), double(z));
-                d[at] = sum;
+                d[at] = settled(double(sum), double(x), double(z), double(y));
             }
     } else {
         for (int row = 0; row < m; ++row)
             for (int depth = 0; depth < k; ++depth)
-                for (int at = 0; at < 8; ++at)
-                    d[row * 8 + at] = fused(a[row * k + depth], b[depth * 8 + at], d[row * 8 + at]);
+                for (int at = 0; at < 8; ++at) {
+                    // Each step settles its NaN: the host makes one with a sign of its own.
+                    const double x = a[row * k + depth], y = b[depth * 8 + at];
+                    const double z = d[row * 8 + at];
+                    d[row * 8 + at] = settled(fused(x, y, z), x, z, y);
+                }
     }
-    for (int at = 0; at < m * 8; ++at) d[at] = settled(d[at], d[at]);
     scatter<double>(w, i, layout.sum, d);
 }
 template <int m, int k> void multiply_in_double(Lanes& w, const Instruction& i, uint32_t) {

@@ -1,8 +1,8 @@
-// order.h -- the order that fences and atomics make between threads that nothing else orders
+// order.h -- the order that fences and atomics make between threads without any other order
 //
-// A thread that passes a __threadfence() and then updates a variable by an atomic releases what it
-// did before the fence to every thread that updates the same variable later: the "last block adds
-// up the parts" pattern, and locks.
+// If a thread passes a __threadfence() and then updates a variable by an atomic, every thread that
+// updates the same variable later sees all that the first one did before the fence. Locks use this,
+// and kernels whose last block adds up the parts of all blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,14 +14,14 @@
 // Lane k of my warp came before me with all it did up to its clock `after[k]`.
 using LaneClocks = std::array<std::uint32_t, 32>;
 
-// What a thread has fenced: everything up to `clock` (0: nothing yet in this block), for its block
-// alone or for the device.
+// A thread's fence: it covers everything up to `clock` (0: nothing yet in this block), for its
+// block alone or for the device.
 struct Fence {
     std::uint32_t clock = 0, block_clock = 0;
 };
 
-// What fences and atomics have ordered. Kept only from the first __threadfence() of a launch on, so
-// that a histogram pays nothing.
+// The order by fences and atomics. It is recorded only from the first __threadfence() of a launch
+// on, so that a histogram costs nothing.
 class Order {
 public:
     bool used = false;    // a fence has been seen in this launch
@@ -42,7 +42,7 @@ public:
             channel.releases[me.block].push_back(
                 {channel.updates, me.thread(), fence.block_clock, me.turn, true, after});
     }
-    // Whether an earlier access to `address` comes before `me` by what atomics have handed over.
+    // Whether atomics order an earlier access to `address` before `me`.
     bool covers(const Earlier& earlier, std::uintptr_t address, const Toucher& me,
                 const LaneClocks& after) const {
         for (const Acquire& mine : acquired_) {

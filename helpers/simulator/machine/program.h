@@ -1,9 +1,8 @@
 // program.h -- a kernel as the machine runs it; ptx/encode.py writes the same layout
 //
 // A register of PTX is a *slot*: 32 values, one for each lane, in the frame of the function that
-// runs. A constant of the program and a special register (%tid.x ...) are slots too, in the warp's
-// *statics*, which every function sees. So an operation sees only pointers to 32 values, whatever
-// its operands are.
+// runs. Constants of the program and special registers (%tid.x ...) are slots, too, in the warp's
+// *statics*, which every function sees. So all operands of an operation are pointers to 32 values.
 //
 //   slot of a predicate   one std::uint32_t, bit l for lane l               4 bytes (aligned to 4)
 //   of 8 and 16 bits      32 x std::uint16_t                               64 bytes (aligned to 64)
@@ -11,7 +10,7 @@
 //   of 64 bits            32 x std::uint64_t                              256 bytes (aligned to 64)
 //   of 128 bits           32 x 16 bytes, lower half first                 512 bytes (aligned to 64)
 //
-// An operand is the slot's byte offset, plus 1 where the slot lies in the statics.
+// An operand is the slot's byte offset, plus 1 if the slot is in the statics.
 #pragma once
 #include <cstdint>
 
@@ -84,14 +83,13 @@ enum Flag : std::uint32_t {
     ACQUIRE = 1 << 19,
     RELEASE = 1 << 20,
     NON_COHERENT = 1 << 21 /* ld.global.nc */,
-    RESULT_UNUSED = 1 << 22,    // atom whose old value nobody reads: ptxas makes it a red
-    NO_COUNT = 1 << 23,    // ptxas removes or joins this access: it is executed and not counted
+    RESULT_UNUSED = 1 << 22,    // nothing reads the old value of this atom: ptxas makes it a red
+    NO_COUNT = 1 << 23,    // ptxas removes or joins this access: it runs, but does not count
     UNALIGNED_OK = 1 << 24,    // barrier.sync without .aligned
     ADDRESS_32 = 1 << 25,    // the address operand is a slot of 32 bits
     FRAME_LOCAL = 1 << 26,    // the immediate is an offset in the running function's local memory
-    PARAMETER = 1 << 27,    // a parameter or a return value of a call: neither checked nor counted
-    UNWATCHED = 1 << 28,    // a load that may find what nothing has written: a structure's gaps,
-                            // which are copied with it
+    PARAMETER = 1 << 27,    // a parameter or a return value of a call: no check and no count
+    UNWATCHED = 1 << 28,    // a load that may read unwritten bytes: it copies a structure's gaps
     COPIED = 1 << 29,    // a load whose value is only stored again: a part of each element may be
                          // such a gap
 };

@@ -1,19 +1,19 @@
-// races.h -- observer: two threads, the same bytes, one of them writing, not both by an atomic, and
-// nothing that orders them
+// races.h -- observer of races: two threads access the same bytes, at least one writes, not both
+// use an atomic, and nothing orders the two
 //
-// Threads that write one value to the same bytes do not collide: whichever comes last, the bytes
-// are the same.
+// Threads that write the same value to the same bytes do not race: the bytes are the same, no
+// matter which thread comes last.
 //
-// Threads of a block run one after another up to the next barrier, so the one that comes second
-// sees what the first one left in the cell. Between blocks there is no barrier at all: any write to
-// what another block touches is a race, unless an atomic that follows a __threadfence() orders them
-// (order.h).
+// The machine runs the threads of a block one after another up to the next barrier. So the second
+// thread finds the first one's access in the cell. There is no barrier between blocks: a write to
+// bytes that another block accesses is a race, unless an atomic after a __threadfence() orders the
+// two (order.h).
 #pragma once
 #include "findings.h"
 #include "memory.h"
 
-// The thread that makes the access. Its clock ticks at each barrier, __syncwarp() and
-// __threadfence() that it passes.
+// The thread of an access. Its clock ticks at each barrier, __syncwarp() and __threadfence() that
+// it passes.
 struct Toucher {
     std::uint32_t block, when,
         turn;    // turn: the clock at the block's last barrier; what is older is ordered by it
@@ -26,8 +26,7 @@ struct Toucher {
     std::uint32_t thread() const { return thread_of(who); }
 };
 
-// An earlier access that may collide with the present one; where several threads made it, the last
-// of them is known.
+// An earlier access that may collide with the present one, by the last of the threads that made it.
 struct Earlier {
     std::uint32_t block, when, who;
     Access access;
@@ -173,12 +172,11 @@ public:
             (first == me.thread() || cell.read_when < after[first & 31]))
             cell.read_flags &= MANY_BLOCKS, cell.first_reader = cell.read_who = me.who;
     }
-    // Where several workers run blocks at the same time, the two block words of a cell are all that
-    // blocks tell each other: even numbers name a block, the odd one after it says that others read
-    // the cell before. A thread announces itself by an atomic operation before it looks at the
-    // other word, so of two threads that collide at least one sees the other. Details are kept for
-    // the thread's own block. True: something may be wrong here, and a run on one worker must find
-    // out what.
+    // If several workers run blocks at the same time, blocks exchange only the two block words of a
+    // cell. An even number is a block; the odd number after it means that others have read the cell
+    // before. A thread announces itself by an atomic operation before it reads the other word, so
+    // that at least one of two colliding threads sees the other. A cell has details only of the
+    // thread's own block. Returns true if there may be a race; a run on one worker must find it.
     template <bool write>
     static bool collides(RaceCell& cell, const Toucher& me, std::uint32_t oldest) {
         std::uint32_t written = __atomic_load_n(&cell.write_block, __ATOMIC_SEQ_CST);

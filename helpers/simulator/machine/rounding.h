@@ -5,7 +5,7 @@
 
 #include "loops.h"
 
-// The NaN that a GPU makes; those of the host differ (x86 and Arm have other ones).
+// A GPU's NaN; those of x86 and Arm processors differ.
 constexpr std::uint32_t NAN_32 = 0x7FFFFFFFu;
 constexpr std::uint64_t NAN_64 = 0xFFF8000000000000u;
 constexpr std::uint64_t QUIET_64 = 0x0008000000000000u;
@@ -21,7 +21,7 @@ HALO_INLINE float saturated(float value) {
 HALO_INLINE double saturated(double value) {
     return value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0;
 }
-// Nothing below zero; a NaN stays.
+// Replaces values below zero by zero; a NaN stays.
 HALO_INLINE float rectified(float value) {
     return value == value && bits_of<std::uint32_t>(value) >> 31 ? 0.0f : value;
 }

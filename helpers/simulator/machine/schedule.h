@@ -5,9 +5,10 @@
 
 #include "machine.h"
 
-// What the scheduler, the memory and the warp operations are called; operations() has the others.
+// The names of the scheduler's, the memory's and the warp operations; operations() has the others.
 std::vector<std::string> machine_names();
-// How one instruction is run. `name`: of its operation; `run`: of an arithmetic one, else null.
+// Decides how an instruction runs. `name`: its operation's name; `run`: the function of an
+// arithmetic operation, else null.
 Decoded decode(const std::string& name, Operation run);
 
 void prepare_warps(Worker& w);

@@ -1,38 +1,38 @@
 // traffic.h -- observer: warp requests, sectors, wavefronts, bank conflicts, replays, barriers and
 // divergent branches
 //
-// What the counters stand on. "Measured": equal to what Nsight Compute read on an H200 for the
-// launches of the counters' table.
-//   global     A request moves every 32-byte sector that one of its lanes touches, once. Measured,
-//   for 1 to 16 bytes a lane. shared     32 banks of 4 bytes. One wavefront serves one word of each
-//   bank, to any number of lanes, so a request of at most
-//              4 bytes a lane needs as many wavefronts as the busiest bank has different words.
-//              Measured. 8 bytes a lane go in two half warps, 16 bytes in four quarter warps, each
-//              part by the same rule; a part without an active lane costs nothing. The two halves
-//              (the two quarters of a half) of a load go as one part when lanes agree in pairs:
-//              each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is
-//              inactive or wants the same address. A conflict is a wavefront beyond the first of
-//              its part. Measured. Now and then the hardware adds a wavefront for work that arrives
-//              at the same time: not modelled.
-//   constant   Lanes that read one word are served at once, each further word is a replay. Measured
-//   where lanes look up
-//              different words; constants that ptxas makes operands of its instructions cost no
-//              request at all on a GPU.
-//   copies     cp.async is a load from global memory; what it writes is not counted. Past L1 (.cg)
-//   it moves a sector for each 32
-//              bytes of its target that one line of 128 bytes of its source fills. Bulk copies are
-//              not counted. Measured.
-//   atomics    In global memory the k-th lane that updates an address does so in the k-th turn, and
-//   every turn moves its
-//              sectors once; over a thousand random bins the hardware takes 1.5 % more (not
-//              understood). In shared memory lanes whose words lie in one bank take turns, also
-//              those of one word, but for additions of one, which are joined; a compare-and-swap
-//              takes two wavefronts a turn. What ptxas makes a loop of counts round by round: of a
-//              load and a try, of two wavefronts, that one lane of each bank wins (8 bytes: of each
-//              half warp, two wavefronts for each that has lanes left), or, of 16 bits, of a
-//              compare-and-swap that one lane of each word wins. One address for all lanes is often
-//              updated by one of them. All measured, one warp alone: where several warps meet a
-//              word, more tries fail.
+// The rules of the counters. They equal the counters that Nsight Compute measured on an H200 for
+// the launches of helpers/tools/counters.py.
+//
+// Global memory. A request moves each 32-byte sector once that one of its lanes accesses (measured
+// for 1 to 16 bytes a lane).
+//
+// Shared memory has 32 banks of 4 bytes. A wavefront serves one word of each bank to any number of
+// lanes. So a request of at most 4 bytes a lane needs as many wavefronts as the busiest bank has
+// different words. The hardware splits 8 bytes a lane into two half warps and 16 bytes into four
+// quarter warps; each part follows the same rule, and a part without an active lane costs nothing.
+// The two halves of a load (and the two quarters of a half) are one part if lanes agree in pairs:
+// if each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or reads
+// the same address. A conflict is a wavefront beyond the first of its part. Sometimes the hardware
+// adds a wavefront for work that arrives at the same time; the simulator does not.
+//
+// Constant memory serves all lanes with one word at once; each further word is a replay. This is
+// measured for lanes that look up different words. A constant that ptxas puts into an instruction
+// as an operand costs no request on a GPU.
+//
+// Copies. cp.async is a load from global memory; its writes are not counted. Past L1 (.cg) it moves
+// a sector for each 32 bytes of its target that one line of 128 bytes of its source fills. Bulk
+// copies are not counted.
+//
+// Atomics. In global memory the k-th lane that updates an address does so in the k-th turn, and
+// every turn moves its sectors once. (Over a thousand random bins the hardware takes 1.5 % more,
+// for an unknown reason.) In shared memory, lanes whose words are in one bank take turns, also
+// those of one word. Additions of one are joined. A compare-and-swap takes two wavefronts a turn.
+// If ptxas makes a loop of an atomic, each round counts: a load and a try of two wavefronts, in
+// which one lane of each bank succeeds (8 bytes: one lane of each half warp, with two wavefronts
+// for each half that has lanes left), or, for 16 bits, a compare-and-swap in which one lane of each
+// word succeeds. If all lanes have one address, one lane often updates it for all. These rules are
+// measured with one warp alone: if several warps meet a word, more tries fail.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -1,4 +1,6 @@
-"""PTX to programs for the machine: parse, lower, find joins, allocate slots, encode."""
+"""Translates PTX to programs for the machine: parses, lowers, finds joins, allocates slots, and
+encodes.
+"""
 
 from .encode import BUILTINS, FUNCTION_ADDRESS, INSTRUCTION, Program, Relocation, encode
 from .parse import Module, ParseError, Place, Variable

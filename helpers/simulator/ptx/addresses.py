@@ -1,9 +1,9 @@
-"""What can be said of addresses without running a kernel: a root and a distance from it, and how
-the root is aligned.
+"""Analyses addresses without running a kernel: finds a root, the distance from it, and the root's
+alignment.
 
-The root of an address is what is left when additions of constants are taken off. Two addresses of
-one root are as far apart as their distances. The alignment is what trailing zeros of constants and
-factors prove, as an assembler proves it.
+The root of an address is the address without the constants that the code adds to it. The distances
+of two addresses from one root tell how far they are apart. Trailing zeros of constants and factors
+prove the alignment, as they do in an assembler.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .columns import Columns
 from .control import Flow
 from .rows import Code, Context
 
-ALWAYS = 1 << 30  # the alignment of nought
-_STEPS = 64  # of a chain of additions
+ALWAYS = 1 << 30  # the alignment of zero
+_STEPS = 64  # limit for a chain of additions
 
 
 class Root(NamedTuple):
@@ -32,7 +32,7 @@ class Root(NamedTuple):
 
 
 class Addresses:
-    """The addresses of one function. names: of its operations by their number."""
+    """The addresses of one function. names: names of its operations by number."""
 
     def __init__(self, context: Context, code: Code, rows: Columns, flow: Flow):
         self.context, self.rows = context, rows
@@ -50,7 +50,7 @@ class Addresses:
         self.zeros: dict[int, int] = {}  # alignment of registers
 
     def definitions(self, register: int) -> list[int]:
-        """The rows that write a register."""
+        """Returns the rows that write a register."""
         first, end = self.first_definition[register], self.first_definition[register + 1]
         return self.defining[first:end].tolist()
 
@@ -59,7 +59,7 @@ class Addresses:
         return self.rows.operand[start : start + self.rows.lengths[row]].tolist()
 
     def constant(self, operand: int) -> int | None:
-        """The value of an operand that is a plain constant, with its sign."""
+        """Returns the signed value of an operand that is a plain constant, else None."""
         if operand > -2:
             return None
         kind, width, value, symbol = self.statics[-2 - operand]
@@ -71,7 +71,7 @@ class Addresses:
     # ---- roots
 
     def root(self, operand: int, row: int) -> tuple[Root, int]:
-        """Root and distance of an operand as `row` reads it."""
+        """Returns root and distance of an operand as `row` reads it."""
         distance = 0
         for _ in range(_STEPS):
             if operand <= -2:
@@ -100,7 +100,7 @@ class Addresses:
         return max((one for one in rows if one < row and self.block_of[one] == block), default=-1)
 
     def _same(self, register: int, definition: int, row: int) -> bool:
-        """Whether a register has one value at a definition that reads it and at `row`."""
+        """Whether a register has the same value at a definition that reads it and at `row`."""
         rows = self.definitions(register)
         if len(rows) <= 1:
             return True
@@ -108,7 +108,9 @@ class Addresses:
         return together and self._version(rows, definition) == self._version(rows, row)
 
     def _step(self, row: int) -> tuple[int, int] | None:
-        """What a row adds a constant to, and the constant; None where it does something else."""
+        """Returns the operand to which a row adds a constant, and the constant; None for any other
+        row.
+        """
         name = self.names[self.operation[row]]
         operation, _, type = name.partition(".")
         operands = self.operands(row)
@@ -126,7 +128,7 @@ class Addresses:
     # ---- alignment
 
     def alignment(self, root: Root) -> int:
-        """The power of two that divides the root for sure."""
+        """Returns the largest power of two that surely divides the root."""
         if root.kind == "constant":
             return ALWAYS
         if root.kind == "symbol":
@@ -140,8 +142,8 @@ class Addresses:
         return self.zeros[register]
 
     def _solve(self, register: int) -> None:
-        """The greatest alignments that agree with all definitions: of this register and of
-        everything that it is made of.
+        """Finds the greatest alignments that agree with all definitions, of this register and of
+        the registers from which it is computed.
         """
         slice_: dict[int, list[int]] = {}
         waiting = [register]
@@ -164,7 +166,7 @@ class Addresses:
         self.zeros.update(found)
 
     def _read(self, row: int) -> list[int]:
-        """The operands that say something about the alignment of what a row writes."""
+        """Returns the operands on which the alignment of a row's result depends."""
         rule = _RULES.get(self._kind(row))
         return self.operands(row)[1:] if rule is not None else []
 
@@ -216,7 +218,7 @@ _RULES: dict[str, Callable[[list[int]], int]] = {
 
 
 def names_of(context: Context) -> list[str]:
-    """The names of operations, by number."""
+    """Returns the names of operations by number."""
     names = [""] * (max(context.operation_ids.values(), default=-1) + 1)
     for name, number in context.operation_ids.items():
         names[number] = name
@@ -224,8 +226,9 @@ def names_of(context: Context) -> list[str]:
 
 
 def dominators(flow: Flow) -> list[int]:
-    """For each block the numbers of those that every way to it leads through, itself included, as
-    bits. Blocks that no way leads to have all bits."""
+    """Returns the dominators of each block as bits: the blocks on every way to it, with itself. A
+    block that no way reaches has all bits.
+    """
     count = len(flow.starts)
     predecessors: list[list[int]] = [[] for _ in range(count)]
     for block, ways in enumerate(flow.successors):

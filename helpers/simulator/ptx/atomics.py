@@ -1,12 +1,16 @@
-"""What ptxas makes of atomics: one instruction, a loop, or one lane's update for a whole warp.
+"""Predicts how ptxas translates atomics: to one instruction, a loop, or one lane's update for a
+whole warp.
 
-    shared memory, f32 f64 f16x2 bf16x2 (add), 64 bits (all but exch, cas)   a load and a try a
-    round 16 bits, in any memory                          a load of the word, and a compare-and-swap
-    a round additions of one to words of shared memory      lanes that meet a word are joined
-    one address for the whole warp                  the lanes' values are reduced, one lane updates
+    atomic                                     machine code
+    shared memory: f32, f64, f16x2, bf16x2     a loop; each round loads and tries
+        (add), 64 bits (all but exch, cas)
+    16 bits, in any memory                     a loop; each round loads the word and
+                                               compares and swaps
+    shared memory: additions of one            lanes with the same word act as one
+    one address for the whole warp             the lanes' values are reduced, one lane updates
 
-Read off machine code that ptxas 13.0 made for compute capability 9.0. Where the machine code of a
-kernel is at hand, it says which atomics one lane does for all.
+The rules come from machine code of ptxas 13.0 for compute capability 9.0. If the machine code of a
+kernel is at hand, it says in which atomics one lane updates for all.
 """
 
 from __future__ import annotations
@@ -34,15 +38,15 @@ _BY_LANE = frozenset(
         "lanemask_gt", "lanemask_ge",
     )
 )  # fmt: skip
-# Operations whose results differ between lanes whatever they read.
+# Operations whose results differ between lanes, even if their operands do not.
 _ACROSS = ("shfl", "match", "elect", "atom", "mov.clock", "mov.local", "ldmatrix", "wmma", "mma")
 _STEPS = 400
-# Beside an atomic in machine code: one lane finds out what the others want.
+# Instructions beside an atomic in machine code by which one lane collects the others' updates.
 _FOR_ALL = ("VOTE", "VOTEU", "REDUX", "POPC", "UPOPC")
 
 
 class Update(NamedTuple):
-    """An atomic that is not one instruction of all its lanes. how: bits of the constants above."""
+    """An atomic that is not one instruction of all its lanes. how: bits, the constants above."""
 
     row: int
     how: int
@@ -56,7 +60,7 @@ def updates(
     line_of: Callable[[int], int],
     machine_code: sass.Lines | None,
 ) -> list[Update]:
-    """The atomics of a function and what becomes of them. line_of: the PTX line of a row."""
+    """Returns the translations of a function's atomics. line_of: the PTX line of a row."""
     names = addresses.names
     atomics = [number for number, name in enumerate(names) if name.startswith("atom.")]
     chosen = np.flatnonzero(np.isin(rows.field("operation"), atomics)).tolist()
@@ -81,7 +85,7 @@ def updates(
 
 
 def _expanded(rows: Columns, addresses: Addresses, row: int, name: str, unused: bool) -> int:
-    """What an atomic becomes by its type alone."""
+    """Returns the translation of an atomic that follows from its type alone."""
     space, width = rows.field("space")[row], int(rows.field("bytes")[row])
     type = int(rows.field("type")[row])
     if width == 2 and rows.field("elements")[row] == 1:
@@ -103,7 +107,7 @@ def _expanded(rows: Columns, addresses: Addresses, row: int, name: str, unused: 
 def _reduced(
     rows: Columns, addresses: Addresses, uniform: _Uniform, row: int, name: str, unused: bool
 ) -> int:
-    """Whether one lane updates for all, by rule: a whole number, an address that lanes share."""
+    """Whether one lane updates for all, by rule: for integers at an address that lanes share."""
     width, type = int(rows.field("bytes")[row]), int(rows.field("type")[row])
     if type in _FLOATS or not name.startswith(_REDUCED) or rows.field("elements")[row] != 1:
         return 0
@@ -121,8 +125,9 @@ def _reduced(
 
 
 class _Uniform:
-    """Which registers have one value in all lanes of a warp, for sure: made by one definition of
-    constants, parameters, a block's numbers and what lies at such addresses."""
+    """Finds registers that surely have one value in all lanes of a warp: one definition computes
+    them from constants, parameters, a block's numbers, or memory at such addresses.
+    """
 
     def __init__(self, rows: Columns, addresses: Addresses):
         self.rows, self.addresses = rows, addresses
@@ -134,7 +139,7 @@ class _Uniform:
         return operand == -1 or self.addresses.statics[-2 - operand][0] not in _BY_LANE
 
     def register(self, register: int) -> bool:
-        """Follows definitions back, at most _STEPS of them."""
+        """Whether a register is uniform; it follows at most _STEPS definitions back."""
         slice_: set[int] = set()
         waiting = [register]
         while waiting:

@@ -1,11 +1,11 @@
-"""Checks of indices axis by axis, for code that is hardly optimised.
+"""Adds checks of indices, axis by axis, to the careful translation.
 
-An index that leaves its axis inside a larger array lands in the next row, where no check of
-addresses sees it. In hardly optimised code the address of `tile[r][c]` is still the array's own,
-plus r times the bytes of a row, plus c times those of an element. Where all of that fits what the
-source declares, and where the access's line speaks of the array with all its subscripts and of
-nothing else that begins with its name, a check of r and c goes before the access. Every doubt
-leaves it out.
+An index that leaves its axis inside a larger array lands in the next row, and no check of addresses
+finds it. In code with little optimisation, the address of `tile[r][c]` is still the address of the
+array, plus r times the bytes of a row, plus c times those of an element. This module puts a check
+of r and c before an access if the sum fits the declaration in the source, and if the access's line
+has the array with all its subscripts and no other use of its name. If anything is in doubt, it adds
+no check.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .roots import UNKNOWN, Roots, constant
 from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variable
 
 _ACCESSES = ("ld", "st", "atom", "red")
-_STEPS = 32  # of a chain of additions
+_STEPS = 32  # limit for a chain of additions
 _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
@@ -52,7 +52,7 @@ class Declared(Protocol):
 
 
 class Axis(NamedTuple):
-    """An axis of an array: the array's name, its elements' type, its extents; the axis's number."""
+    """An axis of an array: the array's name, element type and extents, and the axis's number."""
 
     name: str
     element: str
@@ -61,7 +61,7 @@ class Axis(NamedTuple):
 
 
 class _Term(NamedTuple):
-    """A register that is an index, and the bytes that it counts. type: as the check reads it."""
+    """A register that is an index, and the bytes of one step. type: its type in the check."""
 
     stride: int
     register: int
@@ -69,7 +69,7 @@ class _Term(NamedTuple):
 
 
 class _Sum(NamedTuple):
-    """The address of a variable, and what is added to it."""
+    """The address of a variable, and the terms that the code adds to it."""
 
     root: str | Variable
     constant: int
@@ -83,12 +83,11 @@ class _Access(NamedTuple):
 
 
 class Checked(Module):
-    """A module whose functions check indices, and whose loads that may read a gap of a structure
-    are marked.
+    """A module whose functions check indices. It also marks loads that may read a gap of a
+    structure.
 
-    variables: what the source declares; parameters: names by function, where they are known;
-    source: its text without comments; file: its name in places. axes: of the checks, by their
-    numbers.
+    variables: the declarations of the source; parameters: known names by function; source: its text
+    without comments; file: its name in places; axes: the axes of the checks by number.
     """
 
     def __init__(
@@ -127,14 +126,14 @@ class Checked(Module):
         return self._checked[name]
 
     def text_at(self, body: Body, statement: Statement) -> str:
-        """The line of the source that a statement comes from, "" for that of another file."""
+        """Returns the source line of a statement, "" if the statement is from another file."""
         place = body.places[statement.place]
         if PurePath(place.file).name != self._file or not 0 < place.line <= len(self._lines):
             return ""
         return self._lines[place.line - 1]
 
     def _checks(self, body: Body, roots: Roots) -> dict[int, list[Statement]]:
-        """The checks before each statement."""
+        """Returns the checks before each statement."""
         here = [one for one in self._declared if one.function in ("", body.name)]
         names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
         sums = _Sums(body, roots)
@@ -162,7 +161,7 @@ class Checked(Module):
             if len({one.sum for one in group}) <= _mentions(
                 text, {one.name for one in self._of_symbol(root, here)}
             ):
-                accesses += group  # what else is indexed there lies elsewhere
+                accesses += group  # the other arrays of this line lie elsewhere
         found: dict[int, list[Statement]] = {}
         for access in accesses:
             fitting = (
@@ -178,9 +177,9 @@ class Checked(Module):
         return found
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
-        """The arrays that a variable is or holds.
+        """Returns the arrays that a variable is or contains.
 
-        One that the optimised code has no longer is told from local arrays by its name.
+        If the optimised code has dropped the variable, its name tells it from local arrays.
         """
         known = [one for one in here if one.space != "local" and one.symbol == symbol]
         variable = self.variables.get(symbol) or self._shared.get(symbol)
@@ -223,14 +222,13 @@ class Checked(Module):
 
 
 def _is_plain(text: str, names: Collection[str]) -> bool:
-    """Whether all that is indexed in a line is an array or a parameter of a known name, and no
-    pointer is followed."""
+    """Whether a line indexes only arrays and parameters of known names, without pointers."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
 
 
 def _mentions(text: str, names: Collection[str]) -> int:
-    """How many accesses of arrays of these names a line speaks of; 0 where it may only ask for a
+    """Counts a line's accesses of arrays with these names; returns 0 if the line may only use a
     type.
     """
     if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
@@ -242,8 +240,7 @@ def _mentions(text: str, names: Collection[str]) -> int:
 
 
 def is_indexed(array: Declared, text: str) -> bool:
-    """Whether a line speaks of an array, and always with all its subscripts and without taking an
-    address."""
+    """Whether a line accesses an array, always with all its subscripts and without `&`."""
     found = False
     for match in re.finditer(rf"(?<![\w.]){re.escape(array.name.partition('.')[0])}\b", text):
         before = text[: match.start()].rstrip()
@@ -259,14 +256,15 @@ def is_indexed(array: Declared, text: str) -> bool:
             return False
         more = _subscripts(text, end) - len(array.extents)
         if more < 0 or (more > 0 and not array.element.endswith("*")):
-            return False  # of more axes: another array of this name, in another scope
+            return False  # more subscripts than axes: another scope has an array of this name
         found = True
     return found
 
 
 def _is_alone(array: Declared, fitting: Sequence[Declared], text: str) -> bool:
-    """Whether no other array of the same structure is indexed in a line, so that the access is one
-    of this array."""
+    """Whether a line indexes no other array of the same structure, so that the access is one of
+    this array.
+    """
     return not any(one is not array and is_indexed(one, text) for one in fitting)
 
 
@@ -295,7 +293,7 @@ class _Sums:
         self.known: dict[int, _Sum | None] = {}
 
     def of(self, address: Address) -> _Sum | None:
-        """The address of an access, None where it is no such sum."""
+        """Returns the address of an access as a sum, None if it is none."""
         if isinstance(address.base, int):
             root = self.roots.of(address.base)
             if not isinstance(root, str | Variable):
@@ -315,7 +313,7 @@ class _Sums:
         return None
 
     def definition(self, register: int) -> Statement | None:
-        """The one statement that writes a register."""
+        """Returns the statement that writes a register, None if several do."""
         rows = self.roots.definitions.get(register, [])
         statement = self.body.statements[rows[0]] if len(rows) == 1 else None
         return statement if statement is not None and statement.guard < 0 else None
@@ -389,7 +387,7 @@ class _Sums:
 
 
 def strides(array: Declared) -> list[int]:
-    """Bytes from one index of each axis to the next."""
+    """Returns for each axis the bytes from one index to the next."""
     return [
         array.element_bytes * math.prod(array.extents[axis + 1 :])
         for axis in range(len(array.extents))
@@ -399,15 +397,16 @@ def strides(array: Declared) -> list[int]:
 def indices(
     array: Declared, terms: Sequence[_Term], rest: int
 ) -> list[tuple[int, Operand, str]] | None:
-    """(axis, index, type) of an access, `rest` bytes of which are constant. None where it does not
-    fit the array."""
+    """Returns (axis, index, type) for each index of an access whose constant part is `rest` bytes;
+    None if it does not fit the array.
+    """
     steps = strides(array)
     if len(set(steps)) < len(steps):
         return None
     found: dict[int, _Term] = {}
     for term in terms:
         if abs(term.stride) < array.element_bytes:
-            continue  # inside an element that is a structure
+            continue  # the rest lies inside an element that is a structure
         if term.stride not in steps or steps.index(term.stride) in found:
             return None
         found[steps.index(term.stride)] = term
@@ -427,10 +426,10 @@ def indices(
 def _local_arrays(
     accesses: Sequence[_Access], arrays: Sequence[Declared]
 ) -> Iterator[tuple[_Access, Declared, int]]:
-    """Accesses to local arrays with the array and its start in the function's local memory.
+    """Returns accesses to local arrays with the array and its start in the function's local memory.
 
-    The compiler does not say where an array lies: it is where accesses begin that have a register
-    for each axis.
+    The compiler does not say where an array lies. It starts where those accesses start that have a
+    register for each axis.
     """
     inside = [access for access in accesses if isinstance(access.sum.root, Variable)]
     starts: dict[tuple[str | Variable, int], list[Declared]] = {}
@@ -446,7 +445,7 @@ def _local_arrays(
         if fitting:
             known = starts.get(key, fitting)
             starts[key] = [array for array in known if array in fitting]
-    # As many starts as arrays that may lie there: else one of them is something else.
+    # There must be as many starts as arrays that may lie there, else a start is not an array's.
     several = Counter(tuple(map(id, found)) for found in starts.values())
     placed = {
         key: found[0]
@@ -477,7 +476,7 @@ def _shape(array: Declared) -> tuple:
 
 
 def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: set[int]) -> Body:
-    """The body with its checks, and its copies marked."""
+    """Returns the body with its checks, and marks its copies."""
     if not checks and not copies:
         return body
     numbers: list[int] = []

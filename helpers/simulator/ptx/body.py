@@ -67,7 +67,7 @@ class Body:
 
 
 def split(text: str) -> list[str]:
-    """Operands of an instruction: commas inside brackets do not part them."""
+    """Splits the operands of an instruction at commas that are not inside brackets."""
     if not any(bracket in text for bracket in "{[("):
         return [one.strip() for one in text.split(",")] if text and not text.isspace() else []
     found, position = [], 0
@@ -94,7 +94,7 @@ class BodyReader:
         self.hidden: list[list[tuple[str, Operand | None]]] = [[]]  # for each open scope
         self.waiting: list[list[Label]] = [
             []
-        ]  # labels that were named and not yet met, for each open scope
+        ]  # labels that a branch names before they are defined, for each open scope
         self.labels: list[dict[str, Label]] = [{}]
         self.marks: list[int] = []  # local memory in use where a scope began
         self.chains: dict[tuple[str, str, str], tuple[tuple[str, int], ...]] = {}
@@ -151,9 +151,9 @@ class BodyReader:
     # ---- places
 
     def place(self, file: str, line: str, column: str, rest: str) -> int:
-        """The number of a place.
+        """Returns the number of a place.
 
-        `rest` says where it is inlined; a chain of calls goes on at the place that is named there.
+        `rest` names the call into which it is inlined; that call may be inlined in turn.
         """
         key = (file, line, column)
         number = self.place_numbers.get(key) if not rest else None
@@ -214,8 +214,8 @@ class BodyReader:
 
     def reference(self, name: str) -> Label:
         one = Label(name)
-        # A label of an outer scope waits for this scope's end: one of the same name may still come
-        # in this one.
+        # A label of an outer scope waits for this scope's end, because this scope may still define
+        # one of the same name.
         if not self.find_label(one):
             self.waiting[-1].append(one)
         return one

@@ -1,7 +1,7 @@
-"""The rows of a function as arrays, and copies that need not be executed.
+"""The rows of a function as arrays, and the removal of copies.
 
-A copy `mov d, s` goes when d is defined only there and s is a constant, a special register or a
-register that holds the same value wherever d is read: then d is s.
+This module removes a copy `mov d, s` if nothing else defines d, and if s is a constant, a special
+register, or a register that holds the same value wherever a row reads d. Then d is s.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Columns:
 
 
 def columns(context: Context, code: Code) -> Columns:
-    """The rows of a function, in arrays."""
+    """Returns the rows of a function in arrays."""
     template, operands, guard, predicate, immediate, flags, place = zip(*code.rows, strict=True)
     lengths = np.fromiter(map(len, operands), np.int64, len(operands))
     flat = np.fromiter(itertools.chain.from_iterable(operands), np.int64, int(lengths.sum()))
@@ -66,8 +66,7 @@ def columns(context: Context, code: Code) -> Columns:
 
 
 def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
-    """The rows less the copies that need not be executed; what ``code`` says about rows is numbered
-    anew."""
+    """Returns the rows without superfluous copies, and renumbers the rows in ``code``."""
     row_of, operand = all_rows.row_of, all_rows.operand
     ids = [context.operation_ids[name] for name in _COPIES if name in context.operation_ids]
     rows = np.flatnonzero(np.isin(all_rows.field("operation"), ids) & (all_rows.guard == 0))
@@ -84,9 +83,9 @@ def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
     good = (to >= 0) & (of != -1)
     good &= definitions[np.maximum(to, 0)] == 1
 
-    # A register holds still after a block that runs once. Elsewhere its definition must be in the
-    # copy's own block, before it, with no reader of the copy between: then each new value is copied
-    # before anyone reads.
+    # After a block that runs once, its registers do not change. Elsewhere the definition must be in
+    # the copy's own block, before the copy, with no reader of the copy between them. Then each new
+    # value is copied before anything reads it.
     jumps = np.array([branch.row for branch in code.branches])
     targets = (code.first_rows[one.statement] for branch in code.branches for one in branch.labels)
     # np.unique would import numpy.ma, which takes longer than all of this.

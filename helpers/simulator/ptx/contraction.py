@@ -1,17 +1,19 @@
-"""Products that ptxas adds without rounding them first: mul and add (or sub) become one fma.
+"""Contracts products and sums as ptxas does: mul and add (or sub) become one fma, which does not
+round the product.
 
     mul.f16 p, a, b;  add.f16 d, p, c;        ->  fma.rn.f16 d, a, b, c
     mul.f32 p, a, b;  sub.f32 d, c, p;        ->  fma.rn.f32 d, -a, b, c
 
-None of the two may name a rounding mode (.rn forbids it), both have the type and the .ftz of the
-other, and both are in one basic block. The product must not saturate and has no guard. Every use
-of it is such an addition: one that is stored, or multiplied again, is rounded anyway, and so all
-its additions take the rounded one. Copies and changes of sign between the two are seen through.
+Neither of the two names a rounding mode (.rn forbids contraction), both have the same type and the
+same .ftz, and both are in one basic block. The product does not saturate and has no guard. Every
+use of it is such an addition: if the code also stores or multiplies the product, it needs the
+rounded value, and all additions take that. Copies and changes of sign between the two do not
+matter.
 
-Where both operands of an addition are products, one is rounded: the one with more uses, or the
-second. The product of one and the same addition twice (p + p) is rounded.
+If both operands of an addition are products, ptxas rounds one of them: the one with more uses, or
+else the second. It rounds a product that one addition uses twice (p + p).
 
-All this was read off machine code that ptxas 13.0 made for compute capability 9.0. It happens at
+The rules come from machine code of ptxas 13.0 for compute capability 9.0. ptxas follows them at
 every level of optimisation, but not with --fmad=false.
 """
 
@@ -27,12 +29,12 @@ from .syntax import Address, Group, Label, Literal, Negated, Operand, Pair, Part
 _TYPES = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2")
 _MODIFIERS = ("ftz", "sat")
 _COPIES = {"f32": "b32", "f64": "b64", "f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
-# Statements behind which another block begins, by the beginning of their opcodes.
+# The beginnings of opcodes after which a new block begins.
 _ENDS = ("bra", "brx", "ret", "exit", "trap")
 
 
 def contracted(body: Body) -> dict[int, Statement | None]:
-    """What becomes of a function's statements, by their numbers: another one, or none."""
+    """Returns the new statements of a function by number; None removes a statement."""
     kinds = {opcode: _kind(opcode) for opcode in {one.opcode for one in body.statements}}
     named = {kind[0] for kind in kinds.values() if kind is not None}
     if "mul" not in named or "add" not in named:
@@ -41,8 +43,9 @@ def contracted(body: Body) -> dict[int, Statement | None]:
 
 
 def _kind(opcode: str) -> tuple[str, str, str] | None:
-    """("mul" or "add", type, modifiers) of what may be contracted, ("copy" or "neg", type, "") of
-    what is seen through; None for everything else."""
+    """Returns ("mul" or "add", type, modifiers) for an opcode that may be contracted, ("copy" or
+    "neg", type, "") for one between the two; None for any other.
+    """
     root, *rest = opcode.split(".")
     if root not in ("mul", "add", "sub", "mov", "neg") or not rest:
         return None
@@ -52,7 +55,7 @@ def _kind(opcode: str) -> tuple[str, str, str] | None:
     if type not in _TYPES or any(one not in _MODIFIERS for one in modifiers):
         return None
     if root == "neg":
-        # Two bfloat16 change their sign by a product of their own.
+        # ptxas changes the sign of two bfloat16 by a multiplication.
         return ("neg", type, "") if type != "bf16x2" else None
     if root == "mul" and "sat" in modifiers:
         return None
@@ -61,8 +64,9 @@ def _kind(opcode: str) -> tuple[str, str, str] | None:
 
 @dataclass(slots=True)
 class _Use:
-    """An addition of a product: its statement, which operand the product is, and whether a change
-    of sign stands between."""
+    """An addition of a product: its statement, the product's operand number, and whether the sign
+    changes on the way.
+    """
 
     statement: int
     position: int
@@ -71,7 +75,7 @@ class _Use:
 
 @dataclass(slots=True)
 class _Product:
-    """A product whose uses are all additions of its block. through: the copies between."""
+    """A product whose uses are all additions in its block. through: the copies between them."""
 
     statement: int
     uses: list[_Use] = field(default_factory=list)
@@ -89,7 +93,7 @@ class _Contraction:
         self.starts = _starts(body)
 
     def _note(self, number: int, one: Statement) -> None:
-        """Write down which registers a statement reads and writes."""
+        """Records which registers a statement reads and writes."""
         operands, read, written = one.operands, self.read, self.written
         if one.guard >= 0:
             read.setdefault(one.guard, []).append(number)
@@ -107,7 +111,7 @@ class _Contraction:
         for number, kind in enumerate(self.kinds):
             if kind is not None and kind[0] == "mul" and (one := self._product(number)) is not None:
                 products[number] = one
-        # An addition of two products takes the one that is used here alone.
+        # An addition of two products takes the one that no other addition uses.
         found: dict[int, Statement | None] = {}
         of_addition: dict[int, list[tuple[_Product, _Use]]] = {}
         for product in products.values():
@@ -134,7 +138,7 @@ class _Contraction:
         return found
 
     def _product(self, number: int) -> _Product | None:
-        """A multiplication as a product, where every use is an addition that can take it."""
+        """Returns a multiplication as a product if every use is an addition that can take it."""
         one, found = self.statements[number], _Product(number)
         if one.guard >= 0 or not _is_plain(one.operands[1:]):
             return None
@@ -149,13 +153,13 @@ class _Contraction:
         return found if found.uses else None
 
     def _is_written(self, register: int, after: int, before: int) -> bool:
-        """Whether a register changes behind one statement and before another."""
+        """Whether a register changes between two statements."""
         rows = self.written.get(register, [])
         at = bisect_right(rows, after - 1)
         return at < len(rows) and rows[at] < before
 
     def _follow(self, number: int, negative: bool, found: _Product) -> bool:
-        """Add the uses of what a statement writes; False where one is no addition."""
+        """Adds the uses of a statement's result; returns False if a use is no addition."""
         register = self.statements[number].operands[0]
         if register.__class__ is not int:
             return False
@@ -172,15 +176,14 @@ class _Contraction:
         product = self.kinds[found.statement]
         assert product is not None
         return all(
-            self._takes(one, register, product, negative, found)
-            for one in dict.fromkeys(reading)
+            self._takes(one, register, product, negative, found) for one in dict.fromkeys(reading)
         )
 
     def _takes(
         self, number: int, register: int, product: tuple[str, str, str], negative: bool,
         found: _Product,
     ) -> bool:  # fmt: skip
-        """Whether a statement that reads a product is an addition of it, or hands it on to such."""
+        """Whether a statement that reads a product adds it, or passes it on to additions."""
         statement, kind = self.statements[number], self.kinds[number]
         if kind is None or statement.guard == register:
             return False
@@ -202,7 +205,7 @@ class _Contraction:
         return self._follow(number, negative != (name == "neg"), found)
 
     def _fused(self, product: _Product, use: _Use) -> Statement:
-        """The addition with the product's factors."""
+        """Returns the addition with the product's factors."""
         one, addition = self.statements[product.statement], self.statements[use.statement]
         root, *modifiers = addition.opcode.split(".")
         negative = use.negative
@@ -222,7 +225,7 @@ class _Contraction:
         return Statement(opcode, operands, addition.place, addition.guard, addition.negated)
 
     def _end(self, number: int) -> int:
-        """The number of the first statement behind a statement's block."""
+        """Returns the number of the first statement after a statement's block."""
         at = bisect_right(self.starts, number)
         return self.starts[at] if at < len(self.starts) else len(self.statements)
 
@@ -233,7 +236,7 @@ def _is_plain(operands: list[Operand]) -> bool:
 
 
 def _negated(operand: Operand) -> Operand:
-    """A plain operand of the other sign."""
+    """Returns a plain operand with the other sign."""
     if isinstance(operand, Literal):
         return Literal(operand.bits ^ 1 << (8 * operand.width - 1), operand.width)
     assert isinstance(operand, int)
@@ -241,7 +244,7 @@ def _negated(operand: Operand) -> Operand:
 
 
 def _registers(operand: Operand) -> list[int]:
-    """The registers in an operand of more than one part."""
+    """Returns the registers in an operand of more than one part."""
     if operand.__class__ is int:
         return [operand]
     if isinstance(operand, Negated | Part):
@@ -260,9 +263,9 @@ def _registers(operand: Operand) -> list[int]:
 
 
 def _starts(body: Body) -> list[int]:
-    """The first statements of the basic blocks."""
+    """Returns the first statements of the basic blocks."""
     found = {0}
-    ways: dict[int, int] = {}  # how often a statement is branched to
+    ways: dict[int, int] = {}  # the number of branches to a statement
     ends = []
     for number, one in enumerate(body.statements):
         if one.opcode.startswith(_ENDS):

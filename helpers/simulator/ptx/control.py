@@ -1,8 +1,10 @@
-"""The control flow of a function: its basic blocks, and where the ways of a branch meet again.
+"""The control flow of a function: its basic blocks, and the places where the ways of a branch meet
+again.
 
 A join is the immediate post-dominator (Cooper, Harvey and Kennedy, "A simple, fast dominance
-algorithm") over the ways that come back. Ways that leave the function do not count where others go
-on: lanes that have left meet nobody, and those that stay run on together, as ptxas has it.
+algorithm") over the ways that come back. Ways that leave the function do not count if other ways go
+on: the lanes that leave never come to the join, and the lanes that stay run on together, as in the
+code of ptxas.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ import numpy as np
 
 @dataclass(slots=True)
 class Jump:
-    """An instruction after which another than the next may run.
+    """An instruction after which execution may continue elsewhere.
 
-    falls: whether the next may. fatal: it ends the program.
+    falls: whether the next instruction may follow; fatal: whether it ends the program.
     """
 
     row: int
@@ -37,23 +39,24 @@ class Flow:
     fatal: set[int]
 
     def block(self, row: int) -> int:
-        """The block that holds an instruction."""
+        """Returns the block that has an instruction."""
         return bisect_right(self.starts, row) - 1
 
     def joins(self, rows: Sequence[int]) -> list[int]:
-        """For each row (the last one of its block) the instruction where its ways meet again, -1
-        for none."""
+        """Returns for each row (the last one of its block) the instruction where its ways meet
+        again, -1 if they do not.
+        """
         meeting = post_dominators(self.successors, self.fatal)
         return [self.starts[at] if (at := meeting[self.block(row)]) >= 0 else -1 for row in rows]
 
     def block_of(self, count: int) -> np.ndarray:
-        """The block of each of ``count`` instructions: int64, shape (count,)."""
+        """Returns the block of each of ``count`` instructions: int64, shape (count,)."""
         lengths = np.diff(np.array([*self.starts, count]))
         return np.repeat(np.arange(len(self.starts)), lengths)
 
 
 def flow(count: int, jumps: Sequence[Jump]) -> Flow:
-    """Cut ``count`` instructions into blocks.
+    """Divides ``count`` instructions into blocks.
 
     The last instruction must be a jump that does not fall through.
     """
@@ -79,12 +82,12 @@ def flow(count: int, jumps: Sequence[Jump]) -> Flow:
 def post_dominators(
     successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()
 ) -> list[int]:
-    """The block where all ways from each block meet first, -1 where they do not (or the block
-    cannot be reached from block 0).
+    """Returns for each block the block where all its ways meet first, -1 if they do not meet, or if
+    block 0 does not lead to the block.
 
-    Blocks from which the function's last exit can be reached are judged by these ways alone; the
-    others, from which every way ends elsewhere, among themselves in the same manner, and so on. A
-    loop without an exit ends in its last block.
+    For a block that leads to the function's last exit, only the ways to that exit count. The other
+    blocks, whose ways all end elsewhere, are treated among themselves in the same manner, and so
+    on. A loop without an exit ends in its last block.
     """
     predecessors: list[list[int]] = [[] for _ in successors]
     for block, ways in enumerate(successors):
@@ -112,7 +115,7 @@ def _reached(root: int, ways: Sequence[Sequence[int]], members: set[int] | None)
 
 
 def _postorder(root: int, ways: Sequence[Sequence[int]], members: set[int]) -> list[int]:
-    """Blocks in depth-first postorder along ``ways``: the root is last."""
+    """Returns the blocks in depth-first postorder along ``ways``; the root is last."""
     order, seen = [], {root}
     stack = [(root, iter(ways[root]))]
     while stack:
@@ -134,8 +137,9 @@ def _solve(
     successors: Sequence[Sequence[int]],
     meeting: list[int],
 ) -> None:
-    """Cooper, Harvey and Kennedy on the reversed edges within a region (in postorder, its root
-    last)."""
+    """Runs Cooper, Harvey and Kennedy's algorithm on the reversed edges within a region (in
+    postorder, its root last).
+    """
     rank = {block: index for index, block in enumerate(region)}
     root = len(region) - 1
     above = [-1] * len(region)

@@ -1,9 +1,9 @@
-"""Loads after which nothing depends on what they read: copies of structures, which take the gaps
-between members along.
+"""Finds loads whose values nothing depends on: copies of structures, with the gaps between their
+members.
 
-Nobody has written a gap, and to read it is no fault. The optimiser copies words, so that a gap lies
-beside something that was written; code that is hardly optimised copies a gap byte by byte, as it
-copies members.
+No thread has written a gap, but reading it is no fault. The optimiser copies words, in which a gap
+lies beside a written member. Code with little optimisation copies a gap byte by byte, like a
+member.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .roots import UNKNOWN, Roots, read, results
 from .rows import Code
 from .syntax import Statement, Variable
 
-_BIT_STEPS = 8  # between a load and the store of a bit field
+_BIT_STEPS = 8  # limit of statements between a load and the store of a bit field
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _Uses = Mapping[int, Sequence[tuple[Statement, int]]]
 
 
 def copies_of_gaps(body: Body, roots: Roots) -> set[int]:
-    """In hardly optimised code: the loads that may read a gap."""
+    """Returns the loads of code with little optimisation that may read a gap."""
     loads, uses = _loads(body), _uses(body)
     found = _single_bytes(loads) & {k for k, load in loads.items() if _is_only_stored(load, uses)}
     for k, load in loads.items():
@@ -40,7 +40,7 @@ def copies_of_gaps(body: Body, roots: Roots) -> set[int]:
 
 
 def mark_copies(code: Code, instructions: np.ndarray) -> None:
-    """Flags the loads of optimised code that may read a gap, or one beside what was written."""
+    """Flags the loads of optimised code that may read a gap, alone or beside a written member."""
     loads = _loads(code.body)
     if all(load.opcode.endswith(_FLOATS) for load in loads.values()):
         return
@@ -62,8 +62,9 @@ def _is_only_stored(load: Statement, uses: _Uses) -> bool:
 
 
 def _single_bytes(loads: Mapping[int, Statement]) -> set[int]:
-    """The loads of bytes that one statement of the source makes together with some of other sizes,
-    as of a structure."""
+    """Returns the loads of single bytes if the same statement of the source also has loads of other
+    sizes, as in the copy of a structure.
+    """
     widths: dict[int, set[int]] = {}
     for load in loads.values():
         widths.setdefault(load.place, set()).add(describe(load.opcode).width)
@@ -83,7 +84,7 @@ def _loads(body: Body) -> dict[int, Statement]:
 
 
 def _uses(body: Body) -> _Uses:
-    """Who reads each register, and as which operand."""
+    """Returns the readers of each register, with the operand's number."""
     found: dict[int, list[tuple[Statement, int]]] = {}
     for statement in body.statements:
         for at, register in read(statement):
@@ -97,14 +98,14 @@ def _may_be_local(roots: Roots, statement: Statement, operand: int) -> bool:
 
 
 def _stays(user: Statement, at: int, roots: Roots) -> bool:
-    """Whether a value is stored in local memory again, or passed to a function."""
+    """Whether a statement stores a value in local memory again, or passes it to a function."""
     if at != 1 or not user.opcode.startswith("st."):
         return False
     return user.opcode.startswith("st.param") or _may_be_local(roots, user, 0)
 
 
 def _is_written_back(user: Statement, load: Statement, uses: _Uses, level: int = 0) -> bool:
-    """Whether a value only returns to where it was loaded from, with some of its bits replaced."""
+    """Whether a value only returns to the place of its load, with some of its bits replaced."""
     if user.opcode.startswith("st."):
         return user.operands[0] == load.operands[1]
     if level > _BIT_STEPS or user.opcode.partition(".")[0] not in (

@@ -1,12 +1,13 @@
-"""The memory accesses of a cubin, read from its bytes.
+"""Reads the memory accesses of a cubin from its bytes.
 
-nvdisasm takes 0.4 s to start, whatever it disassembles, and a launch needs no more of the machine
-code than the accesses to memory and their lines. Most kernels have only instructions that this
-module knows. A kernel with any other one is left to nvdisasm: nothing is guessed. The codes are
-those of compute capability 9.0, as nvdisasm names them.
+nvdisasm takes 0.4 s to start, even for a small kernel, and a launch needs only the memory accesses
+of the machine code and their lines. Most kernels have only instructions that this module knows. It
+guesses nothing: nvdisasm reads a kernel with any other instruction. The codes are those of compute
+capability 9.0, with nvdisasm's names.
 
-An instruction has 16 bytes. Its low 9 bits say what it does, the next 3 bits where its operands lie
-(registers, constants, the instruction itself), and bits 73 to 75 how wide a load or store is.
+An instruction has 16 bytes. The low 9 bits are the operation, the next 3 bits tell where its
+operands are (registers, constants, the instruction itself), and bits 73 to 75 are the width of a
+load or store.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from .sass import Access, Lines
 _INSTRUCTION_BYTES = 16
 _PLAIN = {0x180: "LD", 0x181: "LDG", 0x184: "LDS", 0x185: "ST", 0x186: "STG", 0x188: "STS"}
 _WIDTHS = ((".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2), ("", 4), (".64", 8), (".128", 16))
-# Atomics, copies, and what lets lanes know of each other, by the low 12 bits: which of them a line
-# has counts, not how wide they are.
+# Atomics, copies, and instructions that connect lanes, by the low 12 bits. Only their presence in a
+# line counts, not their width.
 _SPECIAL = {
     0x38B: "ATOM", 0x38C: "ATOMS", 0x98C: "ATOMS", 0xF8C: "ATOMS.POPC.INC", 0x38D: "ATOMS",
     0x3A9: "ATOMG", 0x9A8: "ATOMG", 0x98E: "REDG", 0x9A6: "REDG", 0xFAE: "LDGSTS", 0x83B: "LDSM",
     0x3BA: "UBLKCP", 0x806: "VOTE", 0x886: "VOTEU", 0x3C4: "REDUX", 0x309: "POPC", 0xD09: "POPC",
     0x2BF: "UPOPC", 0x589: "SHFL", 0x989: "SHFL", 0xF89: "SHFL",
 }  # fmt: skip
-# What does none of this.
+# Instructions that do none of this.
 _OTHERS = frozenset(
     (
         *(0x002, 0x003, 0x005, 0x007, 0x016, 0x01C),  # MOV P2R CS2R SEL PRMT PLOP3
@@ -48,15 +49,15 @@ _OTHERS = frozenset(
 
 
 class NotRead(Exception):
-    """The cubin has an instruction, or a table of lines, of which this module does not know."""
+    """The cubin has an instruction or a table of lines that this module does not know."""
 
 
 def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lines]:
-    """By section (a kernel, or a function beside the kernels) and line of the PTX text, counted
-    from 1: its accesses, as `sass.accesses` reads them from a listing, but without hints for caches
-    and without the widths of atomics and copies.
+    """Returns the accesses by section (a kernel, or a function beside the kernels) and line of the
+    PTX text, counted from 1. They are those that `sass.accesses` reads from a listing, but without
+    hints for caches and without the widths of atomics and copies.
 
-    sections: of the cubin by name; symbols: their names by number. Raises NotRead.
+    sections: the cubin's sections by name; symbols: names of symbols by number. Raises NotRead.
     """
     places = _places(sections.get(".rela.nv_debug_line_sass", b""), symbols)
     of_section: dict[str, dict[int, int]] = {}
@@ -72,7 +73,7 @@ def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lin
 
 
 def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
-    """The accesses of a section; lines: from these addresses on."""
+    """Returns the accesses of a section; lines: the line that begins at each address."""
     found: dict[int, list[Access]] = {}
     line = 0
     for address in range(0, len(code), _INSTRUCTION_BYTES):
@@ -97,19 +98,21 @@ def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
 # ---- the table of lines: a program of DWARF 2, one sequence a section ----
 
 _COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _ADD_CONSTANT, _FIXED_ADVANCE = 1, 2, 3, 4, 8, 9
-_COLUMN, _NEGATE, _BASIC_BLOCK = 5, 6, 7  # have no effect on addresses and lines
-_END, _SET_ADDRESS = 1, 2  # of the extended ones, behind a zero and a length
+_COLUMN, _NEGATE, _BASIC_BLOCK = 5, 6, 7  # these have no effect on addresses and lines
+_END, _SET_ADDRESS = 1, 2  # extended operations, which come after a zero and a length
 
 
 def _places(relocations: bytes, symbols: list[str]) -> dict[int, str]:
-    """Where the table has the address of a symbol -> the symbol: a kernel or function."""
+    """Returns the symbols (kernels, functions) whose addresses are in the table, by their offset in
+    the table.
+    """
     return {
         offset: symbols[info >> 32] for offset, info, _ in struct.iter_unpack("<QQq", relocations)
     }
 
 
 def _rows(table: bytes, places: Mapping[int, str]) -> Iterator[tuple[str, int, int]]:
-    """(section, address in it, line) of the rows, in the table's order."""
+    """Yields (section, address in it, line) of the rows, in the table's order."""
     at = 0
     while at < len(table):
         size, version, header = struct.unpack_from("<IHI", table, at)

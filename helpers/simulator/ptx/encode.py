@@ -52,14 +52,14 @@ FUNCTION = np.dtype(
     ]
 )  # fmt: skip
 STATIC = np.dtype([("slot", "<u4"), ("kind", "<u2"), ("bytes", "<u2"), ("value", "<u8")])
-RED_ZONE = 1024  # bytes between shared variables: a multiple of all banks
-INLINE = 6  # operands that an instruction itself holds
+RED_ZONE = 1024  # bytes between shared variables, a multiple of all banks
+INLINE = 6  # operands in the instruction itself
 
 
 @dataclass(frozen=True)
 class Relocation:
-    """An address to be filled in: of static `index`, or the immediate of instruction `index`. It is
-    that of the symbol plus `addend`.
+    """An address that the module fills in: in static `index`, or in the immediate of instruction
+    `index`. It is the symbol's address plus `addend`.
     """
 
     kind: str
@@ -84,17 +84,18 @@ class Program:
     """What `encode` returns.
 
     instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the
-    kernel, function 1 + k the module's k-th, whichever kernel it is; `first` is -1 of those that
-    this kernel cannot reach. places: Instruction.place is an index. place_groups: uint32, by place:
-    equal where file, line and column are, whatever was inlined where. shared: (variable, offset,
-    bytes) of static shared memory; dynamic_offset: where the extern arrays lie; real_shared_bytes:
-    static shared memory without the gaps between variables. parameter_bytes: of the kernel.
-    total_local_bytes: local memory of a lane for the deepest chain of calls; recursive: a chain may
-    come back to itself, and then it is that of each function once. most_threads: of a block
-    (.maxntid), 0 for no limit; exact_block: (.reqntid). by_machine_code: bool, one an instruction:
-    its accesses are counted as the kernel's machine code has them, not by rules. origins: see
-    origins.py. ptx_lines: by instruction, the line of the PTX text that it comes from, 0 for none,
-    int32. axes: of the checks of rows, by their numbers, see axes.py.
+    kernel, function 1 + k the module's k-th for every kernel; `first` is -1 if this kernel cannot
+    reach the function. places: Instruction.place is an index into them. place_groups: uint32, by
+    place, equal if file, line and column are, even if the calls around differ. shared: (variable,
+    offset, bytes) of static shared memory; dynamic_offset: offset of the extern arrays;
+    real_shared_bytes: static shared memory without the gaps between variables. parameter_bytes:
+    bytes of the kernel's parameters. total_local_bytes: local memory of a lane for the deepest
+    chain of calls; recursive: a chain may come back to itself, and total_local_bytes counts each of
+    its functions once. most_threads: limit of threads in a block (.maxntid), 0 without a limit;
+    exact_block: .reqntid. by_machine_code: bool for each instruction, whether the kernel's machine
+    code says how its accesses count (otherwise rules say it). origins: see origins.py.
+    ptx_lines: for each instruction its line of the PTX text, 0 without one, int32. axes: the axes
+    of the checks of rows by number, see axes.py.
     """
 
     name: str
@@ -132,10 +133,10 @@ def encode(
     contract: bool = True,
     leaves_out: bool = False,
 ) -> Program:
-    """Encode a kernel. operation_ids: the index of each operation by its name; machine_code: the
-    accesses of its machine code, by which memory traffic is then counted; contract: whether
-    products and sums become fused multiply-adds, see contraction.py; leaves_out: what the machine
-    does not run is no error until a thread comes there, see Context.
+    """Encodes a kernel. operation_ids: the index of each operation by its name; machine_code: the
+    accesses of its machine code, which then decide how memory traffic counts; contract: whether
+    products and sums become fused multiply-adds, see contraction.py; leaves_out: an instruction
+    that the machine does not run is no error until a thread comes to it, see Context.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -228,8 +229,9 @@ def _groups(places: Iterable[Place]) -> np.ndarray:
 
 
 class _Shared:
-    """Places shared variables: each at its real offset, and a red zone further than the one before
-    it."""
+    """Places shared variables: each at its real offset, and one red zone after the variable before
+    it.
+    """
 
     def __init__(self, context: Context):
         self.context = context
@@ -273,7 +275,8 @@ def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
             continue
         body = bodies[one] = module.body(one)
         named = {module.aliases.get(symbol, symbol) for symbol in body.symbols}
-        # A call through a register may reach whatever has its address in an initialised variable.
+        # A call through a register may reach every function whose address an initialised variable
+        # has.
         if any(
             statement.opcode.startswith("call") and _indirect(statement.operands)
             for statement in body.statements
@@ -311,7 +314,7 @@ def _indirect(operands: list) -> bool:
 
 
 def _statics(context: Context) -> tuple[np.ndarray, int]:
-    """The table of statics and the bytes of their slots."""
+    """Returns the table of statics and the bytes of their slots."""
     statics, at = np.zeros(len(context.statics.index), STATIC), 0
     for index, (kind, width, value, symbol) in enumerate(context.statics.index):
         align = 64 if width else 4
@@ -330,9 +333,10 @@ def _assemble(
     places: dict[Place, int],
     machine_code: sass.Lines | None,
 ) -> tuple[np.ndarray, int, np.ndarray]:
-    """The instructions of one function, its slots allocated; the bytes of its frame; and which of
-    its accesses are counted as the machine code has them. ``start`` is its first instruction in the
-    program."""
+    """Allocates the slots of one function. Returns its instructions, the bytes of its frame, and
+    which of its accesses count by the machine code. ``start`` is its first instruction in the
+    program.
+    """
     rows = without_copies(context, code, columns(context, code))
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
     graph, jumps = _flow(code, count)
@@ -355,8 +359,8 @@ def _assemble(
     found["place"] = np.array([places.setdefault(one, len(places)) for one in code.body.places])[
         rows.place
     ]
-    # One table for all operands: the registers' slots, from its end the statics', and NONE as its
-    # last entry.
+    # One table has all operands: the registers' slots, then the statics' from its end, and NONE as
+    # its last entry.
     table = np.concatenate([slots, static_slots[::-1], [-1]])
     found["predicate"] = np.where(guard != 0, table[rows.predicate], -1)
     found["target"] = found["join"] = -1
@@ -391,7 +395,7 @@ def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:
 def _link(
     code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]
 ) -> None:
-    """Fill in where branches and calls go."""
+    """Fills in the targets of branches and calls."""
     branching = [jump for jump in jumps if jump.targets]
     for jump, join in zip(branching, graph.joins([jump.row for jump in branching]), strict=True):
         join += start if join >= 0 else 0
@@ -408,7 +412,7 @@ def _link(
 
 
 def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
-    """Flag atomics whose old value nobody reads."""
+    """Flags atomics whose old value nothing reads."""
     atomics = [index for name, index in context.operation_ids.items() if name.startswith("atom.")]
     chosen = np.isin(found["operation"], atomics)
     if not chosen.any():
@@ -430,7 +434,9 @@ def _address_taken(context: Context, codes: dict[str, Code]) -> set[str]:
 
 
 def _deepest(codes: dict[str, Code], name: str, taken: set[str]) -> tuple[int, bool]:
-    """Local memory of the deepest chain of calls, and whether one may come back to itself."""
+    """Returns the local memory of the deepest chain of calls, and whether a chain may come back to
+    itself.
+    """
     depth: dict[str, int] = {}
     state: dict[str, int] = {}
     recursive = False

@@ -1,8 +1,8 @@
-"""Calls replaced by the code that they call, where it can be known.
+"""Replaces calls by the code of the function, if the function is known.
 
-Hardly optimised PTX calls a function for every `atomicAdd` and `__shfl_sync`. Put where they are
-called, such functions have places with the line of the call around them, as the optimiser leaves
-them, and pointers can be followed into them.
+PTX with little optimisation calls a function for every `atomicAdd` and `__shfl_sync`. After
+inlining, the places of these functions have the line of the call around them, as in optimised PTX,
+and an analysis can follow pointers into them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from .syntax import (
     Variable,
 )
 
-MOST_STATEMENTS = 20_000  # of a function; what would make it longer stays a call
-# What groups of several warps and of the whole grid use: where the system's shared memory begins,
-# and the address of the grid's barrier. The encoder refuses optimised code that reads these
-# registers, so that here an address is computed and not used.
+MOST_STATEMENTS = 20_000  # limit of a function; a call that would exceed it stays a call
+# Groups of several warps and of the whole grid use these registers: the begin of the system's
+# shared memory, and the address of the grid's barrier. The encoder refuses optimised code that
+# reads them, so that the careful translation computes such an address and does not use it.
 _RESERVED = {"reserved_smem_offset": Literal(1 << 24), "envreg": Literal(0)}
 _RETURNS = ("ret", "ret.uni")
 _PARAMETERS = 256  # statements before a call that may be those which store its arguments
 
 
 class Inlined(Module):
-    """A module whose functions have no calls left but those of one another in a circle, through
-    pointers, or of great length."""
+    """A module after inlining. The only calls left are those in a circle of functions, through
+    pointers, and of very long functions.
+    """
 
     def __init__(self, module: Module):
         self.__dict__.update(vars(module))
@@ -67,7 +68,7 @@ class Inlined(Module):
         return _Joined(self, body, callees).body if callees else body
 
     def _callee(self, statement: Statement) -> Body | None:
-        """The body that a call stands for, None of everything else."""
+        """Returns the body of a call's function, None for any other statement."""
         if not statement.opcode.startswith("call") or statement.guard >= 0:
             return None
         name = next((one.name for one in statement.operands if isinstance(one, Symbol)), "")
@@ -88,7 +89,7 @@ class Inlined(Module):
 
 @dataclass
 class _Copy:
-    """How the operands of a body are called in the one that it is put into."""
+    """The new names of a body's operands in the body that it is put into."""
 
     registers: int  # added to each number
     memory: int  # added to offsets in the function's local memory
@@ -146,8 +147,7 @@ class _Copy:
 
 
 class _Joined:
-    """A body with the bodies of its callees in it. callees: by the number of the statement that
-    calls."""
+    """A body with the bodies of its callees in it. callees: by number of the calling statement."""
 
     def __init__(self, module: Inlined, outer: Body, callees: Mapping[int, Body]):
         self.module, self.outer = module, outer
@@ -194,7 +194,7 @@ class _Joined:
                 self.body.symbols.update(_names(operand))
 
     def append(self, statement: Statement, k: int) -> None:
-        """A statement of the outer body: its labels are numbered when all are there."""
+        """Appends a statement of the outer body; its labels get their numbers at the end."""
         self.references += [
             (statement.operands, at)
             for at, one in enumerate(statement.operands)
@@ -236,7 +236,7 @@ class _Joined:
         body.local_bytes = max(body.local_bytes, memory + inner.local_bytes)
 
     def places_in(self, inner: Body, call: Place) -> Sequence[int]:
-        """The numbers of the callee's places, with the call around them."""
+        """Returns the numbers of the callee's places, with the call around them."""
         around = ((call.file, call.line), *call.inlined)
         found = []
         for one in inner.places:
@@ -248,8 +248,9 @@ class _Joined:
         return found
 
     def stored(self, k: int, arguments: set[Variable]) -> dict[Variable, tuple[str, Operand]]:
-        """What the statements before a call store as its arguments: the type and the value of those
-        that are stored whole."""
+        """Returns type and value of the arguments that the statements before a call store in one
+        piece.
+        """
         found: dict[Variable, tuple[str, Operand]] = {}
         parts: set[Variable] = set()
         for one in reversed(self.outer.statements[max(k - _PARAMETERS, 0) : k]):
@@ -272,7 +273,7 @@ class _Joined:
 
 
 def _names(operand: Operand) -> Iterator[str]:
-    """The names from outside the function in an operand."""
+    """Yields the names from outside the function in an operand."""
     if isinstance(operand, Symbol):
         yield operand.name
     elif isinstance(operand, Address):
@@ -283,7 +284,7 @@ def _names(operand: Operand) -> Iterator[str]:
 
 
 def _forwarded(load: Statement, stored: Mapping[Variable, tuple[str, Operand]]) -> Statement:
-    """The load of an argument as a move of its value, where that is as wide."""
+    """Returns the load of an argument as a move of its value, if the widths agree."""
     result, address = load.operands
     if not isinstance(address, Address) or not isinstance(address.base, Variable) or address.offset:
         return load

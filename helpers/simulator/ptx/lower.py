@@ -1,5 +1,6 @@
-"""Statements of a function to rows of machine instructions, still with virtual registers in place
-of slots."""
+"""Lowers the statements of a function to rows of machine instructions, which still have virtual
+registers in place of slots.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from .values import Values, slot_width
 
 __all__ = ["Code", "Context", "Lowering"]
 
-# A result of these must keep clear of what they read: lanes read each other's values.
+# The results of these need other slots than their sources: lanes read each other's values.
 _ACROSS_LANES = frozenset(
     ("shfl", "vote", "match", "redux", "elect", "activemask", "mma", "wmma", "movmatrix")
 )

@@ -1,5 +1,4 @@
-"""What an opcode of PTX is to the machine: the operation's name, its flags, and which operands it
-takes.
+"""Translates an opcode of PTX to the machine's operation: its name, its flags, and its operands.
 
     describe("fma.rn.ftz.f32")   # name "fma.f32", flags FTZ, types of the operands ("f32",) * 4
     describe("ld.volatile.global.v2.f32")   # name "ld", space GLOBAL_SPACE, 2 elements of 4 bytes
@@ -55,7 +54,7 @@ RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER, UNWAT
     1 << bit for bit in range(22, 30)
 )
 
-# Qualifiers that do not enter a name.
+# Qualifiers that are not part of a name.
 _FLAGS = {
     "rn": 0, "rz": 1, "rm": 2, "rp": 3,
     "rni": ROUND_INTEGER, "rzi": ROUND_INTEGER | 1, "rmi": ROUND_INTEGER | 2,
@@ -84,7 +83,7 @@ _SIGNATURES = {
     "prmt": "t",
 }  # fmt: skip
 _VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg")
-# Instructions of memory, synchronization and matrices whose operands follow rules of their own.
+# Instructions of memory, synchronization and matrices, whose operands follow their own rules.
 _FREE = frozenset(
     ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",
      "bar",
@@ -103,9 +102,9 @@ _WITHOUT_RESULT = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Opcode:
-    """An opcode, taken apart. types: the type of each operand, results first, the last for all that
-    follow ("": any). type: number of the last type. width: bytes of one element. result: whether
-    operand 0 is one (unless it is an address).
+    """The parts of an opcode. types: the type of each operand, results first; the last type is for
+    all further operands ("": any type). type: number of the last type. width: bytes of one element.
+    result: whether operand 0 is a result (unless it is an address).
     """
 
     text: str
@@ -128,7 +127,7 @@ class Opcode:
 
 @functools.cache
 def describe(text: str) -> Opcode:
-    """Take an opcode apart: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
+    """Splits an opcode into its parts: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
     parts = tuple(text.split("."))
     root = parts[0]
     flags, space, elements = 0, GENERIC, 1
@@ -182,7 +181,7 @@ def describe(text: str) -> Opcode:
 
 
 def _name(root: str, kept: list[str], types: list[str]) -> str:
-    """The operation's name, of the parts that no flag stands for."""
+    """Returns the operation's name, from the parts without a flag."""
     if root in ("ld", "ldu", "st"):
         return "st" if root == "st" else "ld"
     if root in ("atom", "red"):
@@ -226,7 +225,7 @@ def _name(root: str, kept: list[str], types: list[str]) -> str:
 
 
 def _signature(root: str, parts: tuple[str, ...]) -> tuple[str, str]:
-    """The letters of _SIGNATURES, and that of a second result."""
+    """Returns the letters of _SIGNATURES, and the letter of a second result."""
     if root in ("mul", "mad") and "wide" in parts:
         return "wttw" if root == "mad" else "wtt", "x"
     if root == "setp":

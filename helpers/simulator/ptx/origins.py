@@ -1,5 +1,6 @@
-"""Where the addresses of a function's accesses come from, as the machine is told (Program::origins
-in machine/program.h)."""
+"""Finds the origins of the addresses of a function's accesses, for the machine (Program::origins in
+machine/program.h).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ _ACCESSES = ("ld", "st", "atom", "red")
 
 
 def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarray:
-    """By instruction: the offset of a pointer among the kernel's parameters, -2 - k for the
-    variable whose address is static k, NOT_KNOWN; int32, shape of `instructions`. Only of accesses
-    that may reach global memory, and only what is sure."""
+    """Returns an origin for each instruction, int32, shape of `instructions`: the offset of a
+    pointer among the kernel's parameters, -2 - k for the variable whose address is static k, or
+    NOT_KNOWN. Only accesses that may reach global memory have one, and only if it is sure.
+    """
     found = np.full(len(instructions), NOT_KNOWN, np.int32)
     accesses = [
         (k, address)

@@ -1,20 +1,21 @@
-"""What ptxas makes of the memory accesses of PTX: which are joined, narrowed, split or removed.
+"""Predicts how ptxas joins, narrows, splits and removes the memory accesses of PTX.
 
-ptxas takes vectors apart into their elements, drops the elements that nobody reads, and puts what
-is left together again, in windows of four elements (16 bytes at most) that are aligned for sure:
+ptxas splits vectors into their elements, drops the elements that nothing reads, and joins the rest
+again in windows of four elements (16 bytes at most) whose alignment is sure:
 
     three or four elements of a window    one access of the whole window (a store: only of all four)
     a half of a window                    one access of that half
     anything else                         one access an element
 
-What it joins are elements of one size in one basic block, at a known distance from one root
-(addresses.py). Loads of shared memory meet across other loads and accesses of global memory, not
-across a store, an atomic or a barrier. A store meets the stores right before it. An element that is
-loaded twice is loaded once; one of ld.global.nc also where a load in a dominating block has it.
+It joins elements of one size in one basic block, at a known distance from one root (addresses.py).
+It joins loads of shared memory across other loads and across accesses of global memory, but not
+across a store, an atomic or a barrier. It joins a store with the stores right before it. It loads
+an element once, even if PTX loads it twice; for ld.global.nc, a load in a dominating block is
+enough.
 
-All this was read off machine code that ptxas 13.0 made for compute capability 9.0. Beyond such
-rules is what it does to loops and to small branches. Where the machine code of a kernel is at hand
-(sass.py), it decides, as far as it can be told which of its instructions an access became.
+The rules come from machine code of ptxas 13.0 for compute capability 9.0. They do not cover changes
+of loops and small branches. If the machine code of a kernel is at hand (sass.py), it decides
+wherever the instructions of an access are certain.
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ from .rows import Code, Context
 _WIDEST = 16  # bytes of an access
 _AS_WRITTEN = VOLATILE | RELAXED | ACQUIRE | RELEASE
 _SPACES = (GENERIC, GLOBAL_SPACE, SHARED_SPACE)
-# What loads and stores do not meet across, by the beginning of its name.
+# ptxas does not join loads and stores across these; the beginnings of their names.
 _ORDERING = ("atom.", "bar.", "fence", "call", "cp.", "mbarrier", "wmma", "ldmatrix", "stmatrix")
 
 
 class Piece(NamedTuple):
-    """An access that is counted: bytes behind the address of PTX's instruction, and how many."""
+    """An access that counts: its distance from the address of PTX's instruction, and its bytes."""
 
     shift: int
     bytes: int
 
 
 class Key(NamedTuple):
-    """What accesses that are joined have in common. width: of an element."""
+    """The properties that joined accesses share. width: bytes of an element."""
 
     store: bool
     space: int
@@ -70,9 +71,9 @@ class Key(NamedTuple):
 class Access:
     """A load or store of PTX.
 
-    row: of its function; line: of the PTX text; offset: of its address from the root; elements: the
-    numbers of those that somebody reads (of a store, all); plain: it may be joined; pieces: what is
-    counted; certain: as the machine code says.
+    row: row of its function; line: line of the PTX text; offset: distance of its address from the
+    root; elements: numbers of the elements that something reads (for a store, all); plain: ptxas
+    may join it; pieces: the accesses that count; certain: the machine code confirms them.
     """
 
     row: int
@@ -97,11 +98,11 @@ class Access:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the machine code moves more with it than its own elements."""
+        """Whether the machine code moves more bytes than the access's own elements."""
         return self.certain and any(piece.bytes > self.key.width for piece in self.pieces)
 
     def at(self, element: int) -> int:
-        """How far an element is from the root."""
+        """Returns the distance of an element from the root."""
         return self.offset + element * self.key.width
 
 
@@ -113,8 +114,9 @@ def model(
     machine_code: sass.Lines | None = None,
     addresses: Addresses | None = None,
 ) -> list[Access]:
-    """The loads and stores of a function in global, shared and generic memory, and what of them is
-    counted. machine_code: the accesses of the kernel's machine code, where they are known."""
+    """Returns the loads and stores of a function in global, shared and generic memory, with the
+    pieces that count. machine_code: the accesses of the kernel's machine code, if known.
+    """
     addresses = addresses or Addresses(context, code, rows, flow)
     found = _Reader(context, code, rows, addresses).accesses()
     if found:
@@ -133,11 +135,11 @@ def mark(
     flow: Flow,
     machine_code: sass.Lines | None = None,
 ) -> np.ndarray:
-    """Write into a function's instructions how accesses are counted. Returns which of them are
-    counted as the machine code has them: bool, one an instruction.
+    """Writes into a function's instructions how their accesses count. Returns for each instruction
+    whether the machine code confirms it (bool).
 
-    join is the bytes of a piece and target what is added to the address; of two pieces, join has
-    the bytes of the second in bits 8 to 15 and from bit 16 on how far it is behind the first. Of an
+    join is the bytes of a piece, and target is added to the address. For two pieces, join has the
+    bytes of the second in bits 8 to 15, and its distance from the first from bit 16 on. For an
     atomic, join is atomics.Update.how.
     """
     certain = np.zeros(len(instructions), bool)
@@ -169,7 +171,7 @@ class _Lines:
         self.first_rows = np.array(code.first_rows[: len(self.lines)])
 
     def of(self, row: int) -> int:
-        """The line; 0 for a row of no statement."""
+        """Returns the line of a row, 0 for a row without a statement."""
         statement = int(np.searchsorted(self.first_rows, row, "right")) - 1
         return self.lines[statement] if 0 <= statement < len(self.lines) else 0
 
@@ -219,7 +221,7 @@ class _Reader:
 
 
 class _Rules:
-    """Applies what the head of this module says."""
+    """Applies the rules at the head of this module."""
 
     def __init__(self, rows: Columns, flow: Flow, addresses: Addresses, accesses: list[Access]):
         self.flow, self.addresses, self.all = flow, addresses, accesses
@@ -241,7 +243,7 @@ class _Rules:
         return bool(self._dominators[other] >> block & 1)
 
     def lasts(self, before: Access, load: Access) -> bool:
-        """Whether nothing on the ways from one access to a load may change what it reads."""
+        """Whether nothing on the ways from an access to a load may change the load's value."""
         ways: list[list[int]] = [[] for _ in self.flow.starts]
         for block, following in enumerate(self.flow.successors):
             for other in following:
@@ -289,7 +291,7 @@ class _Rules:
         self.drop_repeated()
 
     def goes_on(self, one: Access) -> bool:
-        """Whether a store belongs to the window that the stores before it write."""
+        """Whether a store is in the window of the stores before it."""
         if not one.plain or one.key != self.stores[0].key:
             return False
         span, lead = self.window(one)
@@ -305,8 +307,9 @@ class _Rules:
         self.stores = []
 
     def window(self, one: Access) -> tuple[int, int]:
-        """Bytes of a window, and what has to be added to an offset from the root to count from the
-        start of some window."""
+        """Returns the bytes of a window, and a number that turns an offset from the root into one
+        from the start of some window.
+        """
         width, root = one.key.width, one.key.root
         widest = min(_WIDEST, 4 * width)
         aligned, lead = self.addresses.alignment(root), 0
@@ -318,7 +321,7 @@ class _Rules:
         return (span, lead) if span >= width else (width, -one.offset % width)
 
     def share(self, group: list[Access]) -> None:
-        """Share out the elements that accesses of one key load or store."""
+        """Distributes the elements of accesses with one key among them."""
         first, store, width = group[0], group[0].key.store, group[0].key.width
         span, lead = self.window(first)
         windows: dict[int, dict[int, Access]] = {}
@@ -336,7 +339,7 @@ class _Rules:
                 owner.parts.append(Piece(at - owner.offset, count * width))
 
     def drop_repeated(self) -> None:
-        """A load of ld.global.nc whose address a dominating block has loaded from is not made."""
+        """Drops a load of ld.global.nc if a dominating block has loaded from its address."""
         seen: dict[tuple[Root, int, int], list[Access]] = {}
         for one in self.all:
             if not one.key.invariant or not one.plain or one.key.root.version >= 0:
@@ -351,7 +354,7 @@ class _Rules:
 
 
 def _reached(block: int, ways: list[list[int]]) -> set[int]:
-    """The blocks that ways from a block lead to."""
+    """Returns the blocks that a block leads to."""
     found: set[int] = set()
     waiting = [block]
     while waiting:
@@ -363,14 +366,14 @@ def _reached(block: int, ways: list[list[int]]) -> set[int]:
 
 
 def _meet(load: Key, store: Key) -> bool:
-    """Whether a store may change what a load reads."""
+    """Whether a store may change a load's value."""
     return not load.invariant and (
         load.space == store.space or GENERIC in (load.space, store.space)
     )
 
 
 def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, int]]:
-    """(first, how many) of the accesses that elements of a window of 1, 2 or 4 are moved by."""
+    """Yields (first element, number of elements) of the accesses for a window of 1, 2 or 4."""
     if count == 4 and len(elements) >= (4 if store else 3):
         yield 0, 4
         return
@@ -391,11 +394,12 @@ def _follow(
     lines: Mapping[int, tuple[sass.Access, ...]],
     rules: _Rules,
 ) -> None:
-    """Take over what the machine code says for sure.
+    """Takes over the facts that are certain in the machine code.
 
-    A line of PTX with one access is taken, and instructions of one width. An access without any was
-    removed if one before it, on every way, has its bytes. Two that were made one where their ways
-    part or meet stay as they are: neither stands for the other.
+    A line of PTX with one access is certain, and so are instructions of one width. ptxas has
+    removed an access without instructions if an earlier one, on every way, has its bytes. If it has
+    merged two accesses where their ways part or meet, both stay as they are, because neither
+    replaces the other.
     """
     by_line: dict[int, list[Access]] = {}
     for one in accesses:
@@ -425,14 +429,14 @@ def _follow(
 
 
 def _agree(pieces: tuple[Piece, ...], widths: list[int]) -> bool:
-    """Whether instructions are these pieces, once or in several copies."""
+    """Whether instructions equal these pieces, once or in several copies."""
     expected = sorted(piece.bytes for piece in pieces)
     copies, rest = divmod(len(widths), max(len(expected), 1))
     return bool(expected) and not rest and sorted(widths) == sorted(expected * copies)
 
 
 def _adapt(one: Access, widths: list[int]) -> None:
-    """Have an access be what its instructions are, where that can be told."""
+    """Changes an access to its instructions, if they are certain."""
     if len(set(widths)) > 1:
         return
     width, size = widths[0], one.key.width
@@ -443,14 +447,15 @@ def _adapt(one: Access, widths: list[int]) -> None:
     elif _agree(alone, widths):
         one.pieces, one.certain = alone, True
     elif width > one.bytes and len(one.pieces) == 1:
-        # Wider than the rules know: the window of that width around what they know.
+        # An access wider than by the rules is the window of that width around the rules' access.
         start = one.offset + one.pieces[0].shift
         one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
 
 
 def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
-    """Whether what another access moves may be what one would move: it is in the same block, or of
-    a load in one that dominates, and nothing changes memory on the ways from there."""
+    """Whether another access may replace this one: it is in the same block, or in a dominating one
+    for a load, and nothing changes memory on the ways between them.
+    """
     if other is one or (other.key.space, other.key.root) != (one.key.space, one.key.root):
         return False
     if other.block == one.block:
@@ -461,7 +466,7 @@ def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
 
 
 def _covered(one: Access, wide: list[Access]) -> bool:
-    """Whether a wider access holds all elements that one needs."""
+    """Whether a wider access has all elements of this one."""
     low, high = one.at(one.elements[0]), one.at(one.elements[-1] + 1)
     for other in wide:
         for piece in other.pieces:
@@ -472,8 +477,9 @@ def _covered(one: Access, wide: list[Access]) -> bool:
 
 
 def _repeated(one: Access, others: list[Access]) -> bool:
-    """Whether others have its bytes: a load finds what was loaded or stored, a store is in vain
-    where another follows."""
+    """Whether other accesses have its bytes: an earlier load or store for a load, a later store for
+    a store.
+    """
     return any(
         other.offset <= one.offset
         and one.at(one.count) <= other.at(other.count)

@@ -1,8 +1,7 @@
-"""Slots for virtual registers: which are live at once, and a linear scan over what that leaves.
+"""Allocates slots for virtual registers by a linear scan over their live ranges.
 
-A lane's column of a slot evolves as a thread of its own, so liveness is that of one thread,
-wherever lanes are apart. That holds as long as lanes' columns stay apart: a slot is only ever
-reused by a register of the same width.
+Each lane has its own column in a slot. So liveness is that of one thread, also if the lanes have
+parted. This needs separate columns: only a register of the same width may reuse a slot.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ SLOT_BYTES = {
 
 @dataclass
 class Accesses:
-    """What the instructions read and write. All are flat int64 or bool arrays.
+    """The registers that instructions read and write, as flat int64 or bool arrays.
 
-    use_rows, uses: an instruction and a register that it reads. late: it must keep that register's
-    slot from its results. result_rows, results: likewise for those written; partial: only where a
-    predicate is true.
+    use_rows, uses: an instruction and a register that it reads. late: no result of it may share
+    this register's slot. result_rows, results: an instruction and a register that it writes.
+    partial: it writes only lanes whose predicate is true.
     """
 
     use_rows: np.ndarray
@@ -44,12 +43,12 @@ class Accesses:
 def live_ranges(
     accesses: Accesses, flow: Flow, count: int, registers: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """First and last point of each register: int64, shape (registers,); of one that is never met,
-    first > last.
+    """Returns the first and last point of each register: int64, shape (registers,); first > last
+    for a register without any access.
 
-    Instruction i reads at 3 i and writes at 3 i + 1; where its results must not share slots with
-    what it reads, that is held to 3 i + 2. Between its first and last point a register is taken for
-    live, also where it is not (a hole).
+    Instruction i reads at 3 i and writes at 3 i + 1. If its results must not share slots with its
+    sources, the sources live until 3 i + 2. A register counts as live between its first and last
+    point, although it may have holes.
     """
     points = np.concatenate([3 * accesses.use_rows, 3 * accesses.result_rows + 1])
     ends = np.concatenate([3 * accesses.use_rows + 2 * accesses.late, 3 * accesses.result_rows + 1])
@@ -78,8 +77,9 @@ def _extend(
     first: np.ndarray, last: np.ndarray, crosses: np.ndarray, flow: Flow, count: int,
     block_of: np.ndarray, points: np.ndarray, met: np.ndarray, kills: np.ndarray,
 ) -> None:  # fmt: skip
-    """Widen the ranges of registers that cross blocks to all blocks at whose borders they are live
-    (bit sets, backward)."""
+    """Widens the ranges of registers that cross blocks to all blocks at whose borders they are live
+    (bit sets, backward).
+    """
     registers = np.flatnonzero(crosses)
     bit_of = np.full(len(crosses), -1)
     bit_of[registers] = np.arange(len(registers))
@@ -140,11 +140,11 @@ def _bits(value: int) -> list[int]:
 
 
 def allocate(first: np.ndarray, last: np.ndarray, widths: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Give each register a slot: byte offsets in the frame (int64, shape of ``first``) and the
-    frame's bytes.
+    """Allocates a slot for each register. Returns byte offsets in the frame (int64, shape of
+    ``first``) and the frame's bytes.
 
-    Registers whose ranges meet have slots of their own; so have registers of different widths. One
-    that is never met has 0.
+    Registers with overlapping ranges or different widths do not share a slot. A register without
+    any access has 0.
     """
     offsets = np.zeros(len(first), np.int64)
     kinds = np.asarray(widths, np.int64).reshape(-1)

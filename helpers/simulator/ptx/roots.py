@@ -1,11 +1,10 @@
-"""Which array an address is about: the parameter, variable or local array that it is counted from.
+"""Finds the array of an address: the parameter, variable or local array that it starts from.
 
     found = Roots(body)
     found.of(register)  # 8: the pointer at offset 8 of the kernel's parameters
                         # "table": a variable; None: no address
 
-An address that may come from two of them, or from memory, is UNKNOWN: what is said of the others is
-sure.
+An address that may come from two arrays, or from memory, is UNKNOWN. All other answers are certain.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .syntax import Address, Group, Literal, Negated, Operand, Pair, Statement, 
 
 
 class Unknown:
-    """The root of what may point anywhere."""
+    """The root of an address that may point anywhere."""
 
 
 UNKNOWN = Unknown()
@@ -80,7 +79,7 @@ class Roots:
                     self._found[register], changed = now, True
 
     def of(self, operand: Operand) -> Root:
-        """The root of an operand, or of the base of an address."""
+        """Returns the root of an operand, or of the base of an address."""
         if isinstance(operand, int):
             return self._found.get(operand)
         if isinstance(operand, Address):
@@ -90,7 +89,7 @@ class Roots:
         return operand if isinstance(operand, Variable) else None
 
     def _root(self, statement: Statement, place: int) -> Root:
-        """The root of result number `place`."""
+        """Returns the root of result number `place`."""
         opcode, operands = describe(statement.opcode), statement.operands
         root = opcode.root
         if root in ("mov", "cvta"):
@@ -127,12 +126,12 @@ class Roots:
 
 
 def _names_memory(statement: Statement) -> bool:
-    """Whether it moves the address of a variable: in shared memory 32 bits are enough."""
+    """Whether a statement moves the address of a variable, which has 32 bits in shared memory."""
     return statement.opcode == "mov.u32" and isinstance(statement.operands[1], Symbol | Variable)
 
 
 def _sum(first: Root, second: Root) -> Root:
-    """The root of a sum: that of one of the two, where the other is a number."""
+    """Returns the root of a sum: the root of one operand, if the other is a number."""
     if first is None or second is None:
         return second if first is None else first
     return UNKNOWN
@@ -145,7 +144,7 @@ def _either(first: Root, second: Root) -> Root:
 
 
 def results(statement: Statement) -> Iterator[int]:
-    """The registers that a statement writes."""
+    """Yields the registers that a statement writes."""
     operands = statement.operands
     if statement.opcode.startswith("call"):
         first = operands[0] if operands else None
@@ -161,7 +160,7 @@ def results(statement: Statement) -> Iterator[int]:
 
 
 def read(statement: Statement) -> Iterator[tuple[int, int]]:
-    """(operand's number, register) of what a statement reads, addresses included."""
+    """Yields (operand's number, register) of all that a statement reads, also in addresses."""
     written = 1 if statement.operands and any(True for _ in results(statement)) else 0
     for k, operand in enumerate(statement.operands):
         if k >= written:
@@ -193,7 +192,7 @@ def _registers(operand: Operand) -> Iterator[int]:
 
 
 def constant(operand: Operand) -> int | None:
-    """The value of a whole number of 64 bits with its sign, None of everything else."""
+    """Returns the signed value of an integer of 64 bits, None for any other operand."""
     if not isinstance(operand, Literal) or operand.width:
         return None
     bits = operand.bits & (1 << 64) - 1

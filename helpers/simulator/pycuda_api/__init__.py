@@ -1,9 +1,9 @@
-"""The surface of PyCUDA that the labs use, run by the simulator: same names, signatures, exceptions
-and refusals.
+"""The part of PyCUDA that the labs use, run by the simulator: it has the same names, signatures,
+exceptions and refusals.
 
 install() makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... resolve to the
-modules of this package; findings() gives what launches, copies and the host's accesses have been
-warned of. HALO_DEVICES=2 gives two simulated devices (_devices.py).
+modules of this package. findings() returns the findings of launches, copies and the host's
+accesses. HALO_DEVICES=2 gives two simulated devices (_devices.py).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ON_IMPORT = ("autoprimaryctx", "autoinit")
 
 
 class PyCUDAImportedError(RuntimeError):
-    """The real PyCUDA is already imported, so that its names are taken."""
+    """The real PyCUDA is already imported, so the simulator cannot take its names."""
 
 
 class _Finder:
-    """Finds the modules that must run at import, and says of the others that only the real PyCUDA
-    has them.
+    """Finds the modules that must run at import, and raises an error for modules that only the real
+    PyCUDA has.
     """
 
     @staticmethod
@@ -59,7 +59,7 @@ class _Loader(importlib.abc.Loader):
         return importlib.import_module(f"{__name__}.{spec.name.rpartition('.')[2]}")
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Nothing is left to do: create_module has imported it."""
+        """Does nothing: create_module has imported the module."""
 
 
 def installed() -> bool:
@@ -68,9 +68,9 @@ def installed() -> bool:
 
 
 def install() -> None:
-    """Makes `import pycuda...` resolve to the simulator; again does no harm.
+    """Makes `import pycuda...` resolve to the simulator; a second call does nothing.
 
-    Raises PyCUDAImportedError where the real PyCUDA is imported already.
+    Raises PyCUDAImportedError if the real PyCUDA is already imported.
     """
     if installed():
         return
@@ -92,5 +92,6 @@ def install() -> None:
         sys.modules[f"pycuda.{name}"] = module
         setattr(package, name, module)
     sys.meta_path.insert(0, _Finder)
-    # Python shows a warning once per line; a cell that is run again must show its races again.
+    # Python shows a warning once for each line, but a cell that runs again must show its races
+    # again.
     warnings.filterwarnings("always", category=SimulatorWarning, append=True)

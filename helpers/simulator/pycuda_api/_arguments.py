@@ -1,9 +1,9 @@
-"""Kernel arguments: what a caller hands over, checked against the kernel's parameters and packed as
-CUDA packs them.
+"""Kernel arguments: this module checks a caller's values against the kernel's parameters and packs
+them as CUDA does.
 
-PyCUDA packs whatever it is given, and the driver compares at most the total size: a float64 where a
-float is needed, or an int32 in the place of a float, reaches the kernel as garbage. The simulator
-knows the parameters and names the one that is wrong.
+PyCUDA packs any value, and the driver compares at most the total size. So a float64 or an int32 in
+the place of a float reaches the kernel as garbage. The simulator knows the parameters, and its
+error names the wrong one.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ _STRUCT_CODES = "?bBhHiIlLqQNnfdePFD"
 
 
 class ArgumentHandler:
-    """Base of In, Out and InOut: a host array that gets device memory for the time of one
-    launch.
-    """
+    """Base of In, Out and InOut: a host array that has device memory during one launch."""
 
     def __init__(self, ary: np.ndarray):
         self.array = ary
@@ -66,7 +64,7 @@ class ArgumentHandler:
             if not hasattr(self.array, "nbytes"):
                 name = type(self).__name__
                 raise TypeError(
-                    f"{name}() takes a NumPy array, was given a {type(self.array).__name__}: pass "
+                    f"{name}() takes a NumPy array, got a {type(self.array).__name__}: pass "
                     "np.asarray(...)"
                 )
             self.dev_alloc = mem_alloc_like(self.array)
@@ -104,11 +102,10 @@ class InOut(In, Out):
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument, ready to be packed.
+    """One argument, ready for packing.
 
-    given: what the caller passed, in words; data: its bytes; dtype: of the scalar, or of the
-    elements that a pointer points to, None where that is not known; is_pointer: whether the bytes
-    are a device address.
+    given: the caller's value in words; data: its bytes; dtype: the dtype of the scalar, or of the
+    elements behind a pointer, None if unknown; is_pointer: whether the bytes are a device address.
     """
 
     given: str
@@ -120,8 +117,8 @@ class Argument:
 def from_call(
     args: Sequence[object], parameters: Sequence
 ) -> tuple[list[Argument], list[ArgumentHandler]]:
-    """The arguments of `function(*args, ...)`; TypeError for a Python number, and for what is no
-    scalar or array.
+    """Returns the arguments of `function(*args, ...)`. Raises TypeError for a Python number, and
+    for a value that is neither a NumPy scalar nor an array.
     """
     arguments = [_from_value(k, value, parameters) for k, value in enumerate(args)]
     return arguments, [value for value in args if isinstance(value, ArgumentHandler)]
@@ -156,7 +153,7 @@ def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
     if hasattr(value, "gpudata"):
         if value.gpudata is None:
             raise TypeError(
-                f"parameter #{k} (0-based), {_place(k, parameters)}, was given an empty array (0 "
+                f"parameter #{k} (0-based), {_place(k, parameters)}, got an empty array (0 "
                 "elements)"
             )
         if not value.flags.c_contiguous:
@@ -180,9 +177,7 @@ def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
 def _type_hint(k: int, value: object, parameters: Sequence) -> str:
     kind = type(value).__name__
     given = (
-        f"was given {value!r} ({kind})"
-        if isinstance(value, int | float | complex)
-        else f"was given a {kind}"
+        f"got {value!r} ({kind})" if isinstance(value, int | float | complex) else f"got a {kind}"
     )
     if k >= len(parameters):
         return f": {given}"
@@ -214,8 +209,8 @@ def _pointer(given: str, address: int, dtype: np.dtype | None) -> Argument:
 
 
 def format_of(arg_types: Sequence[object]) -> list[str]:
-    """The struct codes for what prepare() takes: NumPy types, dtypes, code letters; anything else
-    is a pointer.
+    """Returns the struct codes for the types of prepare(): NumPy types, dtypes, code letters; any
+    other value stands for a pointer.
     """
     codes: list[str] = []
     for arg_type in arg_types:
@@ -231,12 +226,12 @@ def format_of(arg_types: Sequence[object]) -> list[str]:
 
 
 def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument]:
-    """The arguments of a prepared call; struct.error where one does not fit its code or their
-    number is wrong.
+    """Returns the arguments of a prepared call. Raises struct.error if an argument does not fit its
+    code, or if their number is wrong.
     """
     if len(codes) != len(args):
         raise struct.error(
-            f"the function was prepared for {len(codes)} arguments and was given {len(args)}"
+            f"the function was prepared for {len(codes)} arguments and got {len(args)}"
         )
     return [_from_code(code, value) for code, value in zip(codes, args, strict=True)]
 
@@ -247,7 +242,7 @@ def _from_code(code: str, value: Any) -> Argument:
         return Argument(f"{len(data)} bytes", struct.pack(code, data), None, is_pointer=False)
     if code not in _STRUCT_CODES:
         raise struct.error(
-            f"prepare() was given the type code {code!r}; use NumPy types, or 'P' for a pointer"
+            f"prepare() got the type code {code!r}; use NumPy types, or 'P' for a pointer"
         )
     if code == "P":
         return _pointer("a pointer ('P')", _prepared_address(value), None)
@@ -262,9 +257,7 @@ def _from_code(code: str, value: Any) -> Argument:
 def _integer(code: str, value: object) -> int:
     if not hasattr(value, "__index__"):
         given = f"{value!r} ({type(value).__name__})"
-        raise struct.error(
-            f"the function was prepared for a whole number ({code!r}), was given {given}"
-        )
+        raise struct.error(f"the function was prepared for a whole number ({code!r}), got {given}")
     return int(value)
 
 
@@ -276,19 +269,19 @@ def _prepared_address(value: object) -> int:
     hint = ": pass its .gpudata" if hasattr(value, "gpudata") else ""
     given = type(value).__name__
     raise struct.error(
-        f"a prepared pointer argument must be a device allocation, was given {given}{hint}"
+        f"a prepared pointer argument must be a device allocation, got {given}{hint}"
     )
 
 
 def require_fit(kernel, arguments: Sequence[Argument]) -> None:
-    """LogicError names an argument that does not fit its parameter; what is doubtful is
-    remarked.
+    """Raises LogicError for an argument that does not fit its parameter; records a remark for a
+    doubtful one.
     """
     parameters = kernel.parameters
     if len(arguments) != len(parameters):
         signature = ", ".join(map(_declared, parameters))
         count = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
-        raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, was given {count}")
+        raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, got {count}")
     for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
         where = f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)},"
         if problem := _misfit(parameter, argument):
@@ -298,7 +291,7 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
 
 
 def pack(kernel, arguments: Sequence[Argument]) -> bytes:
-    """Arguments that fit, as one block of bytes, each at its parameter's offset."""
+    """Returns the arguments as one block of bytes, each at its parameter's offset."""
     return pack_arguments(kernel.parameters, [argument.data for argument in arguments])
 
 
@@ -307,14 +300,14 @@ def _refused(detail: str) -> LogicError:
 
 
 def _misfit(parameter, argument: Argument) -> str:
-    """Why the argument cannot stand for the parameter; "" where it can."""
+    """Returns why the argument does not fit the parameter, "" if it does."""
     if parameter.is_pointer:
         return _pointer_misfit(parameter, argument)
     if argument.is_pointer:
-        return f"is a value, was given {argument.given}: pass {_wanted(parameter)}"
+        return f"is a value, got {argument.given}: pass {_wanted(parameter)}"
     if len(argument.data) != parameter.size:
         return (
-            f"has {parameter.size} bytes, was given {argument.given} of {len(argument.data)} "
+            f"has {parameter.size} bytes, got {argument.given} of {len(argument.data)} "
             f"bytes: pass {_wanted(parameter)}"
         )
     wanted = _scalar_dtype(parameter.type_text)
@@ -323,26 +316,20 @@ def _misfit(parameter, argument: Argument) -> str:
         and argument.dtype is not None
         and _number_kind(wanted) != _number_kind(argument.dtype)
     ):
-        return (
-            f"was given {argument.given}, bytes of another kind of number: pass "
-            f"{_wanted(parameter)}"
-        )
+        return f"got {argument.given}, bytes of another kind of number: pass {_wanted(parameter)}"
     return ""
 
 
 def _pointer_misfit(parameter, argument: Argument) -> str:
     if not argument.is_pointer:
-        # An address kept as an integer (np.uintp, np.intp) is how PyCUDA programs pass a pointer
-        # into an array.
+        # PyCUDA programs pass a pointer into an array as an integer (np.uintp, np.intp).
         is_address = (
             argument.dtype is not None
             and argument.dtype.kind in "iu"
             and argument.dtype.itemsize == 8
         )
         return (
-            ""
-            if is_address
-            else f"is a pointer, was given {argument.given}: pass {_wanted(parameter)}"
+            "" if is_address else f"is a pointer, got {argument.given}: pass {_wanted(parameter)}"
         )
     wanted = _element(parameter)
     if (
@@ -353,14 +340,13 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
     ):
         return ""
     return (
-        f"points to {wanted.name}, was given {argument.given}: convert it with "
-        f".astype(np.{wanted.name})"
+        f"points to {wanted.name}, got {argument.given}: convert it with .astype(np.{wanted.name})"
     )
 
 
 def _reinterpreted(parameter, argument: Argument) -> str:
-    """What to say of a pointer to numbers of the right size and another kind: right for a kernel
-    that looks at bits.
+    """Returns a remark on a pointer to numbers of the right size but another kind, which may be
+    right for a kernel that reads bits.
     """
     wanted = _element(parameter) if parameter.is_pointer and argument.is_pointer else None
     if (
@@ -371,13 +357,13 @@ def _reinterpreted(parameter, argument: Argument) -> str:
     ):
         return ""
     return (
-        f"points to {wanted.name}, was given {argument.given}: the kernel takes the same bits for "
+        f"points to {wanted.name}, got {argument.given}: the kernel takes the same bits for "
         "other numbers"
     )
 
 
 def _element(parameter) -> np.dtype | None:
-    """The dtype that a pointer parameter points to; None for bytes, structs and pointers to
+    """Returns the dtype that a pointer parameter points to; None for bytes, structs and pointers to
     pointers.
     """
     target = " ".join(_QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0]).split())

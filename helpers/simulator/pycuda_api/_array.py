@@ -1,15 +1,15 @@
 """GPUArray: an array on the simulated device, its views, copies and arithmetic. gpuarray.py has the
 functions around it.
 
-Arithmetic is done by NumPy on the device's bytes, with PyCUDA's rules where they differ from
-NumPy's:
-- elements pair up as they lie in memory; shapes must agree, or one of the arrays have shape ();
-- comparisons give numbers (0 and 1) of the arrays' common dtype; integers divided by integers stay
-integers; - a Python float does not fit into an integer array; in place, the result is cast to the
-array's own dtype; - only arrays without gaps take part; copies of views have at most two axes with
-gaps.
-What PyCUDA does without a word and nobody means, such as adding an array in C order to one in
-Fortran order, gets a warning.
+NumPy computes on the device's bytes, with PyCUDA's rules if they differ from NumPy's:
+- elements pair up in memory order; shapes must agree, or one of the arrays has shape ();
+- comparisons return numbers (0 and 1) of the arrays' common dtype;
+- integers divided by integers stay integers;
+- a Python float does not fit into an integer array; an operation in place casts its result to the
+  array's own dtype;
+- arithmetic needs arrays without gaps; copies of views have at most two axes with gaps.
+Some operations of PyCUDA are seldom intended, such as adding an array in C order to one in Fortran
+order. The simulator warns of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Allocator = Callable[[int], DeviceAllocation]
 
 
 class ArrayFlags:
-    """How an array lies in memory; `forc` is true where it is contiguous in either order."""
+    """The layout of an array in memory; `forc` is true if it is contiguous in either order."""
 
     def __init__(self, array: GPUArray):
         self.c_contiguous = _lies(array, "C")
@@ -65,7 +65,7 @@ def _lies(array: GPUArray, order: str) -> bool:
 
 
 def packed_strides(array: np.ndarray | GPUArray) -> tuple[int, ...]:
-    """Strides for a contiguous copy of `array` whose axes lie in the same order."""
+    """Returns strides for a contiguous copy of `array` whose axes have the same order in memory."""
     strides, step = [0] * len(array.shape), array.dtype.itemsize
     for axis in sorted(
         range(len(array.shape)), key=lambda k: (array.strides[k], array.shape[k], k)
@@ -89,7 +89,7 @@ def _splay(n: int, multiprocessors: int) -> tuple[tuple[int, int], tuple[int, in
 
 
 def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    """(grid, block) with which PyCUDA runs over n elements: at most 32 blocks of 128 threads a
+    """Returns PyCUDA's (grid, block) for n elements: at most 32 blocks of 128 threads for each
     multiprocessor.
     """
     dev = Context.get_device() if dev is None else dev
@@ -97,7 +97,7 @@ def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int
 
 
 class GPUArray:
-    """An array on the device, NumPy's shape, dtype and strides (bytes).
+    """An array on the device with NumPy's shape, dtype and strides (bytes).
 
     gpudata: the DeviceAllocation, or the address (int) in a view; None for an array without
     elements.
@@ -177,23 +177,22 @@ class GPUArray:
         async_ = _asynchronous(async_, deprecated)
         if ary.size != self.size:
             raise ValueError(
-                f"set() takes an array of the same size, {self.size:,} elements, was given "
-                f"{ary.size:,}"
+                f"set() takes an array of the same size, {self.size:,} elements, got {ary.size:,}"
             )
         if ary.shape != self.shape:
             warnings.warn("the array given has another shape", stacklevel=2)
             ary = ary.reshape(self.shape)
         if ary.dtype != self.dtype:
             raise ValueError(
-                f"set() takes an array of the same dtype, {self.dtype}, was given {ary.dtype}: use "
+                f"set() takes an array of the same dtype, {self.dtype}, got {ary.dtype}: use "
                 ".astype(...)"
             )
         if self.size:
             _copy(self, ary, asynchronous=async_, stream=stream)
 
     def set_async(self, ary: np.ndarray, stream: Stream | None = None) -> None:
-        """As set, in a stream: a page-locked `ary` must not change before the stream is
-        synchronised.
+        """Copies like `set`, in a stream: a page-locked `ary` must not change before the program
+        synchronises the stream.
         """
         self.set(ary, async_=True, stream=stream)
 
@@ -205,8 +204,8 @@ class GPUArray:
         stream: Stream | None = None,
         **deprecated,
     ) -> np.ndarray:
-        """The array on the host: a new one, its axes in the same order in memory, or `ary`, of the
-        same size and dtype, filled.
+        """Returns the array on the host: in `ary`, which has the same size and dtype, or in a new
+        array whose axes have the same order in memory.
         """
         async_ = _asynchronous(async_, deprecated)
         if ary is None:
@@ -217,12 +216,12 @@ class GPUArray:
         else:
             if ary.size != self.size:
                 raise ValueError(
-                    f"get() fills an array of the same size, {self.size:,} elements, was given "
+                    f"get() fills an array of the same size, {self.size:,} elements, got "
                     f"{ary.size:,}"
                 )
             if ary.dtype != self.dtype:
                 raise TypeError(
-                    f"get() fills an array of the same dtype, {self.dtype}, was given {ary.dtype}"
+                    f"get() fills an array of the same dtype, {self.dtype}, got {ary.dtype}"
                 )
             if ary.shape != self.shape:
                 warnings.warn(
@@ -235,8 +234,8 @@ class GPUArray:
         return ary
 
     def get_async(self, stream: Stream | None = None, ary: np.ndarray | None = None) -> np.ndarray:
-        """As get, in a stream: a page-locked `ary` must not be looked at before the stream is
-        synchronised.
+        """Copies like `get`, in a stream: the host must not read a page-locked `ary` before the
+        program synchronises the stream.
         """
         return self.get(ary=ary, async_=True, stream=stream)
 
@@ -256,18 +255,19 @@ class GPUArray:
     # -- views --
 
     def __getitem__(self, index) -> GPUArray:
-        """A view: ints, slices, `...` and None, as in NumPy."""
+        """Returns a view; the index has ints, slices, `...` and None, as in NumPy."""
         index = index if isinstance(index, tuple) else (index,)
         for axis, entry in enumerate(index):
             if isinstance(entry, bool) or not (
                 isinstance(entry, int | np.integer | slice) or entry is None or entry is Ellipsis
             ):
                 raise IndexError(
-                    f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, was given "
+                    f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, got "
                     f"{entry!r}; "
                     "gpuarray.take(array, indices) picks elements"
                 )
-        # NumPy does the index arithmetic, on an array that lies the same way and that nobody reads.
+        # NumPy does the index arithmetic on an array of the same layout, whose elements do not
+        # matter.
         whole = as_strided(np.empty((), self.dtype), self.shape, self.strides)
         view = whole[index if Ellipsis in index else (*index, Ellipsis)]
         offset = (
@@ -299,7 +299,7 @@ class GPUArray:
         )
 
     def reshape(self, *shape, order: str = "C") -> GPUArray:
-        """The same elements in another shape, as a view; one extent may be -1."""
+        """Returns a view of the same elements in another shape; one extent may be -1."""
         self._need_contiguous()
         wanted = list(shape[0]) if isinstance(shape[0], tuple | list) else list(shape)
         if tuple(wanted) == self.shape and _lies(self, order):
@@ -320,8 +320,8 @@ class GPUArray:
         return self.reshape(self.size)
 
     def view(self, dtype=None) -> GPUArray:
-        """The same bytes as another dtype; the axis along which elements lie closest gets longer or
-        shorter.
+        """Returns a view of the same bytes as another dtype; the axis with the smallest stride gets
+        longer or shorter.
         """
         dtype = self.dtype if dtype is None else np.dtype(dtype)
         if not self.shape:
@@ -338,17 +338,16 @@ class GPUArray:
         return self._view(shape, strides, dtype=dtype)
 
     def squeeze(self) -> GPUArray:
-        """A view without the axes of extent 1."""
+        """Returns a view without the axes of extent 1."""
         kept = [k for k, extent in enumerate(self.shape) if extent != 1]
         return self._view([self.shape[k] for k in kept], [self.strides[k] for k in kept])
 
     def transpose(self, axes: Sequence[int] | None = None) -> GPUArray:
-        """A view with the axes in another order, reversed unless given."""
+        """Returns a view with the axes in another order, by default reversed."""
         axes = range(self.ndim - 1, -1, -1) if axes is None else axes
         if len(axes) != self.ndim:
             raise ValueError(
-                f"transpose() takes every axis once: this array has {self.ndim}, was given "
-                f"{tuple(axes)}"
+                f"transpose() takes every axis once: this array has {self.ndim}, got {tuple(axes)}"
             )
         return self._view([self.shape[k] for k in axes], [self.strides[k] for k in axes])
 
@@ -388,7 +387,7 @@ class GPUArray:
         return GPUArray(self.shape, dtype, self.allocator, strides=strides, order=order)
 
     def _like_me_in_memory(self, dtype) -> GPUArray:
-        """An array whose elements lie in the same order, whatever their dtype."""
+        """Returns an array of any dtype whose elements have the same order in memory."""
         return GPUArray(
             self.shape, dtype, self.allocator, order="C" if self.flags.c_contiguous else "F"
         )
@@ -404,13 +403,13 @@ class GPUArray:
         if dtype == self.dtype:
             return self.copy()
         result = self._like_me_in_memory(dtype)
-        # As PyCUDA: the result is in C order, its elements where they lay.
+        # PyCUDA's result is in C order too, with the elements in memory order.
         if not self.flags.c_contiguous:
             result = self._new_like_me(dtype)
         return run("astype", lambda x: x.astype(dtype), (self,), result, stream)
 
     def reverse(self, stream: Stream | None = None) -> GPUArray:
-        """The elements in reversed order, the array taken as one-dimensional."""
+        """Returns the elements in reversed order, as if the array had one dimension."""
         return run("reverse", lambda x: x[::-1], (self,), self._new_like_me(), stream)
 
     def mul_add(
@@ -573,24 +572,21 @@ def _asynchronous(async_: bool, deprecated: dict) -> bool:
 
 
 def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
-    """Copies between GPUArrays and NumPy arrays of the same shape and dtype, as PyCUDA does by
-    Memcpy2D and Memcpy3D.
+    """Copies between GPUArrays and NumPy arrays of the same shape and dtype; PyCUDA uses Memcpy2D
+    and Memcpy3D for it.
     """
     for array, role in ((source, "source"), (target, "target")):
         if not isinstance(array, GPUArray | np.ndarray):
             raise TypeError(
-                f"the {role} of a copy is a GPUArray or a NumPy array, was given a "
-                f"{type(array).__name__}"
+                f"the {role} of a copy is a GPUArray or a NumPy array, got a {type(array).__name__}"
             )
     if source.shape != target.shape:
         raise ValueError(
-            f"a copy needs two arrays of the same shape, was given {source.shape} and "
-            f"{target.shape}"
+            f"a copy needs two arrays of the same shape, got {source.shape} and {target.shape}"
         )
     if source.dtype != target.dtype:
         raise TypeError(
-            f"a copy needs two arrays of the same dtype, was given {source.dtype} and "
-            f"{target.dtype}"
+            f"a copy needs two arrays of the same dtype, got {source.dtype} and {target.dtype}"
         )
     if isinstance(target, np.ndarray) and not target.flags.writeable:
         raise ValueError("the target of a copy is read-only: pass an array that can be written to")
@@ -610,22 +606,24 @@ def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None =
 
 
 def _forc(array) -> bool:
-    """Contiguous in some order of the axes: without gaps. PyCUDA takes C and Fortran order for
-    that.
+    """Whether an array is contiguous in some order of its axes. PyCUDA accepts only C and Fortran
+    order.
     """
     return array.flags.forc
 
 
 def _layout_key(array) -> tuple:
-    """What two arrays of one shape share if their elements lie in the same order."""
+    """Returns a key that is equal for two arrays of one shape if their elements have the same order
+    in memory.
+    """
     return tuple(
         stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1
     )
 
 
 def _check_gaps(source, target) -> None:
-    """Refuses what PyCUDA cannot copy: other orders of the axes, reversed views, and gaps along
-    more than two axes.
+    """Raises ValueError for arrays that PyCUDA cannot copy: with other orders of the axes, reversed
+    views, and gaps along more than two axes.
     """
     axes = sorted(
         (k for k, extent in enumerate(source.shape) if extent > 1), key=lambda k: source.strides[k]
@@ -660,8 +658,8 @@ def _check_gaps(source, target) -> None:
 
 
 def _reach(array) -> tuple[int, int]:
-    """Bytes from the first element down to the lowest one, and from there to the end of the
-    highest.
+    """Returns the bytes from the first element down to the lowest one, and the bytes from the
+    lowest one to the end of the highest.
     """
     steps = [
         stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
@@ -715,8 +713,8 @@ def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blockin
 
 
 def _store_strided(target: GPUArray, values: np.ndarray, address: int) -> None:
-    """Writes all bytes at once, or runs of neighbouring elements: what lies between them stays as
-    it is, unwritten or not.
+    """Writes all bytes at once, or runs of neighbouring elements. The bytes between the runs stay
+    unchanged, also if they are unwritten.
     """
     below, nbytes = _reach(target)
     if nbytes == target.nbytes:
@@ -757,8 +755,8 @@ def run(
     out: GPUArray,
     stream: Stream | None = None,
 ) -> GPUArray:
-    """out = function(*inputs), element by element as they lie in memory; arrays of shape () go with
-    every element.
+    """Computes out = function(*inputs) element by element in memory order; arrays of shape () pair
+    with every element.
     """
     arrays = (*inputs, out)
     for array in arrays:
@@ -820,8 +818,8 @@ def _real_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def packed_scalar(value, dtype: np.dtype, what: str):
-    """A number as an argument of PyCUDA's kernels: packed as `dtype`, which an integer array's is
-    not for a Python float.
+    """Returns a number as PyCUDA packs it for its kernels: as `dtype`. A Python float does not fit
+    an integer dtype.
     """
     value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if dtype.names:
@@ -839,14 +837,14 @@ def packed_scalar(value, dtype: np.dtype, what: str):
 def _result_of(one: GPUArray, other: GPUArray, dtype: np.dtype) -> GPUArray:
     if one.shape != other.shape and () not in (one.shape, other.shape):
         raise NotImplementedError(
-            f"two arrays in one operation need equal shapes, were given {one.shape}, {other.shape}"
+            f"two arrays in one operation need equal shapes, got {one.shape}, {other.shape}"
         )
     return (other if one.shape == () else one)._new_like_me(dtype)
 
 
 def _arithmetic(symbol: str, function: Callable, one: GPUArray, other, *, neutral=None) -> GPUArray:
-    """function(one, other) in their common dtype; a copy of `one` for the scalar that changes
-    nothing.
+    """Returns function(one, other) in their common dtype; returns a copy of `one` for a scalar that
+    changes nothing.
     """
     if isinstance(other, GPUArray):
         out = _result_of(one, other, common_dtype(one, other))
@@ -875,20 +873,20 @@ def _in_place(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray
 
 
 def _compare(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray:
-    """0 and 1 in the dtype that the arrays have in common; beside a scalar, in the array's own."""
+    """Returns 0 and 1 in the arrays' common dtype; beside a scalar, in the array's own dtype."""
     if isinstance(other, GPUArray):
         return run(symbol, function, (one, other), _result_of(one, other, common_dtype(one, other)))
     if not np.isscalar(other):
         raise AssertionError(
-            f"a GPUArray is compared with a GPUArray or a number, was given {type(other).__name__}"
+            f"a GPUArray is compared with a GPUArray or a number, got {type(other).__name__}"
         )
     value = np.dtype(type(other)).type(other)
     return run(symbol, lambda x: function(x, value), (one,), one._new_like_me())
 
 
 def _times_inverse(one: GPUArray, other) -> GPUArray:
-    """one / other as PyCUDA divides by a number: times 1 / other, rounded to the dtype of the
-    result.
+    """Returns one / other by PyCUDA's rule for a number: one times 1 / other, rounded to the dtype
+    of the result.
     """
     out = one._new_like_me(common_dtype(one, other))
     factor = packed_scalar(1 / other, out.dtype, "/")
@@ -896,7 +894,7 @@ def _times_inverse(one: GPUArray, other) -> GPUArray:
 
 
 def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """As C divides: integers towards zero."""
+    """Divides as C does: integers round towards zero."""
     if np.result_type(x, y).kind not in "iu":
         return np.divide(x, y)
     quotient = np.floor_divide(x, y)
@@ -904,7 +902,7 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """As C's pow: integers by way of double."""
+    """Computes C's pow; it converts integers to double."""
     if np.result_type(x, y).kind in "iu":
         return np.power(np.asarray(x, np.float64), np.asarray(y, np.float64))
     return np.power(x, y)

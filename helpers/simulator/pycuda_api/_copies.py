@@ -1,6 +1,4 @@
-"""Copies and memsets of rows: Memcpy2D, Memcpy3D and memset_d2d8 ... with the pitch that CUDA gives
-them.
-"""
+"""Copies and memsets of rows with a pitch: Memcpy2D, Memcpy3D, memset_d2d8 ..."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _FIELDS = ("x_in_bytes", "y", "z", "lod", "pitch", "height")
 
 
 class _Side:
-    """Source or destination: bytes of the host (uint8, flat), or an address on the device."""
+    """A source or destination: bytes of the host (uint8, flat), or an address on the device."""
 
     def __init__(self, host: np.ndarray | None = None, device: object = None):
         self.host = host
@@ -37,8 +35,8 @@ class _Side:
 
 
 class _Rows:
-    """Base of Memcpy2D and Memcpy3D: where from, where to, and the extents; every number is bytes
-    or rows.
+    """Base of Memcpy2D and Memcpy3D: source, destination and extents. Every number counts bytes or
+    rows.
     """
 
     _call = ""
@@ -104,7 +102,9 @@ class _Rows:
             _order.finished(work)
 
     def _store(self, planes: np.ndarray, target: _Block, address: int) -> None:
-        """Writes the rows one by one where there are gaps between them: those stay as they are."""
+        """Writes the rows; if there are gaps between them, one by one, so that the gaps stay
+        unchanged.
+        """
         steps = target.view.strides
         with refused(self._call):
             if steps[1] == self.width_in_bytes and steps[0] == steps[1] * self.height:
@@ -155,8 +155,8 @@ class _Rows:
 
 
 class _Block:
-    """Bytes from the first to the last that a copy touches, the rows seen in them, and their device
-    address or None.
+    """The bytes from the first to the last byte of a copy, its rows as a view of them, and their
+    device address or None.
     """
 
     def __init__(self, raw: np.ndarray, view: np.ndarray, address: int | None):
@@ -181,7 +181,7 @@ class Memcpy2D(_Rows):
             self._run(_order.NULL, blocking=True)
         else:
             raise TypeError(
-                f"Memcpy2D takes aligned=True or a Stream, was given {type(aligned).__name__}"
+                f"Memcpy2D takes aligned=True or a Stream, got {type(aligned).__name__}"
             )
 
 

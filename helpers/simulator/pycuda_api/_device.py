@@ -218,7 +218,7 @@ _cache_config = func_cache.PREFER_NONE
 
 
 def init(flags: int = 0) -> None:
-    """Must come before every other call of the driver; calling it again does no harm."""
+    """Starts the driver; every other call needs it. A second call does nothing."""
     global _initialised
     if flags != 0:
         raise LogicError(
@@ -247,8 +247,8 @@ def _need_init(call: str) -> None:
 
 
 def need_context(call: str) -> Context:
-    """The current context; LogicError where there is none, naming the driver call that needed
-    it.
+    """Returns the current context. Without one it raises LogicError, which names the driver call
+    that needs it.
     """
     _need_init(call)
     if not _contexts.stack:
@@ -277,8 +277,7 @@ class Device:
         number = {PCI_BUS_ID.format(k): k for k in range(there)}.get(str(number), number)
         if isinstance(number, str) or not isinstance(number, int):
             raise TypeError(
-                "Device takes the number of a device, an int, or a PCI bus id, was given "
-                f"{number!r}"
+                f"Device takes the number of a device, an int, or a PCI bus id, got {number!r}"
             )
         if not 0 <= number < there:
             several = f"{there} devices, numbers 0 to {there - 1}"
@@ -303,7 +302,7 @@ class Device:
         """Whether kernels here may get access to the other device's memory."""
         if not isinstance(device, Device):
             given = type(device).__name__
-            raise TypeError(f"can_access_peer takes a pycuda.driver.Device, was given {given}")
+            raise TypeError(f"can_access_peer takes a pycuda.driver.Device, got {given}")
         return device._number != self._number
 
     def compute_capability(self) -> tuple[int, int]:
@@ -314,11 +313,12 @@ class Device:
         return memory.total(self._number)
 
     def get_attribute(self, attribute: device_attribute) -> int:
-        """The value of one attribute; LogicError for one that needs a clock or a memory chip."""
+        """Returns the value of one attribute; raises LogicError for one that needs a clock or a
+        memory chip.
+        """
         if not isinstance(attribute, device_attribute):
             raise TypeError(
-                "get_attribute takes a member of pycuda.driver.device_attribute, was given "
-                f"{attribute!r}"
+                f"get_attribute takes a member of pycuda.driver.device_attribute, got {attribute!r}"
             )
         value = _VALUES[attribute]
         if value is None:
@@ -347,7 +347,7 @@ class Device:
         return context
 
     def retain_primary_context(self) -> Context:
-        """The device's own context, which is not made current: push() it."""
+        """Returns the device's own context. It is not current yet: push() it."""
         return Context._make(self)
 
     def __eq__(self, other: object) -> bool:
@@ -419,9 +419,7 @@ class Context:
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Kept and given back by get_limit; the simulator's kernels do not run into these
-        limits.
-        """
+        """Stores a limit for get_limit; the simulator's kernels do not run into these limits."""
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 
@@ -444,8 +442,8 @@ class Context:
 
     @staticmethod
     def set_cache_config(config: func_cache) -> None:
-        """Kept and given back: the split between L1 and shared memory is a hint, and the simulator
-        has no L1.
+        """Stores the split between L1 and shared memory for get_cache_config. It has no other
+        effect, because the simulator has no L1.
         """
         global _cache_config
         need_context("cuCtxSetCacheConfig")
@@ -458,7 +456,7 @@ class Context:
 
     @staticmethod
     def set_shared_config(config: shared_config) -> None:
-        """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
+        """Changes nothing: every GPU since 2014 has banks of 4 bytes."""
         need_context("cuCtxSetSharedMemConfig")
         shared_config(config)
 
@@ -495,7 +493,7 @@ def _peer(peer: Context, call: str) -> int:
     """The number of another context's device; LogicError for the current context's own."""
     here = need_context(call)
     if not isinstance(peer, Context):
-        raise TypeError(f"{call} takes a pycuda.driver.Context, was given {type(peer).__name__}")
+        raise TypeError(f"{call} takes a pycuda.driver.Context, got {type(peer).__name__}")
     if not here._device.can_access_peer(peer._device):
         detail = (
             f"the other context is of device {peer._device._number}, too: a device reaches its own "

@@ -1,6 +1,4 @@
-"""NumPy's dtypes and C's type names, and the arguments of a kernel as a C declaration gives
-them.
-"""
+"""NumPy's dtypes, C's type names, and the arguments in a kernel's C declaration."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 
 
 class TypeNameNotKnown(RuntimeError):
-    """A C type name that no dtype was registered for."""
+    """No dtype is registered for this C type name."""
 
 
 _to_name: dict[np.dtype, str] = {}
@@ -20,8 +18,8 @@ _to_dtype: dict[str, np.dtype] = {}
 
 
 def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
-    """The dtype of C type names, registered under them if `dtype` is given; RuntimeError where a
-    name has another dtype.
+    """Returns the dtype of C type names, and registers `dtype` under them if it is not None. Raises
+    RuntimeError if a name has another dtype.
     """
     names = [names] if isinstance(names, str) else list(names)
     if dtype is None:
@@ -42,8 +40,8 @@ def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
 
 
 def register_dtype(dtype, c_names: str | Sequence[str], alias_ok: bool = False) -> None:
-    """Registers a dtype under C type names. Deprecated in PyCUDA, which asks for
-    get_or_register_dtype instead.
+    """Registers a dtype under C type names. PyCUDA deprecates it in favour of
+    get_or_register_dtype.
     """
     warnings.warn(
         "register_dtype is deprecated: use get_or_register_dtype", DeprecationWarning, stacklevel=2
@@ -116,8 +114,8 @@ _DECLARATOR = re.compile(
 
 
 def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
-    """The argument that a C declaration such as "const float *x" stands for; ValueError for what it
-    does not understand.
+    """Returns the argument of a C declaration such as "const float *x"; raises ValueError if it
+    cannot read the declaration.
     """
     text = _QUALIFIERS.sub(" ", c_arg).strip()
     found = _DECLARATOR.search(text)
@@ -137,9 +135,7 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
 
 
 def complex_include(*texts: str) -> str:
-    """The line that a kernel needs where one of its parts speaks of complex numbers; else
-    nothing.
-    """
+    """Returns the #include that a kernel with complex numbers needs, "" for any other kernel."""
     return "#include <pycuda-complex.hpp>\n" if any("complex" in text for text in texts) else ""
 
 

@@ -28,17 +28,15 @@ class Error(Exception):
 
 
 class MemoryError(Error, builtins.MemoryError):
-    """The device has no room for an allocation."""
+    """The device has not enough free memory for an allocation."""
 
 
 class LogicError(Error):
-    """A call that the driver refuses: a wrong argument, handle, size or order of calls."""
+    """The driver refuses a call: an argument, handle, size or the order of calls is wrong."""
 
 
 class LaunchError(Error):
-    """A kernel that went wrong while it ran; in the simulator, `finding` is the record of what and
-    where.
-    """
+    """A kernel failed while it ran; in the simulator, `finding` says what happened and where."""
 
     finding: Finding | None = None
 
@@ -48,10 +46,10 @@ class RuntimeError(Error):
 
 
 class CompileError(Error):
-    """A source that does not compile.
+    """A source does not compile.
 
-    msg: one line; command_line: list of str or None; stdout, stderr: what the compiler wrote, with
-    file and line.
+    msg: one line; command_line: list of str or None; stdout, stderr: the compiler's
+    output with file and line.
     """
 
     def __init__(
@@ -80,8 +78,8 @@ class CompileError(Error):
 
 
 class SimulatorWarning(UserWarning):
-    """A race, an uninitialised read or another finding that stops nothing; `finding` is its record,
-    where there is one.
+    """A race, an uninitialised read or another finding that does not stop the program; `finding` is
+    its record, or None.
     """
 
     finding: Finding | None = None
@@ -93,7 +91,7 @@ for _class in (Error, MemoryError, LogicError, LaunchError, RuntimeError, Compil
 
 
 def message(call: str, reason: str, detail: str = "") -> str:
-    """The text of an error as PyCUDA writes it, "cuMemAlloc failed: invalid argument", and then
-    what is wrong.
+    """Returns the text of an error: PyCUDA's "cuMemAlloc failed: invalid argument", then the
+    detail.
     """
     return f"{call} failed: {reason}" + (f" - {detail}" if detail else "")

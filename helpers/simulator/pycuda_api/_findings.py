@@ -24,10 +24,10 @@ _remarked: set[tuple[str, str, int]] = set()
 
 
 def findings(*, clear: bool = False) -> tuple[Finding, ...]:
-    """Everything found since the program began or since the last `clear`: at most the latest 1,000.
+    """Returns the findings since the program began or since the last `clear`, at most 1,000.
 
-    Launches that were stopped are among them, and so is what a launch, a copy or an access by the
-    host only warned of. After a `clear`, warnings that come once for each line come again.
+    They include the findings that stopped a launch, and the warnings of launches, copies and
+    accesses by the host. After a `clear`, warnings that appear once for each line appear again.
     """
     result = tuple(_found)
     if clear:
@@ -37,13 +37,13 @@ def findings(*, clear: bool = False) -> tuple[Finding, ...]:
 
 
 def keep(finding: Finding) -> None:
-    """Remembers a finding without a word: the caller raises it."""
+    """Records a finding and shows nothing: the caller raises it."""
     _found.append(finding)
     del _found[:-_KEPT]
 
 
 def warn(finding: Finding) -> None:
-    """Remembers a finding and shows it as a SimulatorWarning at the caller's line;
+    """Records a finding and shows it as a SimulatorWarning at the caller's line;
     `warning.finding` is the record.
     """
     keep(finding)
@@ -53,8 +53,8 @@ def warn(finding: Finding) -> None:
 
 
 def remark(text: str) -> None:
-    """Shows a SimulatorWarning that is no finding, once at each line of the program: what may be
-    meant, or what cannot be told.
+    """Shows a SimulatorWarning that is no finding, once for each line of the program: a doubtful
+    call, or an answer that the simulator does not have.
     """
     key = (text, *call_site())
     if key in _remarked:
@@ -71,7 +71,7 @@ def of_call(
     array: str | None = None,
     severity: str = "warning",
 ) -> Finding:
-    """A finding at the line of the program that called into the surface; other: (file, line) of an
+    """Returns a finding at the program's line that called this package; other: (file, line) of an
     earlier call.
     """
     file, line = call_site()
@@ -94,8 +94,8 @@ def of_call(
 
 
 def call_site() -> tuple[str, int]:
-    """(file, line) of the innermost frame outside this package and NumPy; ("", 0) where there is
-    none.
+    """Returns (file, line) of the innermost frame outside this package and NumPy; ("", 0) if there
+    is none.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_code.co_filename):
@@ -108,7 +108,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _depth() -> int:
-    """The stacklevel that names the program's line, for a warnings.warn in the caller of this
+    """Returns the stacklevel of the program's line, for a warnings.warn in the caller of this
     function.
     """
     depth, frame = 1, sys._getframe(1)

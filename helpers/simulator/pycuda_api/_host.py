@@ -87,7 +87,7 @@ class HostArray(np.ndarray):
         return super().__array_function__(func, types, args, kwargs)
 
     def __getitem__(self, index):
-        """A view touches nothing; an element, or a copy by a list of indices, is read."""
+        """A view reads nothing; an element, or a copy by a list of indices, reads memory."""
         result = super().__getitem__(index)
         if not isinstance(result, HostArray) or result.flags.owndata:
             self._part(index)._touch(write=False)
@@ -103,7 +103,7 @@ class HostArray(np.ndarray):
         return super().__iter__()
 
     def _part(self, index) -> HostArray:
-        """What a basic index selects, as a view; the whole array for other indices."""
+        """Returns the view that a basic index selects; the whole array for other indices."""
         entries = index if isinstance(index, tuple) else (index,)
         if not all(
             isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries
@@ -129,7 +129,7 @@ class HostArray(np.ndarray):
 
 
 def _extent(array: np.ndarray) -> tuple[int, int]:
-    """Addresses of the first byte and behind the last byte of an array with elements."""
+    """Returns the addresses of the first byte and behind the last byte of an array."""
     steps = [
         stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
     ]
@@ -217,7 +217,7 @@ class HostPointer:
 
     def __del__(self) -> None:
         if getattr(self, "_valid", False):
-            with contextlib.suppress(Exception):  # the interpreter may be half gone
+            with contextlib.suppress(Exception):  # at the program's end, modules may be None
                 self._release()
 
 
@@ -246,7 +246,7 @@ class AlignedHostAllocation(HostPointer):
 
 
 class RegisteredHostMemory(HostPointer):
-    """An array's own memory, page-locked after the fact."""
+    """An array's own memory, which was pageable before."""
 
     _name = "registered_host_memory"
 
@@ -258,8 +258,8 @@ HostAllocation = PagelockedHostAllocation
 
 
 class _Mapped(DevicePointer):
-    """Memory that host and device share. All of it counts as written: the simulator does not see
-    the host's stores.
+    """Memory that host and device share. All of it counts as written, because the simulator does
+    not see the host's stores.
     """
 
     def __init__(self, nbytes: int):
@@ -330,16 +330,15 @@ def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
 
 
 def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
-    """The extents that an int or a sequence of ints stands for; `wrong` for anything else,
-    ValueError for a negative one.
+    """Returns the extents of an int or a sequence of ints. Raises `wrong` for any other value, and
+    ValueError for a negative extent.
     """
     if isinstance(shape, np.ndarray) and shape.ndim == 0:
         shape = shape.item()
     if not hasattr(shape, "__iter__"):
         if not isinstance(shape, numbers.Integral):
             raise wrong(
-                f"a shape is an int or a sequence of ints, was given {shape!r} "
-                f"({type(shape).__name__})"
+                f"a shape is an int or a sequence of ints, got {shape!r} ({type(shape).__name__})"
             )
         shape = (shape,)
     extents = tuple(operator.index(extent) for extent in shape)
@@ -385,8 +384,8 @@ def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np
 
 
 def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
-    """An array that host and kernels share; the host must synchronise before it looks at what a
-    kernel wrote.
+    """Returns an array that host and kernels share; the host must synchronise before it reads a
+    kernel's results.
 
     mem_flags: of mem_attach_flags.
     """
@@ -398,10 +397,10 @@ def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.nd
 
 
 def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
-    """The same memory as `ary`, page-locked; `.base.unregister()` ends that."""
+    """Page-locks the memory of `ary` and returns it; `.base.unregister()` ends that."""
     need_context("cuMemHostRegister")
     if not isinstance(ary, np.ndarray):
-        detail = f"only a NumPy array can be registered, was given a {type(ary).__name__}"
+        detail = f"only a NumPy array can be registered, got a {type(ary).__name__}"
         raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
     if not ary.flags.c_contiguous:
         detail = "the array is not contiguous: register np.ascontiguousarray(a)"
@@ -420,7 +419,7 @@ def _order_of(array: np.ndarray) -> str:
 
 
 def _zeroed(empty: Callable) -> Callable:
-    """The function that makes what `empty` makes, filled with zeros."""
+    """Returns a function that makes the arrays of `empty`, filled with zeros."""
 
     @functools.wraps(empty)
     def zeros(*args, **kwargs):
@@ -434,7 +433,7 @@ def _zeroed(empty: Callable) -> Callable:
 
 
 def _like(make: Callable) -> Callable:
-    """The function that makes what `make` makes, of the shape, dtype and order of an array."""
+    """Returns a function that calls `make` with the shape, dtype and order of an array."""
 
     def like(array: np.ndarray, *args, **kwargs) -> np.ndarray:
         return make(array.shape, array.dtype, _order_of(array), *args, **kwargs)

@@ -93,13 +93,13 @@ class Function:
         return self
 
     def prepared_call(self, grid, block, *args, shared_size: int = 0) -> None:
-        """Launches with arguments of the prepared types; Python numbers will do."""
+        """Launches with arguments of the prepared types, which may be Python numbers."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
     def prepared_async_call(
         self, grid, block, stream: Stream | None, *args, shared_size: int = 0
     ) -> None:
-        """As prepared_call, on a stream."""
+        """Launches like prepared_call, on a stream."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
@@ -159,7 +159,7 @@ class Function:
                     raise _stopped(finding)
 
     def _note_order(self, arguments: list[Argument], stream: int) -> None:
-        """What the kernel may touch: see _order.py."""
+        """Records the memory that the kernel may access, see _order.py."""
         work = _order.begin(stream, f"kernel {self._kernel.name}")
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
             if parameter.is_pointer and (address := int.from_bytes(argument.data, "little")):
@@ -169,11 +169,9 @@ class Function:
 
     def _check_shared(self, shared: int) -> None:
         if not isinstance(shared, int):
-            raise TypeError(
-                f"shared must be a number of bytes (int), was given {type(shared).__name__}"
-            )
+            raise TypeError(f"shared must be a number of bytes (int), got {type(shared).__name__}")
         if shared < 0:
-            raise OverflowError(f"shared must not be negative, was given {shared}")
+            raise OverflowError(f"shared must not be negative, got {shared}")
         static = self._kernel.static_shared
         if static + shared > max(self._dynamic_shared_limit, architecture.MAX_STATIC_SHARED):
             raise LogicError(
@@ -190,8 +188,8 @@ class Function:
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
-        """What NVIDIA's compiler says of a kernel; None for what only hardware knows, or where its
-        assembler is not installed.
+        """Returns a kernel's attribute by NVIDIA's compiler; None if only hardware knows it, or if
+        the assembler is not installed.
         """
         attribute = function_attribute(attribute)
         resources = self._kernel.resources
@@ -245,7 +243,7 @@ class Function:
         """
 
     def set_shared_config(self, config: object) -> None:
-        """Changes nothing: every GPU since 2014 has banks of 4 bytes, whatever is asked for."""
+        """Changes nothing: every GPU since 2014 has banks of 4 bytes."""
 
     def param_set_texref(self, texref: object) -> None:
         raise LogicError(
@@ -269,7 +267,7 @@ def _stopped(finding: Finding) -> LaunchError:
 
 
 def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Grid and block as three ints each; refused as PyCUDA and the driver refuse them."""
+    """Returns grid and block as three ints each; raises the errors of PyCUDA and the driver."""
     block = _triple(block, "block", need_three=True)
     grid = _triple(grid, "grid", need_three=False)
     threads = block[0] * block[1] * block[2]
@@ -297,23 +295,22 @@ def _exceeds(shape: tuple[int, ...], limits: tuple[int, ...]) -> bool:
 def _triple(shape: object, name: str, *, need_three: bool) -> tuple[int, int, int]:
     wanted = "a tuple of 3 ints" if need_three else "a tuple of 1 to 3 ints"
     if not isinstance(shape, tuple):
-        raise TypeError(f"{name} must be {wanted}, was given {shape!r} ({type(shape).__name__})")
+        raise TypeError(f"{name} must be {wanted}, got {shape!r} ({type(shape).__name__})")
     if len(shape) > 3:
         text = _errors.message(
             "function::launch_kernel", _errors.INVALID_HANDLE, f"too many {name} dimensions"
         )
         raise LogicError(f"{text} in kernel launch: {name}={shape}")
     if need_three and len(shape) != 3:
-        raise TypeError(f"{name} must be {wanted}, was given {shape}; fill it up with ones")
+        raise TypeError(f"{name} must be {wanted}, got {shape}; fill it up with ones")
     for extent in shape:
         if not isinstance(extent, int):
             hint = f": pass int({extent!r})" if hasattr(extent, "__int__") else ""
             raise TypeError(
-                f"{name} must be {wanted}, was given {extent!r} ({type(extent).__name__}) in "
-                f"it{hint}"
+                f"{name} must be {wanted}, got {extent!r} ({type(extent).__name__}) in it{hint}"
             )
         if extent < 0:
-            raise OverflowError(f"{name} must not be negative, was given {shape}")
+            raise OverflowError(f"{name} must not be negative, got {shape}")
     return (*shape, *[1] * (3 - len(shape)))
 
 
@@ -354,7 +351,7 @@ class Module:
         return Function(kernel, self)
 
     def get_global(self, name: str) -> tuple[int, int]:
-        """(address, bytes) of a `__constant__` or `__device__` variable."""
+        """Returns (address, bytes) of a `__constant__` or `__device__` variable."""
         variables = self._loaded.globals
         if name not in variables:
             raise _not_found("cuModuleGetGlobal", name, "variable", list(variables))
@@ -405,8 +402,8 @@ def _refused_source(file: str):
 
 
 def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "kernel.cu") -> Module:
-    """Compiles `source`; CompileError, with file and line in its stderr, where the compiler refuses
-    it.
+    """Compiles `source`. Raises CompileError, with file and line in its stderr, if the compiler
+    refuses it.
     """
     need_context("cuModuleLoadDataEx")
     with _refused_source(file):
@@ -414,8 +411,8 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
-    """What compiler.compile returns in place of a cubin: enough for module_from_buffer to load it
-    again.
+    """Returns the image that compiler.compile returns in place of a cubin; module_from_buffer can
+    load it.
     """
     return json.dumps(
         {"format": _IMAGE, "source": source, "options": list(options), "extern_c": extern_c}
@@ -423,8 +420,8 @@ def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
 
 
 def module_from_file(filename: str) -> Module:
-    """The module of a file that holds an image of pycuda.compiler.compile from this simulator; a
-    cubin needs a GPU.
+    """Loads a file with an image of pycuda.compiler.compile from this simulator; a cubin needs a
+    GPU.
     """
     try:
         return module_from_buffer(Path(filename).read_bytes())
@@ -436,7 +433,7 @@ def module_from_file(filename: str) -> Module:
 def module_from_buffer(
     buffer: bytes, options: Sequence = (), message_handler: object = None
 ) -> Module:
-    """The module of an image that pycuda.compiler.compile made in this simulator."""
+    """Loads an image that pycuda.compiler.compile returned in this simulator."""
     try:
         image = json.loads(bytes(buffer))
         is_ours = image["format"] == _IMAGE

@@ -22,16 +22,16 @@ Order = Literal["C", "F"]
 
 
 def _whole_number(value: object, what: str) -> int:
-    """`value` as PyCUDA's C++ side takes it: a Python int that is not negative. np.int64 is refused
-    there too.
+    """Returns `value` if it is a Python int that is not negative. PyCUDA's C++ side refuses
+    np.int64, too.
     """
     if not isinstance(value, int):
         hint = f": pass int({value!r})" if isinstance(value, np.integer | float) else ""
         raise TypeError(
-            f"{what} must be a Python int, was given {value!r} ({type(value).__name__}){hint}"
+            f"{what} must be a Python int, got {value!r} ({type(value).__name__}){hint}"
         )
     if value < 0:
-        raise OverflowError(f"{what} must not be negative, was given {value}")
+        raise OverflowError(f"{what} must not be negative, got {value}")
     return value
 
 
@@ -72,7 +72,7 @@ class DeviceAllocation(DevicePointer):
     @classmethod
     def _make(cls, nbytes: int) -> Self:
         self = object.__new__(cls)
-        # Until this has succeeded _freed is true: __del__ reads it.
+        # _freed stays true until the allocation has succeeded, because __del__ reads it.
         self._address = allocate(nbytes)
         self._nbytes = nbytes
         self._freed = False
@@ -103,7 +103,7 @@ class DeviceAllocation(DevicePointer):
 
 
 class PointerHolderBase:
-    """For classes of a program's own that hold a device address: they define get_pointer()."""
+    """Base of a program's own classes for a device address; they define get_pointer()."""
 
     def get_pointer(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} must define get_pointer() -> int")
@@ -142,8 +142,8 @@ def release_later(address: int, nbytes: int) -> None:
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
-    """Device memory of that many bytes, poisoned, not zeroed. MemoryError where the device has no
-    room.
+    """Returns device memory of `bytes` bytes, which is poisoned, not zeroed. Raises MemoryError if
+    the device has not enough free memory.
     """
     nbytes = _whole_number(bytes, "mem_alloc: the size")
     need_context("cuMemAlloc")
@@ -157,15 +157,15 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
 
 
 def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
-    """Device memory for as many bytes as `ary` has."""
+    """Returns device memory for as many bytes as `ary` has."""
     return mem_alloc(ary.nbytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """(memory, pitch) for `height` rows of `width` bytes, each of which begins at a multiple of 512
-    bytes.
+    """Returns (memory, pitch) for `height` rows of `width` bytes; each row begins at a multiple of
+    512 bytes.
 
-    access_size: bytes that a thread will read at once: 4, 8 or 16.
+    access_size: bytes that a thread reads at once: 4, 8 or 16.
     """
     if access_size not in (4, 8, 16):
         detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
@@ -175,14 +175,14 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 
 
 def mem_get_info() -> tuple[int, int]:
-    """(free, total) bytes of device memory."""
+    """Returns (free, total) bytes of device memory."""
     need_context("cuMemGetInfo")
     device = _devices.current()
     return memory.total(device) - memory.used(device), memory.total(device)
 
 
 def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
-    """(start, bytes) of the allocation that `ptr` points into."""
+    """Returns (start, bytes) of the allocation that `ptr` points into."""
     found = memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
     if found is None:
         detail = "this address is in no live allocation"
@@ -191,11 +191,11 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """The address behind what PyCUDA takes as a device pointer.
+    """Returns the address of a device pointer of PyCUDA.
 
-    That is a live allocation, a PointerHolderBase or a Python int. Where it is memory of another
-    device than the current one, a copy is warned of and a memset refused; a kernel's arguments are
-    looked at later.
+    That is a live allocation, a PointerHolderBase or a Python int. For memory of another device
+    than the current one, a copy gets a warning and a memset an error; the launch checks a kernel's
+    arguments later.
     """
     address = _address(pointer, call, role)
     if _devices.several() and call.startswith(("cuMemcpy", "cuMemset")):
@@ -219,18 +219,17 @@ def _address(pointer: object, call: str, role: str) -> int:
         hint = ": this is host memory; are the arguments in the wrong order?"
     given = type(pointer).__name__
     raise TypeError(
-        f"{call}: {role} must be a DeviceAllocation or an address (int), was given {given}{hint}"
+        f"{call}: {role} must be a DeviceAllocation or an address (int), got {given}{hint}"
     )
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """The bytes of a host array or buffer as they lie in memory, uint8, shape (nbytes,), sharing
-    that memory.
+    """Returns the bytes of a host array or buffer in memory order, as a view: uint8, shape
+    (nbytes,).
 
-    Raises ValueError for an array with gaps or, where it is written to, a read-only one; TypeError
-    for what has no buffer.
-    An array in Fortran order is taken as it lies, as PyCUDA does, with a warning: a kernel sees it
-    transposed.
+    Raises ValueError for an array with gaps, and for a read-only one that the caller writes to.
+    Raises TypeError for an object without a buffer. An array in Fortran order keeps its order, as
+    in PyCUDA, with a warning, because a kernel sees it transposed.
     """
     if not isinstance(host, np.ndarray):
         return _buffer_bytes(host, call, role, writable)
@@ -253,7 +252,7 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
     except TypeError:
         given = type(host).__name__
         raise TypeError(
-            f"{call}: {role} must be a NumPy array or a buffer of bytes, was given {given}"
+            f"{call}: {role} must be a NumPy array or a buffer of bytes, got {given}"
         ) from None
     if writable and not view.flags.writeable:
         raise ValueError(f"{call}: {role} is read-only ({type(host).__name__}): pass a NumPy array")
@@ -261,7 +260,7 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
 
 
 def layout(array: np.ndarray) -> str:
-    """What is unusual about how an array lies in memory, and what to do about it."""
+    """Returns what is unusual about an array's layout in memory, and what to do about it."""
     if array.flags.f_contiguous:
         return (
             f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that "
@@ -332,9 +331,7 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
 
 
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
-    """A finding where bytes are read that neither a copy nor a kernel has written since they were
-    allocated.
-    """
+    """Reports a read of bytes that no copy and no kernel has written since their allocation."""
     first = memory.first_unwritten(address, nbytes)
     if first is None:
         return
@@ -351,27 +348,27 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
-    """Copies all bytes of `src` to the device; LogicError where they do not fit into the
+    """Copies all bytes of `src` to the device. Raises LogicError if they do not fit into the
     allocation.
     """
     _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
 
 
 def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """As memcpy_htod, in a stream: page-locked memory must not change before the stream is
-    synchronised.
+    """Copies like memcpy_htod, in a stream: page-locked memory must not change before the program
+    synchronises the stream.
     """
     _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
 
 
 def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
-    """Fills all bytes of `dest` from the device; LogicError where the allocation holds fewer."""
+    """Fills all bytes of `dest` from the device; LogicError if the allocation has fewer."""
     _dtoh(dest, src, "cuMemcpyDtoH", _order.NULL, blocking=True)
 
 
 def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """As memcpy_dtoh, in a stream: page-locked memory must not be touched before the stream is
-    synchronised.
+    """Copies like memcpy_dtoh, in a stream: the host must not access page-locked memory before the
+    program synchronises the stream.
     """
     _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
 
@@ -384,7 +381,7 @@ def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size:
 def memcpy_dtod_async(
     dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None
 ) -> None:
-    """As memcpy_dtod, in a stream."""
+    """Copies like memcpy_dtod, in a stream."""
     _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
 
 
@@ -400,7 +397,7 @@ def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> No
 def memcpy_peer_async(
     dest, src, size: int, dest_context=None, src_context=None, stream=None
 ) -> None:
-    """As memcpy_peer, in a stream, of either device; nothing else is waited for."""
+    """Copies like memcpy_peer, in a stream of either device; it waits for nothing else."""
     number = number_of(stream, "cuMemcpyPeerAsync")
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeerAsync", number)
 
@@ -417,7 +414,7 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
         if not isinstance(context, Context):
             given = type(context).__name__
             raise TypeError(
-                f"{call}: {role}_context must be a pycuda.driver.Context, was given {given}"
+                f"{call}: {role}_context must be a pycuda.driver.Context, got {given}"
             )
         number = context._device._number
         _devices.warn_of_place(address, number, call, role)
@@ -435,10 +432,10 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
 
 
 def pattern_of(data: int, width: int, call: str) -> bytes:
-    """`data` as the bytes of a memset."""
+    """Returns `data` as the bytes of a memset."""
     value = _whole_number(data, f"{call}: data")
     if value >= 1 << 8 * width:
-        raise OverflowError(f"{call}: data must fit into {8 * width} bits, was given {value}")
+        raise OverflowError(f"{call}: data must fit into {8 * width} bits, got {value}")
     return value.to_bytes(width, "little")
 
 
@@ -493,7 +490,7 @@ def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
-    """A new allocation that holds the bytes of `bf_obj`, in C order."""
+    """Returns a new allocation with the bytes of `bf_obj`, in C order."""
     bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
     data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
     allocation = mem_alloc(data.nbytes)
@@ -502,14 +499,14 @@ def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
 
 
 def from_device(devptr: DeviceAllocation | int, shape, dtype, order: Order = "C") -> np.ndarray:
-    """A new array of that shape and dtype, read from the device."""
+    """Reads a new array of this shape and dtype from the device."""
     result = np.empty(shape, dtype, order)
     memcpy_dtoh(result if order == "C" else result.T, devptr)
     return result
 
 
 def from_device_like(devptr: DeviceAllocation | int, other_ary: np.ndarray) -> np.ndarray:
-    """A new array like `other_ary`, read from the device."""
+    """Reads a new array like `other_ary` from the device."""
     result = np.empty_like(other_ary, subok=False)
     memcpy_dtoh(result if result.flags.c_contiguous else result.T, devptr)
     return result

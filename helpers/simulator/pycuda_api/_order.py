@@ -1,34 +1,33 @@
-"""Which work is ordered after which: streams, events, the null stream and the host, as CUDA defines
-it.
+"""The order of work in streams, events, the null stream and the host, as CUDA defines it.
 
-The simulator does work at the call that asks for it, so a program without its synchronize() gets
-the right bytes here and, now and then, the wrong ones on a GPU. Therefore every piece of work gets
-a number in its stream and a clock: the latest work of each stream that is finished before it
-begins. Two accesses to the same bytes, one of them a write, neither of which is in the other's
-past, are a finding ("unsynchronised").
+The simulator does work at once, at the call. So a program that forgets synchronize() gets the right
+bytes here, but sometimes the wrong ones on a GPU. Therefore every piece of work has a number in its
+stream and a clock: for each stream the latest work that is finished before this piece begins. Two
+accesses to the same bytes are a finding ("unsynchronised") if one of them writes and neither is in
+the other's past.
 
 The rules (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"; CUDA Driver API, "Stream
 synchronization behavior" and "API synchronization behavior"):
-- work in a stream runs in order; the null stream waits for every blocking stream, and they wait for
-  it;
-- a stream made with flag 1 (CU_STREAM_NON_BLOCKING) neither waits for the null stream nor is waited
-  for;
-- launches, memsets, and copies within the device return to the host before they are done; copies
-  from and to the host without `_async` return when they are done; so do `_async` copies to pageable
-  memory, and those from it return when they have read it;
-- Stream.synchronize, Event.synchronize, Context.synchronize, and a query that answers True, tell
-  the host;
+- work in a stream runs in order; the null stream waits for every blocking stream, and each of them
+  waits for the null stream;
+- a stream with flag 1 (CU_STREAM_NON_BLOCKING) does not wait for the null stream, and the null
+  stream does not wait for it;
+- launches, memsets, and copies within the device return to the host before they are done;
+- copies from and to the host without `_async` return when they are done; `_async` copies to
+  pageable memory do so, too, and those from pageable memory return when they have read it;
+- the host knows that work is done after Stream.synchronize, Event.synchronize and
+  Context.synchronize, and after a query that returns True;
 - each device has a null stream of its own, which orders nothing on another device;
   Context.synchronize waits for one device; memcpy_peer (without `_async`) comes after everything on
   both devices, and before everything that follows there.
 
-Addresses of all devices differ, so that work on two of them that touches the same bytes is compared
-as any other. The host is taken for one: what one of its threads has waited for, the others know.
+Addresses of all devices differ, so the rules for two accesses to the same bytes hold for work on
+two devices, too. All threads of the host count as one: if one of them has waited for work, the
+others know that it is done.
 
-What a kernel touches is taken from its pointers: one that is `const` is read, another is written,
-from where it points. Of an allocation that several streams share in pieces, the piece that a
-pointer points to is the kernel's, so that an access that only overlaps it further on is not
-reported.
+A kernel's pointers tell what it accesses: it reads behind a `const` pointer and writes behind any
+other. If several streams share an allocation in pieces, a kernel has the piece that its pointer
+points to. An access that overlaps with this piece only further on is no finding.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ _KEPT = 4096
 
 @dataclass(eq=False)
 class Work:
-    """One piece of work: `number` in `stream`, what it is in words, the clock with itself in it,
-    and the program's line.
+    """One piece of work: `number` in `stream`, its name in words, the clock with itself in it, and
+    the program's line.
     """
 
     stream: int
@@ -68,7 +67,7 @@ class Work:
 
 @dataclass
 class _Access:
-    """Bytes [start, end) that work touches; end is None where only the start is known (a kernel's
+    """Bytes [start, end) that work accesses; end is None if only the start is known (a kernel's
     pointer).
     """
 
@@ -88,9 +87,8 @@ class _Access:
 class _State:
     def __init__(self) -> None:
         self.counts = {NULL: 0}
-        self.clocks: dict[int, dict[int, int]] = {
-            NULL: {}
-        }  # what the next work of a stream waits for
+        # The work that the next work of a stream waits for.
+        self.clocks: dict[int, dict[int, int]] = {NULL: {}}
         self.devices: dict[int, int] = {}  # of each stream that is not a null stream
         # by device: of all its blocking streams together
         self.blocking: dict[int, dict[int, int]] = {0: {}}
@@ -122,7 +120,7 @@ def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
 
 @_alone
 def new_stream(flags: int) -> int:
-    """The number of a new stream of the current device, from 1 on."""
+    """Returns the number of a new stream of the current device, from 1 on."""
     number = len(_state.devices) + 1
     _state.counts[number] = 0
     _state.clocks[number] = {}
@@ -196,7 +194,7 @@ def _join(clock: dict[int, int], other: dict[int, int]) -> None:
 
 
 def _watching() -> bool:
-    """Whether anything but the null stream can touch device memory: else every access is in
+    """Whether anything but the null stream can access device memory; if not, every access is in
     order.
     """
     return bool(_state.devices) or len(_state.counts) > 1 or bool(_state.shared)
@@ -204,8 +202,8 @@ def _watching() -> bool:
 
 @_alone
 def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> None:
-    """Notes that `work` touches device memory, and reports work of other streams that it is not
-    ordered after.
+    """Records that `work` accesses device memory, and reports work of other streams if the two have
+    no order.
     """
     if _watching():
         _touch(_state.device, _Access(start, end, write, work))
@@ -213,7 +211,7 @@ def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> Non
 
 @_alone
 def touch_pinned(work: Work, start: int, end: int, *, write: bool) -> None:
-    """Notes that `work` touches page-locked host memory."""
+    """Records that `work` accesses page-locked host memory."""
     if not work.site[1]:
         work.site = _findings.call_site()
     _touch(_state.pinned, _Access(start, end, write, work))
@@ -247,8 +245,8 @@ def _done(work: Work, clock: dict[int, int]) -> bool:
 
 @_alone
 def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
-    """Reports work that may still be using host memory, or device memory that the host sees, while
-    the host touches it.
+    """Reports work that may still use host memory, or device memory that the host sees, while the
+    host accesses it.
     """
     for accesses in (_state.pinned, _state.device if _is_shared(start) else []):
         for old in list(accesses):
@@ -292,7 +290,7 @@ def _report(old: _Access, what: str, write: bool) -> None:
 
 @_alone
 def forget(start: int, end: int) -> None:
-    """The memory is gone."""
+    """Forgets memory that is freed."""
     for accesses in (_state.device, _state.pinned):
         accesses[:] = [old for old in accesses if not start <= old.start < end]
     _state.shared.pop(start, None)
@@ -300,7 +298,7 @@ def forget(start: int, end: int) -> None:
 
 @_alone
 def lock(start: int, nbytes: int) -> None:
-    """Host memory is page-locked from now on."""
+    """Records that host memory is page-locked from now on."""
     _state.locked[start] = start + nbytes
 
 
@@ -319,13 +317,13 @@ def is_locked(start: int, end: int) -> bool:
 
 @_alone
 def share(start: int, nbytes: int) -> None:
-    """Device memory that the host reads and writes in place."""
+    """Records device memory that the host reads and writes in place."""
     _state.shared[start] = start + nbytes
 
 
 @_alone
 def finished(work: Work) -> None:
-    """The host has waited for `work`."""
+    """Records that the host has waited for `work`."""
     _join(_state.host, work.clock)
 
 
@@ -344,7 +342,7 @@ def finish_all() -> None:
 
 @_alone
 def snapshot(stream: int) -> dict[int, int]:
-    """What is done when a stream has come to this point: an event's clock."""
+    """Returns an event's clock: the work that is done when a stream comes to this point."""
     stream = _known(stream)
     device = device_of(stream)
     clock = dict(_state.clocks[stream])

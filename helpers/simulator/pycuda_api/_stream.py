@@ -14,7 +14,7 @@ _DISABLE_TIMING = 2
 
 
 def no_time(what: str) -> float:
-    """NaN, with a warning that says why: what a question about a duration gets."""
+    """Returns NaN, the answer to every question about a duration, with a warning that says why."""
     _findings.remark(
         f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
         "measurement (helpers.results)"
@@ -23,11 +23,11 @@ def no_time(what: str) -> float:
 
 
 class Stream:
-    """A queue of work. Its work is done at the call that asks for it; who may rely on that is
-    checked (see _order.py).
+    """A queue of work. The simulator does the work at the call; _order.py checks whether the
+    program may rely on that.
 
-    flags: 0, or 1 for a stream that neither waits for the null stream nor is waited for
-    (CU_STREAM_NON_BLOCKING).
+    flags: 0, or 1 (CU_STREAM_NON_BLOCKING) for a stream that does not wait for the null stream, and
+    for which the null stream does not wait.
     """
 
     def __init__(self, flags: int = 0):
@@ -54,11 +54,9 @@ class Stream:
         return True
 
     def wait_for_event(self, evt: Event) -> None:
-        """What is enqueued here from now on comes after what was recorded in `evt`."""
+        """Orders all later work of this stream after the work that `evt` marks."""
         if not isinstance(evt, Event):
-            raise TypeError(
-                f"wait_for_event takes a pycuda.driver.Event, was given {type(evt).__name__}"
-            )
+            raise TypeError(f"wait_for_event takes a pycuda.driver.Event, got {type(evt).__name__}")
         need_context("cuStreamWaitEvent")
         evt._warn_unrecorded("wait_for_event")
         _order.stream_waits(self._number, evt._clock or {})
@@ -71,16 +69,16 @@ _COPIES = ("cuMemcpy", "cuMemset", "record")  # calls that take a stream of any 
 
 
 def number_of(stream: object, call: str) -> int:
-    """The number of a stream, 0 (the null stream) for None; TypeError for what is neither.
+    """Returns the number of a stream, 0 (the null stream) for None; else TypeError.
 
-    A stream of another device is refused for kernels, and warned of for copies; peer copies may use
-    one of any device.
+    A stream of another device is an error for kernels and a warning for copies; peer copies may use
+    a stream of any device.
     """
     if stream is None:
         return _order.NULL
     if not isinstance(stream, Stream):
         given = type(stream).__name__
-        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, was given {given}")
+        raise TypeError(f"{call}: stream must be a pycuda.driver.Stream or None, got {given}")
     if not call.startswith(_COPIES):
         _devices.require_here(stream._name(), stream._device, call)
     elif call.startswith(_COPIES[:2]) and not call.startswith("cuMemcpyPeer"):
@@ -89,22 +87,22 @@ def number_of(stream: object, call: str) -> int:
 
 
 class Event:
-    """A mark in a stream. It can be recorded and waited for; a duration between two is NaN, with a
-    warning.
+    """A mark in a stream. A program can record it and wait for it; the duration between two is NaN,
+    with a warning.
     """
 
     def __init__(self, flags: int = 0):
         need_context("cuEventCreate")
         if not isinstance(flags, int):
             raise TypeError(
-                f"Event takes flags of pycuda.driver.event_flags, was given {type(flags).__name__}"
+                f"Event takes flags of pycuda.driver.event_flags, got {type(flags).__name__}"
             )
         self._flags = int(flags)
         self._clock: dict[int, int] | None = None
         self._device = _devices.current()
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Marks what is in the stream (None: the null stream) so far."""
+        """Marks the work that is in the stream (None: the null stream) so far."""
         number = number_of(stream, "record")
         need_context("cuEventRecord")
         name = "the null stream" if stream is None else stream._name()
@@ -135,7 +133,7 @@ class Event:
         return self._elapsed(event, self)
 
     def time_till(self, event: Event) -> float:
-        """As time_since, the other way round."""
+        """Returns the duration of time_since with the other sign."""
         return self._elapsed(event, event)
 
     def ipc_handle(self) -> bytearray:
@@ -148,7 +146,7 @@ class Event:
     def _elapsed(self, other: Event, later: Event) -> float:
         if not isinstance(other, Event):
             raise TypeError(
-                f"an event is timed against a pycuda.driver.Event, was given {type(other).__name__}"
+                f"an event is timed against a pycuda.driver.Event, got {type(other).__name__}"
             )
         need_context("cuEventElapsedTime")
         if self._clock is None or other._clock is None:

@@ -26,7 +26,7 @@ def has_double_support() -> bool:
 
 @context_dependent_memoize
 def sizeof(type_name: str, preamble: str = "") -> int:
-    """Bytes of a C type, of which `preamble` may hold the definition."""
+    """Returns the bytes of a C type; `preamble` may define the type."""
     from .compiler import SourceModule
     from .gpuarray import GPUArray
 

@@ -23,8 +23,8 @@ _TARGETS = ("cubin", "ptx", "fatbin")
 
 @cache
 def _options_for_headers() -> tuple[str, ...]:
-    """The way to the headers, and what they contain: a program that was compiled with other ones is
-    compiled again.
+    """Returns the options for PyCUDA's headers: their folder and their content, so that a change in
+    them compiles a program again.
     """
     content = zlib.crc32(b"".join(path.read_bytes() for path in sorted(_INCLUDE.iterdir())))
     return f"-I{_INCLUDE}", f"-DHALO_PYCUDA_HEADERS={content}"
@@ -36,16 +36,16 @@ def _all_options(
     if options is None:
         options = DEFAULT_NVCC_FLAGS
     if not isinstance(options, list):
-        # PyCUDA extends the list it is given and fails on anything else, with the same class.
+        # PyCUDA extends the caller's list, and raises the same error for any other type.
         raise AttributeError(
-            f"options must be a list of str, was given a {type(options).__name__}: {options!r}"
+            f"options must be a list of str, got a {type(options).__name__}: {options!r}"
         )
     paths = (f"-I{Path(path).resolve()}" for path in include_dirs or ())
     return [*options, *paths, *(_options_for_headers() if "pycuda-" in source else ())]
 
 
 def _check_architecture(arch: str | None) -> None:
-    """Warns as PyCUDA does: a GPU does not run what was compiled for a newer one."""
+    """Warns as PyCUDA does: a GPU does not run code for a newer GPU."""
     digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
     if digits and int(digits) > _ARCHITECTURE:
         warnings.warn(
@@ -71,7 +71,7 @@ def compile(
     and line.
     """
     if target not in _TARGETS:
-        raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, was given {target!r}")
+        raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, got {target!r}")
     options = _all_options(source, options, include_dirs)
     _launch.load(source, options, extern_c=not no_extern_c)
     return _launch.image_of(source, options, extern_c=not no_extern_c)

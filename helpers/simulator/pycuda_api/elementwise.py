@@ -199,9 +199,7 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
     """
     if len(given) != len(arguments):
         wanted = ", ".join(argument.declarator() for argument in arguments)
-        raise TypeError(
-            f"{name}({wanted}) takes {len(arguments)} arguments, was given {len(given)}"
-        )
+        raise TypeError(f"{name}({wanted}) takes {len(arguments)} arguments, got {len(given)}")
     values, vectors = [], []
     for k, (argument, value) in enumerate(zip(arguments, given, strict=True)):
         if not isinstance(argument, VectorArg):
@@ -210,7 +208,7 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
         where = f"parameter #{k} (0-based) of {name}, `{argument.declarator()}`,"
         if not hasattr(value, "gpudata"):
             raise TypeError(
-                f"{where} must be a GPUArray, was given {type(value).__name__}: gpuarray.to_gpu(a) "
+                f"{where} must be a GPUArray, got {type(value).__name__}: gpuarray.to_gpu(a) "
                 "makes one"
             )
         if not value.flags.forc:
@@ -220,7 +218,7 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
             )
         if value.dtype.itemsize != argument.dtype.itemsize:
             detail = (
-                f"{where} points to {argument.dtype}, was given a GPUArray of {value.dtype}: "
+                f"{where} points to {argument.dtype}, got a GPUArray of {value.dtype}: "
                 "convert it with .astype(...)"
             )
             raise LogicError(message(LAUNCH, INVALID_ARGUMENT, detail))

@@ -93,7 +93,7 @@ def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
     def make(*components) -> np.ndarray:
         if len(components) != len(names):
             raise TypeError(
-                f"{len(names)} components ({', '.join(names)}) make this vector, was given "
+                f"{len(names)} components ({', '.join(names)}) make this vector, got "
                 f"{len(components)}"
             )
         return np.array(components, dtype)
@@ -217,7 +217,7 @@ def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray
         if name not in ("start", "stop", "step"):
             raise ValueError(f"arange() has no argument {name!r}")
         if name in given:
-            raise ValueError(f"{name!r} was given twice, by its place and by its name")
+            raise ValueError(f"{name!r} got twice, by its place and by its name")
         given[name] = value
     if "stop" not in given:
         raise ValueError("arange needs at least stop")
@@ -262,7 +262,7 @@ def _need_indices(indices: GPUArray, name: str) -> None:
     if indices.ndim != 1:
         raise AssertionError(f"{name} must be 1D, has shape {indices.shape}")
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, was given {indices.dtype}")
+        raise TypeError(f"{name} must be integers, got {indices.dtype}")
 
 
 def _warn_of_textures(what: str) -> None:
@@ -419,7 +419,7 @@ def stack(
 ) -> GPUArray:
     """The arrays, all of one shape, beside each other along a new axis."""
     if not arrays:
-        raise ValueError("stack was given no array")
+        raise ValueError("stack got no array")
     shape = arrays[0].shape
     axis = len(shape) if axis == -1 else axis
     if builtins.any(array.shape != shape for array in arrays):
@@ -454,10 +454,10 @@ def if_positive(
     """then_ where the criterion is > 0, else_ where not."""
     if not criterion.shape == then_.shape == else_.shape:
         shapes = f"{criterion.shape}, {then_.shape} and {else_.shape}"
-        raise ValueError(f"if_positive() takes three arrays of one shape, was given {shapes}")
+        raise ValueError(f"if_positive() takes three arrays of one shape, got {shapes}")
     if then_.dtype != else_.dtype:
         raise ValueError(
-            f"if_positive() chooses between arrays of one dtype, was given {then_.dtype} and "
+            f"if_positive() chooses between arrays of one dtype, got {then_.dtype} and "
             f"{else_.dtype}"
         )
     out = empty_like(then_) if out is None else out
@@ -472,13 +472,10 @@ def where(
     """then_ where the criterion is not 0, else_ where it is."""
     if not criterion.shape == then_.shape == else_.shape:
         raise NotImplementedError(
-            f"the three arrays need one shape, were given {criterion.shape}, {then_.shape}, "
-            f"{else_.shape}"
+            f"the three arrays need one shape, got {criterion.shape}, {then_.shape}, {else_.shape}"
         )
     if then_.dtype != else_.dtype:
-        raise NotImplementedError(
-            f"both values need one dtype, were given {then_.dtype}, {else_.dtype}"
-        )
+        raise NotImplementedError(f"both values need one dtype, got {then_.dtype}, {else_.dtype}")
     out = empty_like(then_) if out is None else out
     return run(
         "where", lambda c, t, e: np.where(c != 0, t, e), (criterion, then_, else_), out, stream
@@ -639,14 +636,11 @@ def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
         out = GPUArray((), np.bool_, allocator or mem_alloc) if out is None else out
         return run(what, lambda: function(x1, x2), (), out)
     if len(arrays) == 2 and x1.shape != x2.shape:
-        raise NotImplementedError(
-            f"both arrays need one shape, were given {x1.shape} and {x2.shape}"
-        )
+        raise NotImplementedError(f"both arrays need one shape, got {x1.shape} and {x2.shape}")
     out = arrays[0]._like_me_in_memory(np.bool_) if out is None else out
     if out.shape != arrays[0].shape or out.dtype != np.bool_:
         raise AssertionError(
-            f"out must be bool of shape {arrays[0].shape}, was given {out.dtype} of shape "
-            f"{out.shape}"
+            f"out must be bool of shape {arrays[0].shape}, got {out.dtype} of shape {out.shape}"
         )
     scalars = [x for x in (x1, x2) if np.isscalar(x)]
     return run(what, lambda *values: function(*values, *scalars), arrays, out)

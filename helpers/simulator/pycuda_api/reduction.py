@@ -146,8 +146,7 @@ class ReductionKernel:
             return GPUArray(() if blocks <= 1 else (blocks,), self.dtype_out, allocator)
         if out.dtype != self.dtype_out:
             raise ValueError(
-                f"out needs the same dtype as the reduction, {self.dtype_out}, was given "
-                f"{out.dtype}"
+                f"out needs the same dtype as the reduction, {self.dtype_out}, got {out.dtype}"
             )
         if out.size == 0:
             raise ValueError("the array given as out has no elements")

@@ -114,17 +114,14 @@ class _ScanKernel:
             output = input_ary if output_ary is None else output_ary
         if input_ary.shape != output.shape:
             raise ValueError(
-                f"a scan needs an output of the same shape, {input_ary.shape}, was given "
-                f"{output.shape}"
+                f"a scan needs an output of the same shape, {input_ary.shape}, got {output.shape}"
             )
         if not input_ary.flags.forc:
             raise RuntimeError("a scan needs contiguous arrays")
         (n,) = input_ary.shape
         for array in (input_ary, output):
             if array.dtype.itemsize != self.dtype.itemsize:
-                raise LogicError(
-                    f"this scan is of {self.dtype}, was given a GPUArray of {array.dtype}"
-                )
+                raise LogicError(f"this scan is of {self.dtype}, got a GPUArray of {array.dtype}")
         if not n:
             return output
         length = max(_LEAST_STRETCH, -(-n // _MOST_STRETCHES))

@@ -91,8 +91,8 @@ __device__ unsigned short pack_e5m2(float a, float b)
     return r;
 }
 #define APPROXIMATE(NAME, OPERATION) \
-    __device__ float NAME(float a) { float r; asm(OPERATION " %0, %1;" : "=f"(r) : "f"(a));
-        return r; }
+    __device__ float NAME(float a) { float r; asm(OPERATION " %0, %1;" \
+        : "=f"(r) : "f"(a)); return r; }
 APPROXIMATE(approx_sin, "sin.approx.f32")
 APPROXIMATE(approx_cos, "cos.approx.f32")
 APPROXIMATE(approx_ex2, "ex2.approx.f32")
@@ -107,8 +107,8 @@ APPROXIMATE(approx_sqrt, "sqrt.approx.f32")
 APPROXIMATE(approx_sqrt_ftz, "sqrt.approx.ftz.f32")
 APPROXIMATE(approx_tanh, "tanh.approx.f32")
 #define APPROXIMATE_D(NAME, OPERATION) \
-    __device__ double NAME(double a) { double r; asm(OPERATION " %0, %1;" : "=d"(r) : "d"(a));
-        return r; }
+    __device__ double NAME(double a) { double r; asm(OPERATION " %0, %1;" \
+        : "=d"(r) : "d"(a)); return r; }
 APPROXIMATE_D(approx_rcp_d, "rcp.approx.ftz.f64")
 APPROXIMATE_D(approx_rsqrt_d, "rsqrt.approx.ftz.f64")
 #define APPROXIMATE_T(NAME, OPERATION) \
