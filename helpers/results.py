@@ -27,14 +27,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
+from helpers.measured import MEASURED, ROOT
 from helpers.timing import Timing
 
 if TYPE_CHECKING:
     from helpers.device import Device
 
 SCHEMA = 1
-ROOT = Path(__file__).resolve().parents[1]
-MEASURED = ROOT / "data" / "measured"
 REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import results
+from helpers import measured
 from helpers.problems import datasets
 from helpers.problems.datasets import Images, Weights
 
@@ -231,7 +231,7 @@ def right_rows(
         if count <= len(good):
             rows.append({**row, "right": int(good[:count].sum()), "timing": None})
         elif record is not None:
-            rows += results.recorded(record, **row)
+            rows += measured.counts(record, **row)
     return rows
 
 
