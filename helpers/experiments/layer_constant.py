@@ -264,6 +264,32 @@ def situation_table(record: Record) -> str:
     return tables.text(head, rows)
 
 
+def caches_table(record: Record) -> str:
+    """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "09_caches"."""
+    head = (
+        "1,000 images", "instructions\n(millions)", "load/store\n(millions)",
+        "constant reads\n(millions)", "of them\nmissed", "warps active",
+    )  # fmt: skip
+    rows = []
+    for layer in LENET:
+        for kernel in (BASIC, CONSTANT):
+            (row,) = (
+                one
+                for one in record.rows()
+                if (one["series"], one["layer"], one["variant"]) == (kernel, layer, "")
+            )
+            reads = row["constant_hits"] + row["constant_misses"]
+            cells = (
+                f"{row['instructions'] / 1e6:,.0f}",
+                f"{row['lsu_instructions'] / 1e6:,.0f}",
+                f"{reads / 1e6:,.0f}",
+                f"{row['constant_misses'] / reads:.2%}",
+                f"{row['warps_active']:.0f} %",
+            )
+            rows.append((f"{layer}, {kernel}", *cells))
+    return tables.text(head, rows)
+
+
 def reported_table(record: Record) -> str:
     """Return the speedups by constant memory that the course reports contain, and ours."""
     table = {

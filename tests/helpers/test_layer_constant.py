@@ -90,6 +90,22 @@ def test_registers_are_refuted_by_the_record(record):
     assert blocks == {8}
 
 
+def test_shares_of_the_counters():
+    counted = results.load(results.MEASURED / "09_caches.json")
+    lines = layer_constant.caches_table(counted).splitlines()
+    (line,) = (one for one in lines if one.startswith(f"layer 2, {CONSTANT}"))
+    (row,) = (
+        one
+        for one in counted.rows()
+        if (one["series"], one["layer"], one["variant"]) == (CONSTANT, "layer 2", "")
+    )
+    missed = row["constant_misses"] / (row["constant_hits"] + row["constant_misses"])
+    assert f"{missed:.2%}" in line.split()
+    without = dataclasses.replace(counted, measurements=counted.measurements[1:])
+    with pytest.raises(ValueError, match="not enough values"):
+        layer_constant.caches_table(without)
+
+
 def test_titles_follow_the_record(record):
     def title(of):
         return layer_constant.layers_figure(of).axes[0].get_title(loc="left")
