@@ -78,12 +78,18 @@ def update(root: Path = ROOT) -> Update:
 
 
 def copy_of(text: str) -> str:
-    """The text of a student's copy of a notebook: no outputs, no cells of a solution."""
+    """The text of a student's copy of a notebook: no outputs, no cells of a solution.
+
+    Links to the list of the labs, with its glossary, lead to the copy of that list.
+    """
     notebook = json.loads(text)
     cells = [c for c in notebook["cells"] if not LEFT_OUT & set(c["metadata"].get("tags", []))]
     for cell in cells:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
+        else:
+            words = "".join(cell["source"]).replace("](README.md", f"]({MAP}")
+            cell["source"] = words.splitlines(keepends=True)
     notebook["cells"] = cells
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 

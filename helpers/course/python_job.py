@@ -144,7 +144,7 @@ class _Attributes(SimpleNamespace):
 
 
 class _Pipe:
-    """A pipeline that writes down what is enqueued: helpers.experiments.streams.Pipeline runs it,
+    """A pipeline that writes down what is enqueued: helpers.problems.streams.Pipeline runs it,
     elsewhere.
     """
 

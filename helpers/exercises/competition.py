@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from helpers import cost
 from helpers.exercises import layers
 from helpers.exercises.cases import Case, Step, ceil_div
 from helpers.exercises.outcome import Outcome
-from helpers.experiments import cost
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.limits import ConvShape
 
@@ -84,7 +84,7 @@ def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
 
 def estimated(case: Case, outcome: Outcome) -> float:
     """Cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
-    (helpers.experiments.cost).
+    (helpers.cost).
     """
     shape = case["shape"]
     return (

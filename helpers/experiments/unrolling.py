@@ -311,9 +311,7 @@ def reported_table(times: Record, counted: Record) -> str:
 # Times
 
 
-def measure(
-    own: Mapping[str, Any], by_hand: network.Convolution
-) -> Iterator[Mapping[str, Any]]:
+def measure(own: Mapping[str, Any], by_hand: network.Convolution) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record "10_unrolling", measured on the selected GPU.
 
     own: the compiled functions of the kernel that sums in y, by the series of PROMISES. by_hand:
@@ -364,9 +362,7 @@ def _ready(
     return run, problem.check(name)
 
 
-def _launcher(
-    own: Mapping[str, Any], name: str, problem: conv2d.Problem
-) -> Callable[[Any], None]:
+def _launcher(own: Mapping[str, Any], name: str, problem: conv2d.Problem) -> Callable[[Any], None]:
     arrays = (problem.y, problem.x, problem.filter)
     if name not in own:
         ready = conv2d.compile(name, problem.shape)
@@ -375,9 +371,7 @@ def _launcher(
     y, x, filter = map(np.uintp, arrays)
     arguments = spec.arguments(y, x, filter, problem.shape)
     grid = spec.grid(problem.shape)
-    return lambda stream: own[name](
-        *arguments, block=(TILE, TILE, 1), grid=grid, stream=stream
-    )
+    return lambda stream: own[name](*arguments, block=(TILE, TILE, 1), grid=grid, stream=stream)
 
 
 def _compare(

@@ -104,3 +104,9 @@ def test_git_ignores_the_copies_and_the_command_is_there():
         [sys.executable, "-m", "helpers.course", "--help"], cwd=ROOT, capture_output=True, text=True
     )
     assert "update" in done.stdout
+
+
+def test_links_to_the_glossary_lead_to_the_copy_of_the_list():
+    words = {"cell_type": "markdown", "metadata": {}, "source": "A [warp](README.md#glossary)."}
+    copy = json.loads(copies.copy_of(json.dumps({"cells": [words], "metadata": {}, "nbformat": 4})))
+    assert "[warp](ALL_LABS.md#glossary)" in "".join(copy["cells"][0]["source"])

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking
-from helpers.experiments import streams
-from helpers.experiments.streams import Span
 from helpers.limits import ConvShape
-from helpers.problems import conv2d
+from helpers.problems import conv2d, streams
+from helpers.problems.streams import Span
 
 KERNEL, SHAPE = "conv2d_register_tiled", ConvShape(1, C=1, M=2, H=12, W=16, K=3)
 ORDERS = (streams.one_after_another, streams.depth_first, streams.breadth_first, streams.by_engine)

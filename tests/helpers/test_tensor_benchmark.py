@@ -104,7 +104,7 @@ def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
 def test_the_forms_are_the_fastest_and_the_portable():
     forms = network_benchmark.forms()
     assert next(iter(forms)) == "FP32 accuracy"
-    assert [spec.parts for spec in forms["halves"]] == [1, 1]
+    assert "FP32 accuracy, portable" in forms
     for layers in forms.values():
         for kernel, pool in zip(layers, pipeline.POOLS, strict=True):
             assert pipeline.chosen(kernel, pool).pool == pool

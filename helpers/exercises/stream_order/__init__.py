@@ -13,8 +13,8 @@ import numpy as np
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.python_exercise import Found, PythonExercise
-from helpers.experiments import streams
 from helpers.limits import ConvShape
+from helpers.problems import streams
 from helpers.reference import conv2d
 
 BUFFERS = (3, 2, 1)

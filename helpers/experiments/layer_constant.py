@@ -1,0 +1,365 @@
+"""The layer's filter in constant memory: what fits, times, and two suspects for a layer that loses.
+
+`measure` yields the rows of the record "08_constant": conv2d_basic and conv2d_constant in turns on
+four layers, on filters of several sizes, and once with the registers of conv2d_constant held down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import plotting, results, tables, timing
+from helpers.limits import CONSTANT_BYTES, ConvShape
+from helpers.plotting import styles
+from helpers.problems import conv2d
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.checking import Verdict
+    from helpers.results import Record
+    from helpers.simulator import Profile
+
+BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"
+TILE = 16
+BATCHES = (100, 1_000, 10_000)  # images
+MANY = BATCHES[-1]
+LENET = ("layer 1", "layer 2")
+REPORT_E = ("layer E1", "layer E2")
+LAYERS = (*LENET, *REPORT_E)
+# (width of the image, maps) as in layers 2 and E2: numbers of channels.
+SWEEPS = {(40, 16): (1, 4, 8, 12, 16, 20), (11, 24): (1, 2, 4, 8, 12)}
+SWEEP_BATCH = 1_000
+FLOAT_BYTES = 4
+HELD = 32  # registers of a thread: as many as conv2d_basic takes
+
+# One multiprocessor of an H200.
+MOST_WARPS, REGISTERS, REGISTERS_AT_A_TIME, LANES = 64, 65_536, 8, 32
+
+
+# --------------------------------------------------------------------------------------------------
+# What fits, and what the simulator counts
+
+
+def chunks(maps: int, channels: int, width: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (first map, maps, first channel, channels) of each launch.
+
+    A launch gets as many whole maps as constant memory holds or, where one map does not fit, as
+    many of its channels.
+    """
+    most = CONSTANT_BYTES // (FLOAT_BYTES * width**2)  # pairs of a map and a channel
+    some_maps, some_channels = max(1, most // channels), min(channels, most)
+    for m in range(0, maps, some_maps):
+        for c in range(0, channels, some_channels):
+            yield m, min(some_maps, maps - m), c, min(some_channels, channels - c)
+
+
+@cache
+def profile(kernel: str, layer: str) -> Profile:
+    """Return the simulator's counters of one image of a layer."""
+    _, (seen,) = conv2d.simulate(kernel, *conv2d.inputs(layer, 1))
+    return seen
+
+
+def counter_table() -> str:
+    """Return what a warp with outputs asks for on average, in both kernels and layers 1 and 2."""
+    head = ("for each warp", "load\nrequests", "load\nsectors", "constant\nrequests", "replays")
+    rows = []
+    for layer in LENET:
+        for kernel in (BASIC, CONSTANT):
+            seen = profile(kernel, layer)
+            counts = (
+                seen.global_load_requests,
+                seen.global_load_sectors,
+                seen.constant_load_requests,
+                seen.constant_load_replays,
+            )
+            warps = seen.global_store_requests  # each stores once
+            rows.append((f"{layer}, {kernel}", *(f"{one / warps:.1f}" for one in counts)))
+    return tables.text(head, rows)
+
+
+def counters_figure(layer: str) -> Figure:
+    """Draw requests and sectors of both kernels, on one image of a layer."""
+    import matplotlib.pyplot as plt
+
+    basic, constant = (profile(kernel, layer) for kernel in (BASIC, CONSTANT))
+    requests = 1 - constant.global_load_requests / basic.global_load_requests
+    sectors = 1 - constant.global_load_sectors / basic.global_load_sectors
+    figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+    title = (
+        f"{layer}: {requests:.0%} of the load requests go, but only {sectors:.0%} of the sectors"
+    )
+    names = ("global_load_requests", "global_load_sectors", "constant_load_requests")
+    plotting.compare(ax, basic, constant, counters=names, names=(BASIC, CONSTANT), title=title)
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Measuring
+
+
+def measure() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "08_constant", measured on the selected GPU."""
+    for layer in LAYERS:
+        x, filter = conv2d.inputs(layer, MANY)
+        for batch in BATCHES:
+            with conv2d.Problem(conv2d.shape_of(layer, batch), x[:batch], filter) as problem:
+                where = {"layer": layer, "batch": batch}
+                yield from _time_both("ratio", problem, **where)
+                if (layer, batch) == ("layer E2", MANY):
+                    held = f"--maxrregcount={HELD}"
+                    yield from _time_both(f"{HELD} registers", problem, held, **where)
+    random = np.random.default_rng(8)
+    for (width, maps), sizes in SWEEPS.items():
+        for channels in sizes:
+            shape = ConvShape(B=SWEEP_BATCH, C=channels, M=maps, H=width, W=width, K=7)
+            x, filter = (
+                random.uniform(-1, 1, size).astype(np.float32)
+                for size in (shape.x_shape, shape.filter_shape)
+            )
+            where = {"width": width, "channels": channels}
+            where["filter_bytes"] = FLOAT_BYTES * maps * shape.terms
+            with conv2d.Problem(shape, x, filter) as problem:
+                yield from _time_both("sweep", problem, **where)
+
+
+def _time_both(
+    series: str, problem: conv2d.Problem, *options: str, **parameters: Any
+) -> Iterator[dict[str, Any]]:
+    first, first_verdict, first_registers = _prepared(problem, BASIC)
+    second, second_verdict, second_registers = _prepared(problem, CONSTANT, *options)
+    pair = timing.compare(
+        first, second, verdicts=(first_verdict, second_verdict), names=(BASIC, CONSTANT),
+        budget_s=0.5, precision=0.002,
+    )  # fmt: skip
+    for kernel, timed, registers in (
+        (BASIC, pair.a, first_registers),
+        (CONSTANT, pair.b, second_registers),
+    ):
+        facts = {"kernel": kernel, **parameters, "registers": registers, "timing": timed}
+        yield {"series": f"{series}, {kernel}", **facts}
+    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    yield {"series": series, **ratio, **parameters}
+
+
+def _prepared(
+    problem: conv2d.Problem, kernel: str, *options: str
+) -> tuple[Callable[[Any], None], Verdict, int]:
+    """Return the launch of a kernel that has passed its check, its verdict and its registers."""
+    plan = conv2d.conv2d_named(kernel).plan(problem.shape)
+    plan = tuple(replace(one, options=(*one.options, *options)) for one in plan)
+    run = conv2d.compile(kernel, problem.shape, plan)
+
+    def launch(stream: Any = None) -> None:
+        run.launch(problem.y, problem.x, problem.filter, stream)
+
+    problem.poison()
+    launch()
+    return launch, problem.check(kernel), run.function.num_regs
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading the record
+
+
+def ratios_of(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the rows of the ratio (global over constant) by layer and number of images."""
+    return {(row["layer"], row["batch"]): row for row in _rows(record, "ratio")}
+
+
+def held_row(record: Record) -> dict[str, Any]:
+    """Return the row of the ratio on layer E2 with the registers held down."""
+    (row,) = _rows(record, f"{HELD} registers")
+    return row
+
+
+def swept(record: Record, width: int) -> list[dict[str, Any]]:
+    """Return the rows of the sweep over filter sizes, for images of one width."""
+    return [row for row in _rows(record, "sweep") if row["width"] == width]
+
+
+def _rows(record: Record, series: str) -> list[dict[str, Any]]:
+    return [measurement.row() for measurement in record.series(series)]
+
+
+def timed(record: Record, kernel: str, layer: str, batch: int, series: str = "ratio") -> dict:
+    """Return the timed row of one kernel, with its registers."""
+    rows = _rows(record, f"{series}, {kernel}")
+    return next(row for row in rows if (row["layer"], row["batch"]) == (layer, batch))
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """Return "faster", "slower", or "no measurable difference" where the interval contains 1."""
+    if row["ratio_low"] <= 1 <= row["ratio_high"]:
+        return "no measurable difference"
+    return "faster" if row["ratio"] > 1 else "slower"
+
+
+def says(row: Mapping[str, Any]) -> str:
+    """Return how a ratio reads in a sentence."""
+    judged = verdict(row)
+    return judged if judged.startswith("no") else f"{row['ratio']:.3f}x as fast"
+
+
+def ratio_table(record: Record) -> str:
+    """Return both kernels' times and their ratio, for each layer and number of images."""
+    head = ("layer", "images", "global\nms", "constant\nms", "times\nas fast", "95 % interval", "")
+    rows = []
+    for (layer, batch), row in ratios_of(record).items():
+        ms = [timed(record, one, layer, batch)["median_ms"] for one in (BASIC, CONSTANT)]
+        interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+        cells = *(f"{one:.3f}" for one in ms), f"{row['ratio']:.3f}", interval, verdict(row)
+        rows.append((layer, f"{batch:,}", *cells))
+    return tables.text(head, rows, left=(0, 6))
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What one multiprocessor of an H200 holds of a kernel on a layer."""
+
+    registers: int
+    blocks: int
+    warps_at_work: int  # with outputs, on average
+    block_bytes: int  # weights that one block reads
+    multiprocessor_bytes: int  # weights that its blocks read, if they have different maps
+
+
+def situation(shape: ConvShape, registers: int) -> Situation:
+    """Return what fits on a multiprocessor, by the registers of a thread and blocks of 16 x 16."""
+    warps = TILE * TILE // LANES
+    rounded = -(-registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
+    blocks = min(MOST_WARPS // warps, REGISTERS // (LANES * warps * rounded))
+    rows = [min(TILE, shape.out_h - top) for top in range(0, shape.out_h, TILE)]
+    busy = sum(-(-one // (LANES // TILE)) for one in rows) / len(rows)
+    weights = FLOAT_BYTES * shape.terms
+    return Situation(
+        registers, blocks, round(blocks * busy), weights, weights * min(blocks, shape.M)
+    )
+
+
+def situation_table(record: Record) -> str:
+    """Return the situation of both kernels on each layer, and of the held kernel on layer E2."""
+    kernels = [(layer, kernel, "ratio") for layer in LAYERS for kernel in (BASIC, CONSTANT)]
+    kernels.append(("layer E2", CONSTANT, f"{HELD} registers"))
+    rows = []
+    for layer, kernel, series in kernels:
+        row = timed(record, kernel, layer, MANY, series)
+        one = situation(conv2d.shape_of(layer, 1), row["registers"])
+        name = f"{layer}, {kernel}" + (", held" if series != "ratio" else "")
+        cells = (
+            one.registers, one.blocks, one.warps_at_work, one.block_bytes,
+            one.multiprocessor_bytes,
+        )  # fmt: skip
+        rows.append((name, *(f"{cell:,}" for cell in cells), f"{row['median_ms']:.2f}"))
+    head = (
+        "", "registers", "blocks", "warps\nat work", "weights of\na block", "of all\nits blocks",
+        "ms",
+    )  # fmt: skip
+    return tables.text(head, rows)
+
+
+def reported_table(record: Record) -> str:
+    """Return the speedups by constant memory that the course reports contain, and ours."""
+    table = {
+        (row["report"], row["optimization"], row["batch"]): row
+        for row in results.reported("course_reports")
+    }
+    before = {
+        "constant memory": None,
+        "tiled shared + constant memory": "tiled shared memory",
+    }
+    head = ("", "images", "first layer", "second layer")
+    rows = []
+    for (report, name, batch), row in table.items():
+        if name in before:
+            base = table[report, before[name] or row["builds_on"], batch]
+            gains = [f"{base[op] / row[op]:.2f}" for op in ("op1_ms", "op2_ms")]
+            rows.append((f"report {report}", f"{batch:,}", *gains))
+    ratios = ratios_of(record)
+    for pair in (LENET, REPORT_E):
+        gains = [f"{ratios[layer, MANY]['ratio']:.2f}" for layer in pair]
+        rows.append((f"ours, {' and '.join(pair)}", f"{MANY:,}", *gains))
+    return tables.text(head, rows)
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+
+def _draw(ax: Any, at: Any, rows: list[dict[str, Any]], **look: Any) -> str:
+    low, middle, high = (
+        np.array([row[key] for row in rows]) for key in ("ratio_low", "ratio", "ratio_high")
+    )
+    ax.errorbar(at, middle, [middle - low, high - middle], capsize=5, **look)
+    return f"faster in {(low > 1).sum()} of {len(rows)}, slower in {(high < 1).sum()}"
+
+
+def _finish(ax: Any, record: Record) -> None:
+    ax.axhline(1, color=styles.INK, linestyle=":")
+    ax.set_ylabel("time in global memory /\ntime in constant memory")
+    ax.xaxis.set_label_coords(1, -0.22 if "\n" in ax.get_xticklabels()[0].get_text() else -0.12)
+    ax.xaxis.label.set_horizontalalignment("right")
+    plotting.caption(ax, record)
+
+
+def layers_figure(record: Record) -> Figure:
+    """Draw the ratio for each layer and number of images."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+    ratios = ratios_of(record)
+    sentences = {}
+    for number, layer in enumerate(LAYERS):
+        places = [number + 0.2 * (k - 1) for k in range(len(BATCHES))]
+        rows = [ratios[layer, batch] for batch in BATCHES]
+        sentences[layer] = {verdict(row) for row in rows}
+        look = {"fmt": styles.MARKERS[number], "color": styles.COLOURS[number]}
+        _draw(ax, places, rows, **look)
+    shapes = [conv2d.shape_of(layer, 1) for layer in LAYERS]
+    labels = [
+        f"{layer}\n{one.C} -> {one.M} maps, {one.H} x {one.W}"
+        for layer, one in zip(LAYERS, shapes, strict=True)
+    ]
+    ax.set_xticks(range(len(LAYERS)), labels)
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("of each layer, from left to right: 100, 1,000 and 10,000 images")
+    parts = []
+    for word in ("faster", "slower", "no measurable difference"):
+        names = [name for name, verdicts in sentences.items() if verdicts == {word}]
+        if names:
+            parts.append(f"{word} for {', '.join(names)}")
+    mixed = [name for name, verdicts in sentences.items() if len(verdicts) > 1]
+    if mixed:
+        parts.append(f"depends on the images for {', '.join(mixed)}")
+    plotting.style(ax, f"Constant memory: {'; '.join(parts)}")
+    _finish(ax, record)
+    return figure
+
+
+def sweep_figure(record: Record) -> Figure:
+    """Draw the ratio over the bytes of the filter, for large and for small images."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+    sentences = []
+    for number, (width, maps) in enumerate(SWEEPS):
+        rows = swept(record, width)
+        at = [row["filter_bytes"] / 1024 for row in rows]
+        look = {
+            "color": styles.COLOURS[number],
+            "marker": styles.MARKERS[number],
+            "linestyle": styles.LINES[number],
+            "label": f"images of {width} x {width}, {maps} maps",
+        }
+        sentences.append(f"{width} x {width}: {_draw(ax, at, rows, **look)}")
+    plotting.style(ax, "Images of " + "; of ".join(sentences))
+    ax.set_xlabel(f"bytes of the filter (KB): more channels to the right; {SWEEP_BATCH:,} images")
+    ax.legend(frameon=False)
+    _finish(ax, record)
+    return figure

@@ -1,0 +1,111 @@
+"""The layer's filter in constant memory: chunks, what a multiprocessor holds, and titles."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from matplotlib import pyplot as plt
+
+from helpers import results
+from helpers.experiments import layer_constant
+from helpers.experiments.layer_constant import BASIC, CONSTANT, MANY
+from helpers.limits import CONSTANT_BYTES
+from helpers.problems import conv2d
+
+
+@pytest.fixture(scope="module")
+def record() -> results.Record:
+    return results.load(results.MEASURED / "08_constant.json")
+
+
+def with_ratios(record: results.Record, ratio: float, **where) -> results.Record:
+    """The record with another ratio, and an interval of 1 % to both sides, in the rows `where`."""
+    changed = {"ratio": ratio, "ratio_low": 0.99 * ratio, "ratio_high": 1.01 * ratio}
+
+    def fits(m):
+        return "ratio" in m.parameters and where.items() <= m.parameters.items()
+
+    return dataclasses.replace(
+        record,
+        measurements=tuple(
+            dataclasses.replace(m, parameters={**m.parameters, **changed}) if fits(m) else m
+            for m in record.measurements
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("layer", "launches"),
+    [((4, 1, 7), 1), ((32, 16, 7), 2), ((33, 16, 7), 2), ((3, 400, 7), 6), ((1, 1, 127), 1)],
+)
+def test_chunks_fit_and_cover_each_map_and_channel_once(layer, launches):
+    maps, channels, width = layer
+    parts = list(layer_constant.chunks(*layer))
+    assert len(parts) == launches
+    assert all(4 * width**2 * some * of_each <= CONSTANT_BYTES for _, some, _, of_each in parts)
+    pairs = [
+        (m, c)
+        for first_map, some, first, of_each in parts
+        for m in range(first_map, first_map + some)
+        for c in range(first, first + of_each)
+    ]
+    assert sorted(pairs) == [(m, c) for m in range(maps) for c in range(channels)]
+
+
+def test_the_counters_are_the_derived_ones():
+    for layer, channels in (("layer 1", 1), ("layer 2", 4)):
+        basic, constant = (layer_constant.profile(name, layer) for name in (BASIC, CONSTANT))
+        warps = basic.global_store_requests
+        assert basic.global_load_requests == 98 * channels * warps
+        assert constant.global_load_requests == 49 * channels * warps
+        assert constant.constant_load_requests == 49 * channels * warps
+        assert constant.constant_load_replays == 0
+
+
+def test_what_a_multiprocessor_holds():
+    shape = conv2d.shape_of("layer E2", 1)
+    plain, constant = (layer_constant.situation(shape, registers) for registers in (32, 35))
+    assert (plain.blocks, constant.blocks) == (8, 6)  # 35 registers are given out as 40
+    assert (plain.warps_at_work, constant.warps_at_work) == (24, 18)  # 3 of 8: five rows by two
+    assert constant.block_bytes == 4 * 12 * 49
+    assert constant.multiprocessor_bytes == 6 * 4 * 12 * 49
+
+
+def test_blocks_with_the_same_map_share_its_weights():
+    shape = conv2d.shape_of("layer 1", 1)  # four maps, eight blocks
+    assert layer_constant.situation(shape, 32).multiprocessor_bytes == 4 * 4 * 49
+
+
+def test_registers_are_refuted_by_the_record(record):
+    """The lab says that holding the registers made the kernel slower, with as many blocks."""
+    held, free = layer_constant.held_row(record), layer_constant.ratios_of(record)["layer E2", MANY]
+    assert held["ratio_high"] < free["ratio_low"] < 1
+    rows = [
+        layer_constant.timed(record, name, "layer E2", MANY, "32 registers")
+        for name in (BASIC, CONSTANT)
+    ]
+    shape = conv2d.shape_of("layer E2", 1)
+    blocks = {layer_constant.situation(shape, row["registers"]).blocks for row in rows}
+    assert blocks == {8}
+
+
+def test_titles_follow_the_record(record):
+    def title(of):
+        return layer_constant.layers_figure(of).axes[0].get_title(loc="left")
+
+    assert "slower for layer E2" in title(record)
+    assert "slower" not in title(with_ratios(record, 1.2, layer="layer E2"))
+    assert "no measurable difference for layer 1" in title(
+        with_ratios(record, 1.0, layer="layer 1")
+    )
+    mixed = title(with_ratios(record, 0.8, layer="layer 2", batch=MANY))
+    assert "depends on the images for layer 2" in mixed
+    swept = layer_constant.sweep_figure(with_ratios(record, 1.3, width=11, channels=12))
+    assert "11 x 11: faster in 1 of 5, slower in 4" in swept.axes[0].get_title(loc="left")
+    plt.close("all")
+
+
+def test_an_interval_around_one_is_no_difference(record):
+    row = layer_constant.ratios_of(with_ratios(record, 1.0, layer="layer 1"))["layer 1", MANY]
+    assert layer_constant.says(row) == "no measurable difference"
