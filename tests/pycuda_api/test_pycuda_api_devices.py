@@ -168,7 +168,7 @@ def test_memories_are_apart():
             )
             held = cuda.mem_alloc(1 << 19)
             assert cuda.mem_get_info()[0] == 1 << 19
-            with pytest.raises(cuda.MemoryError, match=r"524,288 of device 1's 1,048,576 are free"):
+            with pytest.raises(cuda.MemoryError, match=r"524,288 of device 1's 1,048,576 bytes"):
                 cuda.mem_alloc((1 << 19) + 1)
             contexts[0].push()
             before = cuda.mem_get_info()[0]
