@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from ..toolchain import CompileFailed
 from . import machine_code
 from .machine_code import Anchor, Code, Instruction
 
-if TYPE_CHECKING:
-    from ..launch import LaunchReport
-    from ..module import Kernel
-    from ..profile import Profile
+# Of helpers.simulator.launch, .module and .profile; these modules import this one.
+LaunchReport: TypeAlias = Any
+Kernel: TypeAlias = Any
+Profile: TypeAlias = Any
 
 SECTOR_BYTES = 32
 SECTORS_A_PASS = 4
