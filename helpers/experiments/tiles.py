@@ -143,15 +143,21 @@ def beside_ncu(names: Sequence[str], cells: np.ndarray, filter: np.ndarray) -> s
     """Return a table of counters, "simulator / Nsight Compute", for the kernels `names`.
 
     cells: `COUNTED_CELLS` of them. Nsight Compute's numbers are those of
-    data/measured/counters.json. Raises KeyError for a launch that is not in it.
+    data/measured/counters.json; "-" stands for a kernel that has changed since they were read.
+    Raises KeyError for launches of which none is in it.
     """
     record = results.load(results.MEASURED / "counters.json")
     launches = {row["launch"]: row for row in record.rows() if "launch" in row}
+    sizes = f"n = {cells.size}, filter of {filter.size}"
+    if not any(f"{name}, {sizes}" in launches for name in names):
+        raise KeyError(f"no launch of these kernels with {sizes} is in the record")
     body = []
     for name in names:
+        label = f"{name}, {sizes}"
         seen = profile(conv1d.conv1d_named(name), cells, filter).counters()
-        there = launches[f"{name}, n = {cells.size}, filter of {filter.size}"]
-        body.append((name, *(f"{seen[key]:,} / {there[key]:,}" for key in _BESIDE)))
+        there = launches.get(label)
+        counted = {key: f"{there[key]:,}" if there else "-" for key in _BESIDE}
+        body.append((name, *(f"{seen[key]:,} / {counted[key]}" for key in _BESIDE)))
     return tables.text((f"filter of {filter.size}", *_BESIDE.values()), body)
 
 

@@ -755,7 +755,7 @@ def test_the_cost_puts_the_measured_configurations_in_their_order():
         (
             {"patches": (9, 17, 2)},
             conv2d.shape_of("layer 2", 1),
-            "62,592 bytes of static shared memory",
+            "56,320 bytes of static shared memory",
         ),
         ({"patch": (4, 2, 11)}, ConvShape(1, 12, 24, 11, 11, 7), "65,536 bytes"),
     ],

@@ -647,7 +647,9 @@ def test_launches_of_the_layer_are_the_defaults_of_the_sources():
             told = dict(
                 option[2:].split("=") for option in spec.options(conv2d.shape_of("layer 1", 1))
             )
-            assert not defaults or dict(defaults) == told, name
+            # What a spec leaves to the source has no option.
+            named = {macro: value for macro, value in defaults if macro in told}
+            assert not defaults or named == told, name
 
 
 def test_records_of_the_layer_say_what_the_sources_say():

@@ -27,8 +27,9 @@ from helpers.exercises.kit import (
 
 TILE, THREADS = 256, 64
 WAIT = '        asm volatile("cp.async.wait_group 1;" ::: "memory");\n'  # of the solution
-# (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more.
-SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1))
+# (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
+# blocks to see that they share the work.
+SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4))
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
