@@ -4,6 +4,7 @@ right one; the stop button; a hint; a restart. At 1366 x 768 no line is cut, and
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -104,6 +105,9 @@ def said(one) -> str:
     return "\n".join(one.locator(".jp-OutputArea-output").all_inner_texts()).strip()
 
 
+NUMBERS = itertools.count()
+
+
 @pytest.fixture
 def student(server, page):
     """A page of its own for each test, which may use the clipboard."""
@@ -118,7 +122,8 @@ def student(server, page):
 def copy(request):
     """A copy of a lab, as make jupyter makes it, beside the student's own."""
     (lab,) = (ROOT / "labs").glob(f"{request.param}_*.ipynb")
-    file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}_{lab.name}"
+    # A name of its own for each test: JupyterLab keeps the kernel of a name that it knows.
+    file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}x{next(NUMBERS)}_{lab.name}"
     file.write_text(copies.copy_of(lab.read_text(encoding="utf-8")), encoding="utf-8")
     yield f"{copies.FOLDER}/{file.name}"
     file.unlink()
