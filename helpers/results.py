@@ -223,17 +223,6 @@ def record(
     return new
 
 
-def recorded(name: str, **entries: Any) -> list[dict[str, Any]]:
-    """Return the measurements of data/measured/<name>.json with these entries, for another record.
-
-    They have the form of the rows of ``measure()``. "recorded_on" is the name of their device.
-    """
-    source = load(MEASURED / f"{name}.json")
-    rows = ({"series": m.series, **m.parameters, "timing": m.timing} for m in source.measurements)
-    fitting = (row for row in rows if all(row.get(key) == value for key, value in entries.items()))
-    return [{**row, "recorded_on": source.device.name} for row in fitting]
-
-
 def load(path: Path | str) -> Record:
     """Return the record of a JSON file. Raises RecordError for a missing, damaged or other file."""
     path = Path(path)

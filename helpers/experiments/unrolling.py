@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, plotting, results, simulator, tables, timing
+from helpers import device, measured, plotting, results, simulator, tables, timing
 from helpers.experiments import sass
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -236,7 +236,7 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
             where = {"with": name, "network": weights.name}
             yield from network.right_rows(answers, COUNTS, ANSWERS, **where)
     if len(at_hand) < 2:
-        yield from results.recorded(ANSWERS, network=COURSE)
+        yield from measured.counts(ANSWERS, network=COURSE)
 
 
 def answers_of(record: Record) -> dict[tuple[str, str, int], int]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers import measured, results
+from helpers import measured
 
 ROWS = [
     {"series": "accuracy", "parameters": {"images": 100, "right": 93}, "timing": None},
@@ -33,6 +33,6 @@ def test_a_record_that_is_not_there_is_an_error(folder):
         measured.counts("none")
 
 
-def test_counts_are_those_that_results_reads():
-    whole = results.recorded("22_lenet", series="accuracy", images=10_000)
-    assert whole and measured.counts("22_lenet", series="accuracy", images=10_000) == whole
+def test_counts_of_a_committed_record():
+    (row,) = measured.counts("22_lenet", series="accuracy", images=10_000, form="fused")[:1]
+    assert 0 < row["right"] <= 10_000 and row["recorded_on"] == "NVIDIA H200"

@@ -363,19 +363,6 @@ def test_the_front_page_shows_what_the_records_hold():
     assert f"10,000 images in {fastest:.2f} ms" in text
 
 
-def test_recorded_rows_can_join_another_record(made, folder):
-    assert results.MEASURED.joinpath("conv1d.json").write_text(made.to_json())
-    (row,) = results.recorded("conv1d", series="numpy", n=1000)
-    assert (row["series"], row["n"], row["ok"], row["timing"]) == ("numpy", 1000, True, None)
-    assert row["recorded_on"] == "NVIDIA H200"
-    assert (
-        results.recorded("conv1d", n=1) == results.recorded("conv1d", width=3, note="naïve") == []
-    )
-    assert len(results.recorded("conv1d")) == 2
-    joined = results.record("other", lambda: results.recorded("conv1d"), device=GPU, lab="x")
-    assert [m.timing for m in joined.measurements] == [TIMING, None]
-
-
 @pytest.mark.parametrize(
     ("device", "timings", "right"),
     [
