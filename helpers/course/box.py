@@ -41,6 +41,7 @@ from helpers.course.errors import CourseError
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
 KINDS = ("kernel", "python")
+MACHINE = "halo_machine.so"  # the one file of a machine_folder
 FIRST_UID, UIDS = (
     61_000,
     4_000,
@@ -322,6 +323,7 @@ class Bench:
             "uid": self._uid,
             "path": [*standard, *([home] if self.kind == "kernel" else []), *modules],
             "cache": seen,
+            "machine": f"{seen}/{MACHINE}",
             "scratch": scratch,
             "landlock": self.level == "landlock" or (boxed and confine.landlock_version() > 0),
             "read": [
@@ -434,19 +436,16 @@ def machine_folder(to: Path) -> Path:
     """Build the simulator's machine where it is not built, and copy it into a folder of its own,
     for the box.
 
-    The user's cache holds what everybody compiled, and stays outside.
+    The user's cache holds what everybody compiled, and stays outside. The box is told which file
+    to load: it sees another PATH, and might look for what another compiler had built.
     """
-    from helpers.simulator import library, toolchain
+    from helpers.simulator import library
 
-    flags = (*library._FLAGS, *toolchain.native_flags())
-    machine = toolchain.folder_library("halo_machine", library.MACHINE, flags)
     to.mkdir(parents=True, exist_ok=True)
-    for path in (machine, *machine.parent.glob("flag_probe-*.so")):
-        if not (to / path.name).exists():
-            part = to / f".{path.name}.{os.getpid()}"
-            shutil.copyfile(path, part)
-            part.chmod(0o755)
-            os.replace(part, to / path.name)
+    part = to / f".{MACHINE}.{os.getpid()}"
+    shutil.copyfile(library.build(), part)
+    part.chmod(0o755)
+    os.replace(part, to / MACHINE)
     to.chmod(0o755)
     return to
 

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -41,7 +42,7 @@ def main() -> None:
         os.chdir(first["scratch"])
     try:
         if first["kind"] == "kernel":
-            _load_simulator()
+            _load_simulator(first["machine"])
         else:
             with contextlib.suppress(ImportError):
                 import numpy  # noqa: F401
@@ -75,8 +76,9 @@ def _confine_module() -> Any:
     return module
 
 
-def _load_simulator() -> None:
-    """Do once what each job would do first: import, load the machine, look up compilers.
+def _load_simulator(machine: str) -> None:
+    """Do once what each job would do first: import, load the machine from its file, look up
+    compilers.
 
     Nothing is compiled or launched: that would leave threads behind, and a process with threads
     cannot be forked safely.
@@ -84,6 +86,7 @@ def _load_simulator() -> None:
     from helpers.course import kernel_job  # noqa: F401
     from helpers.simulator import encoded, front_ends, library, standard_headers, toolkit
 
+    library.use(Path(machine))
     library.machine()
     library.operation_ids()
     standard_headers.headers()

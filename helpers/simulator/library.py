@@ -213,13 +213,30 @@ class _Door:
 door = _Door()
 
 
+def build() -> Path:
+    """Returns the machine's shared library in the cache, and builds it where it is not there.
+
+    Raises toolchain.CompileFailed, CompilerMissingError, CacheError.
+    """
+    return toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
+
+
+_given: list[Path] = []
+
+
+def use(path: Path) -> None:
+    """Makes `machine` load this library and build none: for a process that can reach neither the
+    cache nor the compiler that its library was built with. Call it before `machine`.
+    """
+    _given.append(path)
+
+
 @cache
 def machine() -> ctypes.CDLL:
-    """Returns the machine, and builds it at the first use. Raises toolchain.CompileFailed,
-    CompilerMissingError, CacheError, LibraryMismatch.
+    """Returns the machine, and builds it at the first use. Raises what `build` raises, and
+    LibraryMismatch.
     """
-    path = toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
-    library = ctypes.CDLL(str(path))
+    library = ctypes.CDLL(str(_given[-1] if _given else build()))
     _require_same_sizes(library)
     for name, (result, arguments) in _RESULTS_AND_ARGUMENTS.items():
         function = getattr(library, name)

@@ -231,16 +231,19 @@ def scratch() -> Iterator[Path]:
 
 
 def content_key(*parts: str) -> str:
-    """Returns 24 hexadecimal digits of sha256 over the compiler, this machine's architecture and
-    `parts` (their order counts).
-    """
-    compiler = find_compiler()
+    """Returns 24 hexadecimal digits of sha256 over `parts`; their order counts."""
     digest = hashlib.sha256()
-    for part in (compiler.kind, compiler.version, sys.platform, platform.machine(), *parts):
+    for part in parts:
         encoded = part.encode()
         # The lengths make ("ab", "c") and ("a", "bc") differ.
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()[:24]
+
+
+def _build_key(*parts: str) -> str:
+    """Returns the content_key of `parts` with the compiler and this machine's architecture."""
+    compiler = find_compiler()
+    return content_key(compiler.kind, compiler.version, sys.platform, platform.machine(), *parts)
 
 
 def shared_library(
@@ -254,7 +257,7 @@ def shared_library(
     CompilerMissingError, CacheError.
     """
     own_instructions = any(flag.endswith("=native") for flag in flags)
-    key = content_key(text, *flags, extra_key, _processor() if own_instructions else "")
+    key = _build_key(text, *flags, extra_key, _processor() if own_instructions else "")
     target = cache_directory() / f"{name}-{key}.so"
     if target.exists():
         return target
@@ -286,11 +289,11 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
     processor = _processor() if any(flag.endswith("=native") for flag in flags) else ""
     cache = cache_directory()
     objects = {
-        name: cache / f"{Path(name).stem}-{content_key(text, *headers, *flags, processor)}.o"
+        name: cache / f"{Path(name).stem}-{_build_key(text, *headers, *flags, processor)}.o"
         for name, text in texts.items()
         if name.endswith(".cpp")
     }
-    target = cache / f"{library}-{content_key(*(path.name for path in objects.values()))}.so"
+    target = cache / f"{library}-{_build_key(*(path.name for path in objects.values()))}.so"
     if target.exists():
         return target
     with scratch() as build:

@@ -7,13 +7,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from helpers import exercises
-from helpers.course import box, export, grades, gradescope, grading, release, report, submissions
+from helpers.course import (
+    box, export, grades, gradescope, grading, judge, release, report, submissions,
+)  # fmt: skip
+from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
+from helpers.simulator import toolchain
 
 NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
 PLACE = next(place for place in submissions.places() if place.exercise == NAME)
@@ -133,6 +139,36 @@ def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatc
 def test_no_box_is_recorded_and_keyed_apart():
     boxed, free = grading.Plan(1, "bubblewrap"), grading.Plan(1, "none")
     assert grades.key("x", NAME, 1, boxed.how) != grades.key("x", NAME, 1, free.how)
+
+
+@pytest.mark.parametrize("kind", box.LEVELS)
+def test_a_box_needs_no_compiler_that_it_cannot_see(kind, tmp_path, monkeypatch):
+    """In the box PATH is /usr/bin:/bin, so a compiler elsewhere, by which the grader's library is
+    named, is not the box's.
+    """
+    try:
+        with box.Bench("python", kind) as bench:
+            bench._start()
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+    compiler = toolchain.find_compiler()
+    other = tmp_path / "bin/c++"
+    other.parent.mkdir()
+    other.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && { echo "c++ (another) 99.1"; exit; }\n'
+        f'exec {" ".join(compiler.argv)} "$@"\n'
+    )
+    other.chmod(0o755)
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
+    assert toolchain.find_compiler() != compiler
+    with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:  # readable by other users
+        benches = Benches(kind, box.machine_folder(Path(folder)))
+        try:
+            found = judge.grade(NAME, exercises.find(NAME).solution, 11, benches)
+        finally:
+            benches.close()
+    assert found["status"] == "pass", found["messages"]
 
 
 def test_without_a_box_grading_stops_with_a_sentence(monkeypatch):
