@@ -15,7 +15,15 @@ import pytest
 
 from helpers import exercises
 from helpers.course import (
-    box, export, grades, gradescope, grading, judge, release, report, submissions,
+    box,
+    export,
+    grades,
+    gradescope,
+    grading,
+    judge,
+    release,
+    report,
+    submissions,
 )  # fmt: skip
 from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
