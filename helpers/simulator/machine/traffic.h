@@ -11,9 +11,9 @@
 // lanes. So a request of at most 4 bytes a lane needs as many wavefronts as the busiest bank has
 // different words. The hardware splits 8 bytes a lane into two half warps and 16 bytes into four
 // quarter warps; each part follows the same rule, and a part without an active lane costs nothing.
-// The two halves of a load (and the two quarters of a half) are one part if lanes agree in pairs:
-// if each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2), is inactive or reads
-// the same address. A conflict is a wavefront beyond the first of its part. Sometimes the hardware
+// The two halves of a load (and the two quarters of a half) are one part if the lanes of the whole
+// warp agree in pairs: if each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2),
+// is inactive or reads the same address. A conflict is a wavefront beyond the first of its part. Sometimes the hardware
 // adds a wavefront for work that arrives at the same time; the simulator does not.
 //
 // Constant memory serves all lanes with one word at once; each further word is a replay. This is
@@ -465,10 +465,11 @@ private:
             return;
         }
         int whole = r.size <= 8 ? 32 : 16;
+        const bool in_pairs = r.access == LOAD && agree_in_pairs(r, r.lanes);
         for (int first = 0; first < WARP_SIZE; first += whole) {
             std::uint32_t part = r.lanes & (whole == 32 ? ALL_LANES : 0xFFFFu << first);
             if (part == 0) continue;
-            if (r.access == LOAD && agree_in_pairs(r, part)) {
+            if (in_pairs) {
                 add_part(r, part, site);
             } else {
                 std::uint32_t low = part & (whole == 32 ? 0xFFFFu : 0xFFu << first);
