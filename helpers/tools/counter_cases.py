@@ -20,25 +20,6 @@ from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
 from helpers.problems.lenet import pipeline
 
-# Kernels whose launches no GPU has counted in their present form. `counters --only ... --merge`
-# counts them; then they leave this list, which a test holds to the record.
-UNCOUNTED = frozenset(
-    (
-        "conv1d_vector",
-        "conv2d_register_images",
-        "copy_async",
-        "copy_bulk",
-        "copy_in_flight",
-        "copy_plain",
-        "lenet_dense_split",
-        "mma_ldmatrix",
-        "mma_one_warp",
-        "pointer_chase",
-        "pointer_chase_shared",
-        "split_product",
-    )
-)
-
 
 @dataclass(frozen=True)
 class Case:

@@ -19,7 +19,6 @@ from helpers.tools import counter_cases, counters
 
 KERNELS = Path(__file__).resolve().parent / "counters"
 LAUNCHES = counter_cases.matching("", KERNELS)
-COUNTED = [launch for launch in LAUNCHES if launch.kernel not in counter_cases.UNCOUNTED]
 # Kernels with instructions that the simulator refuses by name, so that it has no counters of them.
 REFUSED = {"conv2d_wgmma", "lenet_wgmma_2"}
 ONE_WARP = {"grid": (1,), "block": (32,)}
@@ -48,17 +47,12 @@ def recorded() -> dict[str, dict]:
 def test_the_record_has_every_launch_and_no_other(recorded):
     labels = [launch.label for launch in LAUNCHES]
     assert len(set(labels)) == len(labels)
-    counted = [launch.label for launch in COUNTED]
-    missing = [label for label in counted if label not in recorded]
+    missing = [label for label in labels if label not in recorded]
     assert not missing, (
         "measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: "
         f"{'; '.join(missing)}"
     )
-    assert not set(recorded) - set(counted), "a kernel that is counted leaves UNCOUNTED"
-
-
-def test_what_is_uncounted_is_a_kernel_with_launches():
-    assert {launch.kernel for launch in LAUNCHES} >= counter_cases.UNCOUNTED
+    assert not set(recorded) - set(labels)
 
 
 def test_every_kernel_is_launched_and_every_shape_of_the_layer():
@@ -150,7 +144,7 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     np.testing.assert_array_equal(half, x)
 
 
-@pytest.mark.parametrize("launch", COUNTED, ids=lambda launch: launch.label)
+@pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     how = (
         f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge "
