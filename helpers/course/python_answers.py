@@ -134,14 +134,18 @@ def _loops_swapped() -> Task:
             return {"said": str(back["said"])[:5_000], "crashed": False}
         cases = module.inputs(seed)
         values: dict[str, Any] = {}
-        for k, (N, _) in enumerate(cases[:-1]):
+        plain = len(cases) - module.OVERLAPS
+        for k, (N, _) in enumerate(cases[:plain]):
             values[f"P{k}"] = _floats(back["P"][k], N.size)
             values[f"outside{k}"] = bool(back["outside"][k])
-        values["overlapped"] = _floats(back["overlapped"], cases[-1][0].size)
+        for k, (N, _) in enumerate(cases[plain:]):
+            values[f"overlapped{plain + k}"] = _floats(back["overlapped"][k], N.size)
         return values
 
     def calls(seed: int) -> Any:
-        return [[N.tolist(), filter.tolist()] for N, filter in module.inputs(seed)]
+        cases = [[N.tolist(), filter.tolist()] for N, filter in module.inputs(seed)]
+        plain = len(cases) - module.OVERLAPS
+        return {"plain": cases[:plain], "overlapped": cases[plain:]}
 
     return Task(module.EXERCISE, "cpp", calls, made, _literal, {"said": "", "crashed": True})
 

@@ -81,22 +81,24 @@ def _cpp(job: dict[str, Any]) -> dict[str, Any]:
         pointers = (ctypes.c_void_p(a.ctypes.data) for a in (P, N, filter))
         function(*pointers, ctypes.c_longlong(N.size), ctypes.c_longlong(filter.size))
 
-    cases = [[np.array(a, np.float32) for a in case] for case in job["calls"]]
-    made: dict[str, Any] = {"P": [], "outside": []}
-    for case in cases[:-1]:
-        N, filter = (np.pad(a, MARGIN, constant_values=np.nan) for a in case)
+    made: dict[str, Any] = {"P": [], "outside": [], "overlapped": []}
+    for case in job["calls"]["plain"]:
+        N, filter = (np.pad(np.float32(a), MARGIN, constant_values=np.nan) for a in case)
         P = np.full_like(N, UNSET)
         inner = slice(MARGIN, -MARGIN)
         call(P[inner], N[inner], filter[inner])
         made["P"].append([float(v) for v in P[inner]])
         made["outside"].append(bool((P[:MARGIN] != UNSET).any() or (P[-MARGIN:] != UNSET).any()))
     # The last output lies in the first cell of N: which loop is outside shows in the first outputs.
-    N, filter = cases[-1]
-    cells = np.zeros(2 * N.size - 1 + 2 * MARGIN, np.float32)
-    P, there = cells[MARGIN : MARGIN + N.size], cells[MARGIN + N.size - 1 : MARGIN + 2 * N.size - 1]
-    there[:] = N
-    call(P, there, filter)
-    return {"made": {**made, "overlapped": [float(v) for v in P]}}
+    for case in job["calls"]["overlapped"]:
+        N, filter = (np.array(a, np.float32) for a in case)
+        n = N.size
+        cells = np.zeros(2 * n - 1 + 2 * MARGIN, np.float32)
+        P, there = cells[MARGIN : MARGIN + n], cells[MARGIN + n - 1 : MARGIN + 2 * n - 1]
+        there[:] = N
+        call(P, there, filter)
+        made["overlapped"].append([float(v) for v in P])
+    return {"made": made}
 
 
 MARGIN = 64  # cells of NaN on either side of each array

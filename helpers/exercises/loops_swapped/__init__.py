@@ -1,9 +1,10 @@
 """Swap the loops of a convolution in C++: for each tap, add to all outputs that have a cell under
 it.
 
-Whether the loops are swapped is seen in memory: the function is called once with its last output
-lying in the input's first cell. Summing an output up before the next one begins leaves the first
-outputs as if nothing overlapped; going over all outputs tap by tap does not.
+Whether the loops are swapped is seen in memory: the function is called with its last output lying
+in the input's first cell. If each output is summed up before the next one begins, the first two
+outputs have read the same value in that cell, whatever it was. If all outputs are gone over tap by
+tap, the last output grows in between, and they have read different ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.cases import whole_numbers
-from helpers.exercises.loops_swapped.program import UNSET
+from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
 from helpers.reference import conv1d
 
@@ -33,7 +34,7 @@ RUN = (
 
 def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Cells and weights of each case: one of each, a filter wider than N, ragged sizes. The last
-    one is for the overlap.
+    OVERLAPS are for the overlap: few cells and many, without zeros, by which nothing would grow.
     """
     rng = np.random.default_rng(seed)
     sizes = [
@@ -42,9 +43,17 @@ def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         (int(rng.integers(600, 1_500)), 3),
         (int(rng.integers(600, 1_500)), 31),
         (2, 5),
-        (8, 3),
     ]
-    return [(whole_numbers(rng, n), whole_numbers(rng, width)) for n, width in sizes]
+    plain = [(whole_numbers(rng, n), whole_numbers(rng, width)) for n, width in sizes]
+    overlaps = [
+        (_without_zeros(whole_numbers(rng, n)), _without_zeros(whole_numbers(rng, 3)))
+        for n in (8, int(rng.integers(600, 1_500)))
+    ]
+    return [*plain, *overlaps]
+
+
+def _without_zeros(values: np.ndarray) -> np.ndarray:
+    return np.where(values == 0, np.float32(1), values)
 
 
 def made(text: str, seed: int) -> dict[str, Any]:
@@ -86,7 +95,8 @@ def judged(one: dict[str, Any], seed: int) -> Found:
             )
         return Found("compile", f"it does not compile\n{one['said']}")
     cases = inputs(seed)
-    for k, (N, filter) in enumerate(cases[:-1]):
+    plain = cases[:-OVERLAPS]
+    for k, (N, filter) in enumerate(plain):
         got, want, name = one[f"P{k}"], conv1d(N, filter), f"{N.size} cells, {filter.size} weights"
         if one[f"outside{k}"]:
             hint = (
@@ -105,17 +115,23 @@ def judged(one: dict[str, Any], seed: int) -> Found:
             ]
         )
         return Found("wrong", text, _hint(got, want, N, filter))
-    N, filter = cases[-1]
-    alone = conv1d(N, filter)
-    checked = f"{len(cases) - 1} sizes, {sum(N.size for N, _ in cases[:-1]):,} values"
-    if np.array_equal(one["overlapped"][:2], alone[:2]):
+    checked = f"{len(plain)} sizes, {sum(N.size for N, _ in plain):,} values"
+    overlaps = range(len(plain), len(cases))
+    if any(_reads_one_value(one[f"overlapped{k}"], *cases[k]) for k in overlaps):
         hint = (
             "Each output is still summed up before the next one begins. The outer loop should go "
-            "over taps, the inner one over outputs: "
+            "over taps, the inner one over outputs, and add to P itself: "
             "then it has no test, and the compiler makes vector instructions of it."
         )
         return Found("budget", "right, but the loops are not swapped", hint, checked)
     return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
+
+
+def _reads_one_value(P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> bool:
+    """Whether the first two of the overlapped outputs have read one value in N[0]; 3 weights."""
+    left, middle, right = map(float, filter)
+    value = (float(P[0]) - right * float(N[1])) / middle
+    return float(P[1]) == left * value + middle * float(N[1]) + right * float(N[2])
 
 
 def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) -> str:
@@ -180,6 +196,7 @@ EXERCISE = PythonExercise(
         right("std::max and std::min", "right_max.py"),
         right("pointers", "right_pointers.py"),
         right("the middle tap first", "right_middle_first.py"),
+        right("the last tap first", "right_last_tap_first.py"),
     ),
     wrong=(
         wrong("the stub", "nothing is added yet", file="stub.py"),
@@ -193,6 +210,24 @@ EXERCISE = PythonExercise(
             "loops not swapped, without a test",
             "loops are not swapped",
             file="wrong_not_swapped_bounds.py",
+            status="budget",
+        ),
+        wrong(
+            "loops not swapped, added to P itself",
+            "loops are not swapped",
+            file="wrong_not_swapped_in_place.py",
+            status="budget",
+        ),
+        wrong(
+            "loops not swapped, from the last output on",
+            "loops are not swapped",
+            file="wrong_not_swapped_backwards.py",
+            status="budget",
+        ),
+        wrong(
+            "swapped for few cells only",
+            "loops are not swapped",
+            file="wrong_swapped_for_few.py",
             status="budget",
         ),
         wrong(

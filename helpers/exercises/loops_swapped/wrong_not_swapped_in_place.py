@@ -1,0 +1,11 @@
+mine = r"""
+extern "C" void conv1d(float* P, const float* N, const float* filter, long long n, long long width) {
+    for (long long i = 0; i < n; ++i) P[i] = 0;
+    for (long long i = 0; i < n; ++i) {
+        for (long long j = 0; j < width; ++j) {
+            const long long cell = i + j - width / 2;
+            if (cell >= 0 && cell < n) P[i] += N[cell] * filter[j];
+        }
+    }
+}
+"""
