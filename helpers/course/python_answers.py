@@ -179,15 +179,24 @@ def _tile_width_cost() -> Task:
         larger = [
             [plain_shape(shape), width, vars(seen)] for shape, width, seen, _ in module.scaled(seed)
         ]
-        return json.loads(json.dumps({"known": known, "larger": larger}, default=int))
+        untimed = [
+            [plain_shape(shape), width, vars(counted[layer, width])]
+            for layer, shape in module.UNTIMED.items()
+            for width in module.WIDTHS
+        ]
+        made = {"known": known, "larger": larger, "untimed": untimed}
+        return json.loads(json.dumps(made, default=int))
 
     def made(back: Any, seed: int) -> Any:
         names = [f"{layer}, {width}" for layer in module.SHAPES for width in module.WIDTHS]
         known = dict(zip(names, [float(v) for v in back["known"]], strict=True))
         larger = [float(v) for v in back["larger"]]
-        if not back["said"] and len(larger) != len(module.scaled(seed)):
+        untimed = [float(v) for v in back["untimed"]]
+        wanted = len(module.scaled(seed)), len(module.UNTIMED) * len(module.WIDTHS)
+        if not back["said"] and (len(larger), len(untimed)) != wanted:
             raise ValueError("not a cost for each layer")
-        return {"known": known, "larger": larger, "said": str(back["said"])[:500]}
+        said = str(back["said"])[:500]
+        return {"known": known, "larger": larger, "untimed": untimed, "said": said}
 
     return Task(module.EXERCISE, "costs", calls, made)
 

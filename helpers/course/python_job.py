@@ -128,9 +128,14 @@ def _costs(function: Any, calls: Any) -> dict[str, Any]:
             float(function(_Attributes(shape), width, _Attributes(seen)))
             for shape, width, seen in calls["larger"]
         ]
+        untimed = [
+            float(function(_Attributes(shape), width, _Attributes(seen)))
+            for shape, width, seen in calls["untimed"]
+        ]
     except (KeyError, IndexError) as error:  # of a table that has no such layer
-        return {"known": known, "larger": [], "said": f"{type(error).__name__}: {error}"}
-    return {"known": known, "larger": larger, "said": ""}
+        said = f"{type(error).__name__}: {error}"
+        return {"known": known, "larger": [], "untimed": [], "said": said}
+    return {"known": known, "larger": larger, "untimed": untimed, "said": ""}
 
 
 class _Attributes(SimpleNamespace):

@@ -68,7 +68,7 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
             "text": text,
             "function": "cost",
             "driver": "costs",
-            "calls": {"known": [[shape, 8, seen]], "larger": []},
+            "calls": {"known": [[shape, 8, seen]], "larger": [], "untimed": []},
         }
     )
     with box.Bench("python", level, limits) as bench:

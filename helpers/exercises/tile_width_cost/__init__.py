@@ -1,7 +1,8 @@
 """A model of costs for conv2d_tiled that chooses the width of its tiles, from counters and shapes.
 
-The model is asked for LeNet's two layers, whose times are on record, and for drawn layers, where
-twice the output maps must cost more: a table of answers knows nothing of those.
+The model is asked for LeNet's two layers, whose times are on record; for these with drawn numbers of
+maps, which must cost more; and for layers of other sizes, where of two widths the one that has more
+of everything must cost more. A table of answers knows nothing of those.
 """
 
 from __future__ import annotations
@@ -23,7 +24,24 @@ from helpers.limits import ConvShape
 
 WIDTHS = (8, 10, 12, 14, 16, 17, 18, 20, 24, 28, 32)
 SHAPES = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
+# Layers that nobody has timed.
+UNTIMED = {
+    "61 x 61": ConvShape(1, 1, 4, 61, 61, 7),
+    "47 x 47": ConvShape(1, 3, 6, 47, 47, 5),
+    "94 x 38": ConvShape(1, 1, 6, 94, 38, 7),
+    "27 x 27": ConvShape(1, 4, 4, 27, 27, 7),
+}
 MOST_LOST = 0.25
+# A width has more of everything if each of these counters is larger by this factor.
+MORE = 1.15
+EVERYTHING = (
+    "barriers", "blocks", "constant_load_requests", "global_load_requests", "global_load_sectors",
+    "instructions", "shared_load_requests", "shared_load_wavefronts", "shared_store_requests",
+    "shared_store_wavefronts",
+)  # fmt: skip
+# The share of pairs of widths that a model must rank so. Not all: a model may count how many
+# multiprocessors one image keeps busy, and then a few large blocks cost more than many small ones.
+RANKED = 0.75
 RECORD = Path(__file__).resolve().parents[3] / "data/measured/14_tiles.json"
 
 
@@ -58,7 +76,7 @@ def count(layer: str, width: int) -> dict[str, int]:
     """Count one layer and width anew, in the simulator."""
     from helpers.problems import conv2d
 
-    shape, rng = SHAPES[layer], np.random.default_rng(0)
+    shape, rng = {**SHAPES, **UNTIMED}[layer], np.random.default_rng(0)
     x, filter = (
         rng.integers(-3, 4, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
@@ -102,6 +120,22 @@ def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
     return made
 
 
+@cache
+def pairs() -> tuple[tuple[str, int, int], ...]:
+    """Untimed layers with two widths, of which the first has more of everything."""
+    seen = counted()
+    return tuple(
+        (layer, more, less)
+        for layer in UNTIMED
+        for more in WIDTHS
+        for less in WIDTHS
+        if all(
+            getattr(seen[layer, more], name) >= MORE * getattr(seen[layer, less], name)
+            for name in EVERYTHING
+        )
+    )
+
+
 def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, Any]:
     """The costs of all widths for both layers, and of the scaled layers."""
     known = {
@@ -111,9 +145,15 @@ def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, A
     }
     try:
         larger = [float(cost(shape, width, seen)) for shape, width, seen, _ in scaled(seed)]
+        untimed = [
+            float(cost(shape, width, counted()[layer, width]))
+            for layer, shape in UNTIMED.items()
+            for width in WIDTHS
+        ]
     except (KeyError, IndexError) as error:
-        return {"known": known, "larger": [], "said": f"{type(error).__name__}: {error}"}
-    return {"known": known, "larger": larger, "said": ""}
+        said = f"{type(error).__name__}: {error}"
+        return {"known": known, "larger": [], "untimed": [], "said": said}
+    return {"known": known, "larger": larger, "untimed": untimed, "said": ""}
 
 
 def judged(one: dict[str, Any], seed: int) -> Found:
@@ -121,7 +161,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
     work.
     """
     chosen, ms = {}, measured()
-    if not all(map(math.isfinite, [*one["known"].values(), *one["larger"]])):
+    if not all(map(math.isfinite, [*one["known"].values(), *one["larger"], *one["untimed"]])):
         return Found("wrong", "a cost is infinite or NaN", "A division by a counter that is 0?")
     for layer in SHAPES:
         costs = {width: one["known"][f"{layer}, {width}"] for width in WIDTHS}
@@ -161,9 +201,29 @@ def judged(one: dict[str, Any], seed: int) -> Found:
                 f"{width}",
                 hint,
             )
+    keys = [(layer, width) for layer in UNTIMED for width in WIDTHS]
+    untimed = dict(zip(keys, one["untimed"], strict=True))
+    wrong_way = [
+        (layer, more, less)
+        for layer, more, less in pairs()
+        if not untimed[layer, more] > untimed[layer, less]
+    ]
+    if len(wrong_way) > (1 - RANKED) * len(pairs()):
+        layer, more, less = wrong_way[0]
+        hint = (
+            "The good widths of two layers say nothing of a third: compute the cost from the "
+            "shape, the width and the counters."
+        )
+        return Found(
+            "wrong",
+            f"a layer of {layer} cells: width {more} has at least {MORE - 1:.0%} more of every "
+            f"request, instruction and barrier than width {less}, and must cost more",
+            hint,
+        )
     words = ", ".join(f"{layer} {width}" for layer, width in chosen.items())
     checked = (
-        f"2 layers, {len(WIDTHS)} widths, {len(one['larger']) // 2} layers that nobody has timed"
+        f"2 layers, {len(WIDTHS)} widths, {len(one['larger']) // 2 + len(UNTIMED)} layers that "
+        "nobody has timed"
     )
     return Found("pass", f"{checked}; chosen: {words}", checked=checked)
 
@@ -193,6 +253,7 @@ EXERCISE = PythonExercise(
     wrong=(
         wrong("the stub", "loses 35%", file="stub.py", status="budget"),
         wrong("the measured widths in a table", "table", file="wrong_table.py"),
+        wrong("a table by the height, times the maps", "must cost more", file="wrong_heights.py"),
         wrong("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
         wrong("the same for all", "loses", file="wrong_constant.py"),
         wrong("NaN", "infinite or nan", file="wrong_nan.py"),
