@@ -1,8 +1,8 @@
 """A model of costs for conv2d_tiled that chooses the width of its tiles, from counters and shapes.
 
-The model is asked for LeNet's two layers, whose times are on record; for these with drawn numbers of
-maps, which must cost more; and for layers of other sizes, where of two widths the one that has more
-of everything must cost more. A table of answers knows nothing of those.
+The model is asked for LeNet's two layers, whose times are on record; for these with drawn numbers
+of maps, which must cost more; and for layers of other sizes, where of two widths the one that has
+more of everything must cost more. A table of answers knows nothing of those.
 """
 
 from __future__ import annotations
