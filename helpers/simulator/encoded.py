@@ -36,6 +36,7 @@ from .ptx.encode import (
     encode,
 )
 from .ptx.inline import Inlined
+from .ptx.opcodes import RESULT_UNUSED, TYPES
 from .ptx.parse import Place
 from .toolchain import CompileFailed
 
@@ -47,7 +48,9 @@ _MEANINGS = (
     ("%envreg", "a barrier of the whole grid"),
     ("%reserved_smem_offset", "a group of several warps"),
 )
-_SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # Flag: SCOPE_GPU, SCOPE_SYS
+# Flags in machine/program.h.
+_SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # SCOPE_GPU, SCOPE_SYS
+_ORDERING = 1 << 19 | 1 << 20  # ACQUIRE, RELEASE
 
 
 @lru_cache(maxsize=64)
@@ -220,24 +223,32 @@ def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
 # Operations by which a kernel sees the order of its blocks, beside atomics and calls of the system
 # (printf, malloc).
 _SHOWING_ORDER = ("mov.clock",)
+_UPDATES = ("atom.add", "atom.min", "atom.max", "atom.and", "atom.or", "atom.xor")
+_WHOLE_NUMBERS = [TYPES[name] for name in ("b32", "b64", "u32", "u64", "s32", "s64")]
 
 
 def sees_the_order_of_blocks(program: Program) -> bool:
-    """Whether results may depend on the order of blocks: atomics outside shared memory, fences,
-    clocks, printf.
+    """Whether results may depend on the order of blocks: by fences, clocks, printf, and by atomics
+    outside shared memory.
+
+    Atomics that update whole numbers without reading them give the same result in any order. The
+    machine looks for other accesses to the same numbers while several workers run the launch.
     """
     instructions, ids = program.instructions, library.operation_ids()
     atomics = [number for name, number in ids.items() if name.startswith("atom.")]
+    updates = [ids[name] for name in _UPDATES]
     others = [ids[name] for name in _SHOWING_ORDER if name in ids]
-    operation = instructions["operation"]
-    if (
-        np.isin(operation, others).any()
-        or (np.isin(operation, atomics) & (instructions["space"] != _SHARED_SPACE)).any()
-    ):
-        return True
-    fences = (operation == ids.get("fence", -1)) & (
-        (instructions["flags"] & _SCOPE_BEYOND_BLOCK) != 0
+    operation, flags = instructions["operation"], instructions["flags"]
+    commutes = (
+        np.isin(operation, updates)
+        & np.isin(instructions["type"], _WHOLE_NUMBERS)
+        & (flags & RESULT_UNUSED != 0)
+        & (flags & _ORDERING == 0)
     )
+    outside = np.isin(operation, atomics) & (instructions["space"] != _SHARED_SPACE)
+    if np.isin(operation, others).any() or (outside & ~commutes).any():
+        return True
+    fences = (operation == ids.get("fence", -1)) & (flags & _SCOPE_BEYOND_BLOCK != 0)
     target = instructions["target"]
     system = (target < 0) & (target != np.iinfo(np.int32).min) & (target != _ASSERTFAIL)
     calls = (operation == ids.get("call", -1)) & system

@@ -116,9 +116,10 @@ def launch(
     completely when the launch ends, else a finding ("unwritten"); watch: the block and warp whose
     requests the report lists one by one; sample_every: run every n-th block only; time_limit:
     seconds, by default TIME_LIMIT_S; workers: processor cores that may run blocks, by default all.
-    One core runs a small launch, and a launch that can see the order of its blocks (by counters,
-    printf or atomics). Results and findings do not depend on the number of workers: if several
-    workers see anything doubtful, one worker runs the launch again.
+    One core runs a small launch, and a launch that can see the order of its blocks (by printf,
+    clocks, fences or atomics that return a value). Results, findings and counters do not depend on
+    the number of workers: if several workers see anything doubtful, one worker runs the launch
+    again.
     Raises LaunchRefused, LaunchFault, CompileFailed (for an instruction that the machine cannot
     run), OutOfMemory and KeyboardInterrupt.
     """
@@ -239,22 +240,26 @@ def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
 def _workers(
     kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[str], sample_every: int
 ) -> int:
+    """Returns how many workers may run the launch.
+
+    Several do only with the observers of races and of initialisation: these notice whether a block
+    depends on another one, and then one worker runs the launch again.
+    """
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    blocks = grid[0] * grid[1] * grid[2]
+    blocks = -(-grid[0] * grid[1] * grid[2] // sample_every)
     too_small = (
         blocks < 2 * cores or blocks * block[0] * block[1] * block[2] < _WORTH_SEVERAL_WORKERS
     )
     if (
         too_small
-        or blocks > 2**30
-        or sample_every != 1
+        or grid[0] * grid[1] * grid[2] > 2**30
         or not {"races", "initialisation"} <= set(observe)
-        or _counts(observe)
     ):
         return 1
-    return 1 if encoded.sees_the_order_of_blocks(kernel.program) else cores
+    program = kernel.counted if _counts(observe) else kernel.program
+    return 1 if encoded.sees_the_order_of_blocks(program) else cores
 
 
 def _counts(observe: Sequence[str]) -> bool:

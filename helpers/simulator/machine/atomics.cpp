@@ -172,6 +172,42 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
                      of_halves ? &halves : nullptr);
 }
 
+// An update of global memory while other workers run blocks, too. Whole numbers give the same sum,
+// smallest or largest number and bits in any order, if no thread reads a value in between. So the
+// launch needs only one kind of update for each array. Whatever else there is, one worker runs,
+// because the order of the blocks decides what a thread reads, how a sum of floating-point numbers
+// is rounded, and which exchange comes last. encoded.py asks for one worker where it sees this
+// before the launch.
+bool update_together(Worker& w, const Warp& warp, const Instruction& i, int operation, int lane,
+                     std::uint64_t address) {
+    const bool is_whole = i.type != NO_TYPE && (i.type < F16 || i.type > E5M2X2);
+    const bool fits = (i.bytes == 4 || i.bytes == 8) && i.elements == 1;
+    Region* const region = memory.find(address);
+    if (operation > ATOMIC_XOR || !is_whole || !fits || !(i.flags & RESULT_UNUSED) ||
+        (i.flags & (ACQUIRE | RELEASE)) || region == nullptr)
+        return w.give_up(), false;
+    const std::uint32_t kind = 1u << 24 | static_cast<std::uint32_t>(operation) << 16 |
+                               std::uint32_t(i.type) << 8 | i.bytes;
+    std::uint32_t known = 0;
+    if (!__atomic_compare_exchange_n(&region->updated_by, &known, kind, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED) &&
+        known != kind)
+        return w.give_up(), false;
+    const std::uint64_t operand = slot_value(warp, warp.operand(i, 2), i.bytes, lane);
+    auto update = [&](auto* place) {
+        auto old = __atomic_load_n(place, __ATOMIC_RELAXED);
+        decltype(old) fresh;
+        do
+            fresh = static_cast<decltype(old)>(
+                result_of(operation, i.type, i.bytes, old, operand, 0, true));
+        while (!__atomic_compare_exchange_n(place, &old, fresh, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
+    };
+    if (i.bytes == 4) update(reinterpret_cast<std::uint32_t*>(address));
+    else update(reinterpret_cast<std::uint64_t*>(address));
+    return true;
+}
+
 // A compare-and-swap of 128 bits, and the exchange.
 void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::uint64_t address) {
     struct Wide {
@@ -217,6 +253,10 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         const std::uint64_t address = addresses[lane];
+        if (UNLIKELY(w.one_of_many) && !in_shared(i, address)) {
+            if (!update_together(w, warp, i, operation, lane, address)) return false;
+            continue;
+        }
         if (w.order.used) {
             if (i.flags & RELEASE) {
                 warp.clock[lane] = ++w.now;

@@ -26,8 +26,9 @@ public:
     static void written(Region& region, std::uintptr_t address, std::size_t size,
                         std::uint32_t pc) {
         std::uint8_t* shadow = region.initialised.cells + (address - region.start);
-        if (!region.stored_to || pc < region.store_pc)
-            region.store_pc = pc, region.stored_to = true;    // whoever comes first
+        if (!__atomic_load_n(&region.stored_to, __ATOMIC_RELAXED) ||
+            pc < __atomic_load_n(&region.store_pc, __ATOMIC_RELAXED))
+            remember_first(region, pc);
         if (!region.dirty) region.dirty = true;
         switch (size) {
             case 1: *shadow = 1; break;
@@ -43,6 +44,14 @@ public:
             }
             default: std::memset(shadow, 1, size);
         }
+    }
+    // The first store of the program, whichever of several workers executes it first.
+    static void remember_first(Region& region, std::uint32_t pc) {
+        std::uint32_t known = __atomic_load_n(&region.store_pc, __ATOMIC_RELAXED);
+        while ((known == 0 || pc < known) &&
+               !__atomic_compare_exchange_n(&region.store_pc, &known, pc, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED)) {}
+        __atomic_store_n(&region.stored_to, true, __ATOMIC_RELAXED);
     }
     // A block starts with poisoned shared memory.
     static void forget(Region& region, bool first_time) {

@@ -92,6 +92,7 @@ const std::vector<NamedOperation>& table() {
     return sorted;
 }
 
+constexpr std::uint64_t most_batches = 1 << 16;    // different values of a Touched::Batch
 constexpr std::uint32_t longest_poll = 48;    // instructions of a loop that does little but wait
 
 void decode_all(Worker& w) {
@@ -153,7 +154,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.observe = launch.observe;
     w.first_block = first_block;
     w.aborted = false;
-    w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = 1 << 16;
+    w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = fuel_of_a_turn;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear();
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
@@ -168,14 +169,19 @@ void end_worker(Worker& w) {
     w.heap.clear();
 }
 
+// How many blocks a launch runs: all, or every n-th one.
+std::uint64_t sampled_blocks(const LaunchRequest& launch) {
+    const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+    return (blocks + launch.sample_every - 1) / launch.sample_every;
+}
+
 void run_alone(Worker& w, const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     begin_worker(w, launch, take_block_numbers(blocks));
     memory.begin_launch(w.first_block);
     w.one_of_many = false;
-    const std::uint64_t count = launch.block_count != 0
-                                    ? launch.block_count
-                                    : (blocks + launch.sample_every - 1) / launch.sample_every;
+    const std::uint64_t count =
+        launch.block_count != 0 ? launch.block_count : sampled_blocks(launch);
     for (std::uint64_t k = 0; k < count && !w.aborted; ++k) {
         const std::uint64_t b =
             launch.block_count != 0 ? launch.blocks[k] : k * launch.sample_every;
@@ -190,12 +196,28 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
     w.saved.clear();
 }
 
+// Adds the counters of another worker. Those of the observers of traffic and of instructions are
+// sums over the blocks, so that it does not matter which worker ran a block. Where the order of the
+// blocks matters (Touched), the workers note it.
+void add_counters(const Worker& from) {
+    auto own_number = [&](std::uint32_t region) {
+        for (std::size_t k = 0; k < from.shared.size(); ++k)
+            if (from.shared[k]->id == region) return worker.shared[k]->id;
+        return region;
+    };
+    worker.traffic.add(from.traffic, own_number);
+    for (std::size_t pc = 0; pc < worker.executed.size(); ++pc)
+        worker.executed[pc] += from.executed[pc];
+}
+
 // Runs blocks on several workers. True when nothing was found; else the arrays hold again what they
 // held before.
 bool run_together(const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+    const std::uint64_t count = sampled_blocks(launch);
     std::uint32_t first_block = take_block_numbers(2 * blocks + 2);
     first_block += first_block & 1;
+    const std::uint32_t updates_number = first_block + 2 * static_cast<std::uint32_t>(blocks);
     while (helpers.size() + 1 < launch.workers) helpers.emplace_back();
     std::vector<Worker*> team{&worker};
     for (std::uint32_t k = 0; k + 1 < launch.workers; ++k) team.push_back(&helpers[k]);
@@ -209,17 +231,20 @@ bool run_together(const LaunchRequest& launch) {
     for (Worker* w : team) {
         begin_worker(*w, launch, first_block);
         if (w != &worker) map_shared(*w);
-        w->one_of_many = true;
+        w->one_of_many = true, w->updates_number = updates_number;
     }
     std::atomic<std::uint64_t> next{0};
-    const std::uint64_t batch = std::max<std::uint64_t>(1, blocks / (team.size() * 64));
+    const std::uint64_t batches = std::min<std::uint64_t>(team.size() * 64, most_batches / 2);
+    const std::uint64_t batch = std::max<std::uint64_t>(1, count / batches);
     auto work = [&](Worker& w) {
         for (Region* region : w.shared) region->dirty = true;    // the first block finds leftovers
-        for (std::uint64_t from; !doubtful && (from = next.fetch_add(batch)) < blocks;)
-            for (std::uint64_t b = from; b < std::min(from + batch, blocks) && !doubtful; ++b) {
-                run_block(w, b);
+        for (std::uint64_t from; !doubtful && (from = next.fetch_add(batch)) < count;) {
+            w.traffic.touched.begin_batch(static_cast<Touched::Batch>(from / batch));
+            for (std::uint64_t k = from; k < std::min(from + batch, count) && !doubtful; ++k) {
+                run_block(w, k * launch.sample_every);
                 if (w.aborted || !w.findings.list().empty() || stop_requested) doubtful = true;
             }
+        }
         w.one_of_many = false;
     };
     std::vector<std::thread> threads;
@@ -227,7 +252,7 @@ bool run_together(const LaunchRequest& launch) {
     work(worker);
     for (std::thread& one : threads) one.join();
     for (std::size_t k = 1; k < team.size(); ++k) {
-        if (!doubtful) worker.traffic.add(team[k]->traffic);
+        if (!doubtful) add_counters(*team[k]);
         unmap_shared(*team[k]);
     }
     if (!doubtful) return true;

@@ -36,6 +36,9 @@ enum Observe : std::uint32_t {
     INSTRUCTIONS = 16
 };
 
+// Backward branches of a path until the other paths and warps get their turn.
+constexpr std::int64_t fuel_of_a_turn = 1 << 16;
+
 struct Dim {
     std::uint32_t x, y, z;
 };
@@ -223,6 +226,8 @@ struct Worker {
     std::uint32_t block_number = 0, first_block = 0;    // unique over all launches; of this launch
     std::uint32_t now = 0, turn = 0;    // clocks of the launch: they only go forward
     bool one_of_many = false;    // other workers run blocks of the same launch
+    std::uint32_t updates_number = 0;    // one_of_many: stands for all blocks in cells that only
+                                         // atomics update
     const std::uint64_t* storing =
         nullptr;    // where the lanes of a plain store write that observers are being told of
     std::uint32_t storing_lanes = 0;

@@ -141,6 +141,8 @@ struct Region {
                               // it at a time
     bool writable = false;    // shadowed, and saved before the workers start
     Saved* saved = nullptr;    // the pages that a running rehearsal has saved
+    std::uint32_t updated_by = 0;    // several workers update it by atomics of this kind alone; 0:
+                                     // by none yet
     std::uint8_t grain = 2;    // a race cell stands for 1 << grain bytes
     std::uint32_t oldest = 1;    // race cells with a lower block number are history
     std::uint32_t store_pc =
@@ -319,7 +321,8 @@ public:
     // Starts a launch: the accesses of earlier launches are history.
     void begin_launch(std::uint32_t first_block) {
         for (const auto& region : regions_)
-            region->oldest = first_block, region->stored_to = false, region->store_pc = 0;
+            region->oldest = first_block, region->stored_to = false, region->store_pc = 0,
+            region->updated_by = 0;
     }
     const std::vector<std::unique_ptr<Region>>& regions() const { return regions_; }
     // Block numbers are about to start again from 1.

@@ -6,6 +6,10 @@
 // a path can go on.
 bool run_warp(Worker& w, Warp& warp);
 
+// Lets the next path have a turn of `fuel_of_a_turn` backward branches. Stops a rehearsal that has
+// taken too many.
+void begin_turn(Worker& w);
+
 // Brings the lanes of a path to a warp operation. Returns true if it is done, false if they wait or
 // the launch is over.
 bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,

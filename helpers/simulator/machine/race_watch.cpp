@@ -128,13 +128,14 @@ void watch_together(Worker& w, Region& region, std::uint64_t address, std::uint3
                     const Toucher& me) {
     std::uint64_t offset = address - region.start;
     bool fits = ((offset | size) & ((std::uint64_t(1) << region.grain) - 1)) == 0;
-    if (!fits || access == ATOMIC || !region.shadowed || (access == STORE && !region.writable))
-        return w.give_up();
+    if (!fits || !region.shadowed || (access != LOAD && !region.writable)) return w.give_up();
     const std::uint64_t first = offset >> region.grain, count = size >> region.grain;
     region.spread_together(first), region.spread_together(first + count - 1);
     RaceCell* cell = region.races.cells + first;
     for (RaceCell* end = cell + count; cell != end; ++cell)
-        if (UNLIKELY(Races::collides<access == STORE>(*cell, me, region.oldest)))
+        if (UNLIKELY(access == ATOMIC
+                         ? Races::collides_with_update(*cell, w.updates_number, region.oldest)
+                         : Races::collides<access == STORE>(*cell, me, region.oldest)))
             return w.give_up();
 }
 

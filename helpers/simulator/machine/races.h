@@ -207,6 +207,17 @@ public:
         return written >= oldest && (written != me.block || meets_write(cell, false, me, oldest));
     }
 
+    // The same for an update that commutes with others of its kind (atomics.cpp). `updates` is a
+    // block number of no block: a cell that has it was accessed by such updates alone.
+    static bool collides_with_update(RaceCell& cell, std::uint32_t updates, std::uint32_t oldest) {
+        if (__atomic_load_n(&cell.write_block, __ATOMIC_SEQ_CST) != updates) {
+            const std::uint32_t written =
+                __atomic_exchange_n(&cell.write_block, updates, __ATOMIC_SEQ_CST);
+            if (written >= oldest && written != updates) return true;
+        }
+        return __atomic_load_n(&cell.read_block, __ATOMIC_SEQ_CST) >= oldest;
+    }
+
 private:
     static bool is_same_thread(std::uint32_t who, std::uint32_t other) {
         return Toucher::thread_of(who ^ other) == 0;

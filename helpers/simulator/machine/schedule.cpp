@@ -7,8 +7,6 @@
 
 namespace {
 
-constexpr std::int64_t fuel_of_a_turn =
-    1 << 16;    // backward branches until the other paths and warps get their turn
 constexpr std::uint32_t patience =
     256;    // turns that a warp spins until lanes that wait for the spinning ones go on
 
@@ -164,7 +162,6 @@ void leave_function(Worker& w, Warp& warp, std::uint32_t lanes) {
 // ---- the instructions of a path ----
 
 void fence(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes) {
-    if (w.one_of_many) return w.give_up();
     w.order.used = true;
     ++w.now;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -342,9 +339,7 @@ bool part_joins(Warp& warp) {
 // A backward branch: the launch may have been stopped, or others may have waited long enough. True:
 // let them.
 bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
-    w.steps += static_cast<std::uint64_t>(fuel_of_a_turn - w.fuel);
-    if (w.launch.step_limit != 0 && w.steps > w.launch.step_limit * fuel_of_a_turn)
-        stop_requested = true;
+    begin_turn(w);
     if (stop_requested.load(std::memory_order_relaxed)) {
         w.fault(warp, __builtin_ctz(warp.path().lanes), pc, RUNAWAY);
         return true;
@@ -354,7 +349,6 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
         return true;
     }
     if (warp.yielding && ++warp.yields % patience == 0) part_joins(warp);
-    w.fuel = fuel_of_a_turn;
     warp.yielding = false;
     return true;
 }
@@ -513,6 +507,13 @@ bool run_path(Worker& w, Warp& warp) {
 }
 
 }    // namespace
+
+void begin_turn(Worker& w) {
+    w.steps += static_cast<std::uint64_t>(fuel_of_a_turn - w.fuel);
+    w.fuel = fuel_of_a_turn;
+    if (w.launch.step_limit != 0 && w.steps > w.launch.step_limit * fuel_of_a_turn)
+        stop_requested = true;
+}
 
 bool run_warp(Worker& w, Warp& warp) {
     for (;;) {

@@ -205,15 +205,20 @@ public:
     }
     const std::deque<Site>& sites() const { return sites_; }
     const std::vector<WatchedLane>& watched() const { return watched_; }
-    // Adds what another worker counted.
-    void add(const Traffic& other) {
-        for (const Site& site : other.sites_) {
+    // Adds what another worker counted. own_number: the number of its array in this worker, whose
+    // shared memory has arrays of its own.
+    template <class OwnNumber> void add(const Traffic& other, OwnNumber own_number) {
+        for (Site site : other.sites_) {
+            site.region = own_number(site.region);
             Site*& own =
                 index_[key_of(static_cast<std::uint32_t>(site.pc), site.access, site.region)];
             if (own == nullptr) sites_.push_back(site), own = &sites_.back();
             else own->add(site);
         }
-        watched_.insert(watched_.end(), other.watched_.begin(), other.watched_.end());
+        for (WatchedLane lane : other.watched_) {    // all from one worker: it ran that block
+            lane.region = own_number(lane.region);
+            watched_.push_back(lane);
+        }
         touched.add(other.touched);
     }
     static int kind_of(std::uint32_t space) {
