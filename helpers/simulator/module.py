@@ -188,6 +188,16 @@ class Kernel:
 
     # ---- places in the source ----
 
+    # A profile asks for the line of each request of a warp, and most requests of an instruction
+    # are made in a loop: each place is worked out once.
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], tuple[str, int]]:
+        return {}
+
+    @cached_property
+    def _frames_by_place(self) -> dict[int, tuple[tuple[str, int], ...]]:
+        return {}
+
     def place_of(self, pc: int, caller: int = 0) -> tuple[str, int]:
         """Returns file and line of an instruction: those in the module's source if it is there, or
         if the source calls the code that has it.
@@ -196,6 +206,11 @@ class Kernel:
         instruction of a header. The file is `Compiled.file`, or the path of a header. If the
         compiler gives no place, the instruction has the place of the code before it.
         """
+        if (place := self._places.get((pc, caller))) is None:
+            place = self._places[pc, caller] = self._find_place(pc, caller)
+        return place
+
+    def _find_place(self, pc: int, caller: int) -> tuple[str, int]:
         own = self.module.compiled.file
         function = self._function_at(pc)
         frames = next(
@@ -309,11 +324,13 @@ class Kernel:
 
     def _frames_of(self, number: int) -> tuple[tuple[str, int], ...]:
         """Returns the frames of one of the program's places."""
-        place = self.program.places[number]
-        return tuple(
-            (self.module.file_of(file), line)
-            for file, line in ((place.file, place.line), *place.inlined)
-        )
+        if (frames := self._frames_by_place.get(number)) is None:
+            place = self.program.places[number]
+            frames = self._frames_by_place[number] = tuple(
+                (self.module.file_of(file), line)
+                for file, line in ((place.file, place.line), *place.inlined)
+            )
+        return frames
 
 
 class Kernels(Mapping):

@@ -9,7 +9,9 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +30,13 @@ SECRET = "the-instructors-token-5e1d"
 LIMITS = box.Limits(
     wall_s=20, cpu_s=6, memory=700 * MIB, scratch=32 * MIB, file=16 * MIB, processes=40
 )
+# For a job that ends at a limit only: a grader has more patience, and ends it in the same way.
+SHORT = replace(LIMITS, cpu_s=1)
 
 
+@cache
 def levels() -> list[str]:
+    """The levels of which a box can be had here."""
     found = []
     for level in box.LEVELS[:-1]:
         try:
@@ -42,12 +48,9 @@ def levels() -> list[str]:
     return found
 
 
-LEVELS = levels()
-
-
 @pytest.fixture(params=box.LEVELS[:-1])
 def level(request) -> str:
-    if request.param not in LEVELS:
+    if request.param not in levels():
         pytest.skip(f"no box of the level {request.param} can be had here")
     return request.param
 
@@ -58,6 +61,23 @@ def machine() -> Iterator[Path]:
         prefix="halo-machine-"
     ) as folder:  # pytest's own is closed to other users
         yield box.machine_folder(Path(folder))
+
+
+@pytest.fixture(scope="module")
+def grade_kernel(machine) -> Iterator[Callable[..., dict]]:
+    """Grades the text of a kernel. One bench for each set of limits serves all: it starts anew
+    where a job has ended it.
+    """
+    started: dict[box.Limits, Benches] = {}
+
+    def grade(text: str, exercise: str = "axpy_two", limits: box.Limits = LIMITS) -> dict:
+        if limits not in started:
+            started[limits] = Benches(levels()[0], machine, limits)
+        return judge.grade(exercise, text, 11, started[limits])
+
+    yield grade
+    for benches in started.values():
+        benches.close()
 
 
 def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.Ended, dict]:
@@ -77,16 +97,6 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
     if ended.status == "done":
         made, _ = wire.content(ended.answer)
     return ended, made
-
-
-def grade_kernel(
-    text: str, machine: Path, exercise: str = "axpy_two", limits: box.Limits = LIMITS
-) -> dict:
-    benches = Benches(LEVELS[0], machine, limits)
-    try:
-        return judge.grade(exercise, text, 11, benches)
-    finally:
-        benches.close()
 
 
 def processes_with(word: str) -> list[int]:
@@ -117,7 +127,7 @@ def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
         "os.fork()\n        except OSError: pass\n"
     )
     ended, _ = run_python(
-        text, level, box.Limits(wall_s=4, cpu_s=3, memory=700 * MIB, processes=40)
+        text, level, box.Limits(wall_s=2, cpu_s=2, memory=700 * MIB, processes=40)
     )
     assert ended.status in ("time", "memory", "crash")
     time.sleep(0.3)
@@ -169,12 +179,12 @@ def test_an_endless_loop_in_python(level):
     assert ended.status == "time"
 
 
-def test_an_endless_loop_in_a_kernel(machine):
+def test_an_endless_loop_in_a_kernel(grade_kernel):
     text = (
         "%%kernel axpy_two\n__global__ void axpy_two(float* y, const float* x, int n, "
         "float a) { while (true) y[0] += a; }"
     )
-    result = grade_kernel(text, machine)
+    result = grade_kernel(text, limits=SHORT)
     assert result["status"] in ("time", "finding"), result["messages"]
     assert result["seconds"] < 30
 
@@ -390,14 +400,14 @@ def test_a_flood_of_output_goes_nowhere(level, capfd):
     assert "xxx" not in "".join(capfd.readouterr())
 
 
-def test_a_flood_of_printf(machine, capfd):
+def test_a_flood_of_printf(grade_kernel, capfd):
     text = (
         "%%kernel axpy_two\n#include <cstdio>\n__global__ void axpy_two(float* y, const float* x, "
         "int n, float a)\n"
         '{ for (int k = 0; k < 100000; ++k) printf("%d a long line that fills '
         'every buffer there may be\\n", k); }'
     )
-    result = grade_kernel(text, machine)
+    result = grade_kernel(text, limits=SHORT)
     assert result["status"] != "pass"
     assert "long line" not in "".join(capfd.readouterr())
     assert result["memory"] < LIMITS.memory + 200 * MIB
@@ -468,7 +478,7 @@ def test_a_forged_record_in_a_figure(tmp_path):
     assert "median" in problems and "equal" in problems
     assert "claims 3 global_load_sectors, counted again it is 700" in problems
     assert "another source" in problems
-    bomb = zlib.compress(b"[" * 300_000_000, 9)
+    bomb = zlib.compress(b"[" * 30_000_000)
     path.write_bytes(png(b"\0" + bomb, b"zTXt"))
     with pytest.raises(figures.ClaimError, match="not JSON"):
         figures.claimed(path)
@@ -492,13 +502,13 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
         "#include_next </etc/hostname>", '#import "/etc/hostname"',
     ],
 )  # fmt: skip
-def test_other_files_are_not_included(line, machine):
+def test_other_files_are_not_included(line, grade_kernel):
     name = (
         Path("/etc/hostname").read_text().strip()
         if Path("/etc/hostname").exists()
         else "no such name"
     )
-    result = grade_kernel(f"{HEAD}{line}\n{KERNEL}{{ y[0] = a; }}", machine)
+    result = grade_kernel(f"{HEAD}{line}\n{KERNEL}{{ y[0] = a; }}")
     assert result["status"] == "refused", result["messages"]
     assert name not in " ".join(result["messages"]) or name in line
 
@@ -510,41 +520,41 @@ def test_headers_of_cuda_are_included():
     )
 
 
-def test_a_text_that_is_too_large_is_refused_before_it_is_read(machine):
+def test_a_text_that_is_too_large_is_refused_before_it_is_read(grade_kernel):
     for text in ("x" * 100_000, "\n" * 5_000, HEAD + KERNEL + "{}" + " " * 3_000, "a\0b"):
-        assert grade_kernel(text, machine)["status"] == "refused"
+        assert grade_kernel(text)["status"] == "refused"
 
 
-def test_a_wild_function_pointer(machine):
+def test_a_wild_function_pointer(grade_kernel):
     body = "{ typedef void (*F)(); F f = (F)(unsigned long long)(0x41414141 + n); f(); y[0] = a; }"
-    result = grade_kernel(HEAD + KERNEL + body, machine)
+    result = grade_kernel(HEAD + KERNEL + body)
     assert result["status"] in ("finding", "refused", "compile", "wrong", "crash"), result[
         "messages"
     ]
     assert result["points"] == 0
 
 
-def test_an_allocation_of_everything(machine):
+def test_an_allocation_of_everything(grade_kernel):
     body = (
         "{ for (int k = 0; k < 100000; ++k) { char* p = (char*)malloc(1 << 30); "
         "if (p) p[0] = 1; } y[0] = a; }"
     )
-    result = grade_kernel(HEAD + KERNEL + body, machine)
+    result = grade_kernel(HEAD + KERNEL + body, limits=SHORT)
     assert result["points"] == 0 and result["memory"] < LIMITS.memory + 200 * MIB, result[
         "messages"
     ]
     body = "{ __shared__ float t[1 << 28]; t[threadIdx.x] = a; y[0] = t[0]; }"
-    assert grade_kernel(HEAD + KERNEL + body, machine)["points"] == 0
+    assert grade_kernel(HEAD + KERNEL + body, limits=SHORT)["points"] == 0
 
 
-def test_a_bomb_of_templates(machine):
+def test_a_bomb_of_templates(grade_kernel):
     bomb = (
         "template <int N, int M> struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, "
         "2 * M + 1>::v; };\n"
         "template <int M> struct T<0, M> { static constexpr int v = M; };\n"
     )
-    limits = box.Limits(wall_s=8, cpu_s=5, memory=700 * MIB)
-    result = grade_kernel(f"{HEAD}{bomb}{KERNEL}{{ y[0] = T<28, 0>::v; }}", machine, limits=limits)
+    limits = box.Limits(wall_s=4, cpu_s=2, memory=700 * MIB)
+    result = grade_kernel(f"{HEAD}{bomb}{KERNEL}{{ y[0] = T<28, 0>::v; }}", limits=limits)
     assert result["status"] in ("time", "memory", "compile", "crash"), result["messages"]
     assert result["seconds"] < 15 and result["points"] == 0
 
@@ -561,7 +571,7 @@ HIDDEN_LOADS = {
 
 
 @pytest.mark.parametrize("what", HIDDEN_LOADS)
-def test_loads_are_counted_however_they_are_written(what, machine):
+def test_loads_are_counted_however_they_are_written(what, grade_kernel):
     """A fourth load of N in each thread, written in ways that a reader of the text would miss,
     goes over the budget.
     """
@@ -573,15 +583,15 @@ def test_loads_are_counted_however_they_are_written(what, machine):
     )
     load = HIDDEN_LOADS[what].replace("P += ", "sum += ").replace("y + ", "N + ")
     text = f"{head}\n{helper}{rest.replace('P[i] = sum;', load + ' P[i] = sum;')}"
-    result = grade_kernel(text, machine, "conv1d_edge")
+    result = grade_kernel(text, "conv1d_edge")
     if result["status"] == "compile":  # without the attribute that this compiler does not take
-        result = grade_kernel(text.replace(', section("hidden")', ""), machine, "conv1d_edge")
+        result = grade_kernel(text.replace(', section("hidden")', ""), "conv1d_edge")
     assert result["status"] == "budget", result["messages"]
 
 
 def test_a_cell_of_one_student_leaves_nothing_for_the_next(machine):
     exercise = exercises.find("axpy_two")
-    benches = Benches(LEVELS[0], machine, LIMITS)
+    benches = Benches(levels()[0], machine, replace(LIMITS, cpu_s=2))
     try:
         bad = HEAD + KERNEL + "{ while (true) { } }"
         assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"

@@ -4,6 +4,7 @@ must.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import outcome, verdict
+from helpers.exercises import loops_swapped, outcome, verdict
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
@@ -45,7 +46,10 @@ def test_a_right_answer_passes(one, answer):
 
 
 @pytest.mark.parametrize(("one", "answer"), WRONG, ids=title)
-def test_a_wrong_answer_is_rejected_with_its_hint(one, answer):
+def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
+    if answer.status == "time":  # a student waits longer for the same words
+        monkeypatch.setattr(loops_swapped, "LIMIT_S", 1)
+        one = dataclasses.replace(one, limit_s=1.0)
     found = one.judge(one.text_of(answer))
     assert found.status == answer.status, found
     assert answer.says and words(answer.says) in words(found), found
@@ -54,21 +58,16 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer):
 
 
 @pytest.mark.parametrize("one", ALL, ids=title)
-def test_the_stub_is_not_right_yet(one):
-    assert not one.judge(one.stub)
-
-
-@pytest.mark.parametrize("one", ALL, ids=title)
-def test_a_solution_passes_with_the_seeds_of_a_grader(one):
-    for seed in (7, 12_345):
-        found = one.judge(one.solution, seed)
-        assert found.passed, found
+def test_a_solution_passes_with_the_seed_of_a_grader(one):
+    found = one.judge(one.solution, 12_345)
+    assert found.passed, found
 
 
 @pytest.mark.parametrize("one", ALL, ids=title)
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
     assert len(one.right) >= 2 and len(one.wrong) >= 5
+    assert one.stub in {one.text_of(answer) for answer in one.wrong}, "the stub is not right yet"
     assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(
         one.wrong
     )

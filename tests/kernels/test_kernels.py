@@ -34,7 +34,7 @@ SMALL = (
     replace(conv1d_named("conv1d_vector"), threads=40, tile=320, outputs=8),
     replace(conv1d_named("conv1d_vector"), threads=32, tile=384, outputs=12),
 )
-WIDTHS = (1, 3, 5, 31, 63, 255)  # with 255 the halo is wider than the tile
+WIDTHS = (1, 3, 31, 255)  # no halo; a narrow one, a wide one, one that is wider than the tile
 TABLE = (
     *((spec, width) for spec in SMALL for width in WIDTHS),
     *((spec, width) for spec in CONV1D for width in (3, 31)),
@@ -122,7 +122,7 @@ def layer_label(spec: Conv2d) -> str:
 
 def layer_shapes(spec: Conv2d) -> list[ConvShape]:
     """One of everything; image = filter; outputs around a tile; even and wide filters; primes; many
-    maps; thin images.
+    maps; thin images. The filters have four widths in all: each is another compilation.
     """
     columns, rows, maps = spec.tile
     if spec in (*CONV2D, *REDUCED):  # few large blocks: what the small ones above do not reach
@@ -132,11 +132,11 @@ def layer_shapes(spec: Conv2d) -> list[ConvShape]:
         ]
     return [
         outputs(1, 1, 1, 1, 1, 1),
-        outputs(2, 3, 2, 1, 1, 5),  # image = filter
+        outputs(2, 3, 2, 1, 1, 3),  # image = filter
         outputs(1, 2, maps, max(1, rows - 1), columns + 1, 3),
         outputs(2, 1, 2 * maps, rows, columns, 4),  # whole tiles
-        outputs(1, 4, maps + 1, rows + 1, max(1, 2 * columns - 1), 2),
-        outputs(3, 3, 5, 7, 11, 7),
+        outputs(1, 4, maps + 1, rows + 1, max(1, 2 * columns - 1), 4),
+        outputs(3, 3, 5, 7, 11, 3),
         outputs(1, 2, 3, 3, 5, 15),
         outputs(1, 5, 18, 5, 2, 3),
         outputs(2, 9, 1, 23, 1, 3),

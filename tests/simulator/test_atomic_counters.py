@@ -16,10 +16,10 @@ template <int PATTERN> __device__ int cell(int t)
         : PATTERN == 4 ? t % 8
          : PATTERN == 5 ? t * 8 % 256 : PATTERN == 6 ? t * t % 32 : t * t * 5 % 128;
 }}
-extern "C" __global__ void k(unsigned* g, unsigned n)
+template <int PATTERN> __global__ void k(unsigned* g, unsigned n)
 {{
     __shared__ __align__(16) unsigned s[512];
-    const int t = threadIdx.x, i = cell<{pattern}>(t);
+    const int t = threadIdx.x, i = cell<PATTERN>(t);
     for (int j = t; j < 512; j += 32) s[j] = 0;
     __syncthreads();
     unsigned result = 0, *a = {where};
@@ -29,6 +29,11 @@ extern "C" __global__ void k(unsigned* g, unsigned n)
     g[2048 + t] = s[t];
 }}
 """
+PATTERNS = range(8)
+# A kernel for each pattern: all of them are one compilation.
+ATOMICS += "\n".join(
+    f"template __global__ void k<{pattern}>(unsigned*, unsigned);" for pattern in PATTERNS
+)
 UPDATES = {
     "1": "atomicAdd(a + i, 1u)", "n": "atomicAdd(a + i, n)", "used": "result = atomicAdd(a + i, n)",
     "max": "atomicMax(a + i, n + t)", "cas": "result = atomicCAS(a + i, 0, n)",
@@ -61,19 +66,18 @@ SECTORS = {
 }  # fmt: skip
 
 
-def counters(source, *arguments):
-    return simulator.profile(source, "k", *arguments, grid=(1,), block=(32,)).counters()
+def counters(source, *arguments, kernel="k"):
+    return simulator.profile(source, kernel, *arguments, grid=(1,), block=(32,)).counters()
 
 
-def of_update(update, where, pattern):
-    source = ATOMICS.format(pattern=pattern, where=where, update=UPDATES[update])
-    return counters(source, np.zeros(4096, np.uint32), np.uint32(3))
+def of_pattern(source, pattern):
+    return counters(source, np.zeros(4096, np.uint32), np.uint32(3), kernel=f"k<{pattern}>")
 
 
 @pytest.mark.parametrize("update", SHARED)
-@pytest.mark.parametrize("pattern", range(8))
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_an_atomic_in_shared_memory(update, pattern):
-    found = of_update(update, "s", pattern)
+    found = of_pattern(ATOMICS.format(where="s", update=UPDATES[update]), pattern)
     requests, loads = (
         (several[pattern] for several in ROUNDS[update]) if update in ROUNDS else (1, 0)
     )
@@ -85,16 +89,16 @@ def test_an_atomic_in_shared_memory(update, pattern):
 
 
 @pytest.mark.parametrize("update", SECTORS)
-@pytest.mark.parametrize("pattern", range(8))
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_an_atomic_in_global_memory(update, pattern):
-    found = of_update(update, "g", pattern)
+    found = of_pattern(ATOMICS.format(where="g", update=UPDATES[update]), pattern)
     assert (found["global_atomic_requests"], found["global_atomic_sectors"]) == (
         1,
         SECTORS[update][pattern],
     )
 
 
-HALVES = ATOMICS.replace("extern", "#include <cuda_fp16.h>\nextern").replace(
+HALVES = "#include <cuda_fp16.h>\n" + ATOMICS.replace(
     "    {update};\n", "    atomicAdd((__half*)a + i, __float2half(1.0f));\n"
 )
 
@@ -113,14 +117,10 @@ HALVES = ATOMICS.replace("extern", "#include <cuda_fp16.h>\nextern").replace(
     ],
 )
 def test_an_atomic_of_16_bits_is_a_loop_of_compare_and_swap(pattern, rounds, sectors, passes):
-    found = counters(
-        HALVES.format(pattern=pattern, where="g"), np.zeros(4096, np.uint32), np.uint32(3)
-    )
+    found = of_pattern(HALVES.format(where="g"), pattern)
     assert (found["global_atomic_requests"], found["global_atomic_sectors"]) == (rounds, sectors)
     assert found["global_load_requests"] == 1
-    found = counters(
-        HALVES.format(pattern=pattern, where="s"), np.zeros(4096, np.uint32), np.uint32(3)
-    )
+    found = of_pattern(HALVES.format(where="s"), pattern)
     # The address is generic: this counter of the hardware's knows only atomics that are told where
     # they are.
     assert (found["shared_atomic_requests"], found["shared_atomic_wavefronts"]) == (0, passes)
@@ -172,8 +172,8 @@ def test_an_asynchronous_copy(kind, size, sectors):
 
 def test_lines_say_how_they_were_counted():
     found = simulator.profile(
-        ATOMICS.format(pattern=0, where="s", update=UPDATES["1"]),
-        "k",
+        ATOMICS.format(where="s", update=UPDATES["1"]),
+        "k<0>",
         np.zeros(4096, np.uint32),
         np.uint32(3),
         grid=(1,),

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -86,6 +87,9 @@ class _Access:
 
 class _State:
     def __init__(self) -> None:
+        self.streams = 0  # that were ever created
+        # Numbers of streams that the program has let go of; see _drop_released.
+        self.released: deque[int] = deque()
         self.counts = {NULL: 0}
         # The work that the next work of a stream waits for.
         self.clocks: dict[int, dict[int, int]] = {NULL: {}}
@@ -121,13 +125,39 @@ def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
 @_alone
 def new_stream(flags: int) -> int:
     """Returns the number of a new stream of the current device, from 1 on."""
-    number = len(_state.devices) + 1
+    _drop_released()
+    _state.streams += 1
+    number = _state.streams
     _state.counts[number] = 0
     _state.clocks[number] = {}
     _state.devices[number] = _devices.current()
     if flags & _NON_BLOCKING:
         _state.non_blocking.add(number)
     return number
+
+
+def release(stream: int) -> None:
+    """Records that the program has no object of a stream any more. Python calls this wherever it
+    collects garbage, so that nothing but the number is noted here.
+    """
+    _state.released.append(stream)
+
+
+def _drop_released() -> None:
+    """Drops the released streams whose work the host knows to be done.
+
+    Each clock has a number for each stream: in a program that creates streams in a loop, clocks
+    would grow without end, and each piece of work would copy them.
+    """
+    for _ in range(len(_state.released)):
+        stream = _state.released.popleft()
+        if _state.host.get(stream, 0) < _state.counts[stream]:
+            _state.released.append(stream)
+            continue
+        del _state.counts[stream], _state.clocks[stream], _state.devices[stream]
+        _state.non_blocking.discard(stream)
+        for clock in (_state.host, *_state.clocks.values(), *_state.blocking.values()):
+            clock.pop(stream, None)
 
 
 def device_of(stream: int) -> int:
@@ -189,7 +219,7 @@ def _begin(stream: int, what: str, past: dict[int, int]) -> Work:
 
 def _join(clock: dict[int, int], other: dict[int, int]) -> None:
     for stream, number in list(other.items()):
-        if clock.get(stream, 0) < number:
+        if clock.get(stream, 0) < number and stream in _state.counts:
             clock[stream] = number
 
 
@@ -197,7 +227,7 @@ def _watching() -> bool:
     """Whether anything but the null stream can access device memory; if not, every access is in
     order.
     """
-    return bool(_state.devices) or len(_state.counts) > 1 or bool(_state.shared)
+    return _state.streams > 0 or len(_state.counts) > 1 or bool(_state.shared)
 
 
 @_alone
@@ -240,7 +270,8 @@ def _touch(accesses: list[_Access], new: _Access) -> None:
 
 
 def _done(work: Work, clock: dict[int, int]) -> bool:
-    return clock.get(work.stream, 0) >= work.number
+    # The host knows the work of a dropped stream to be done, and so does whatever comes now.
+    return work.stream not in _state.counts or clock.get(work.stream, 0) >= work.number
 
 
 @_alone
@@ -335,6 +366,7 @@ def finish_stream(stream: int) -> None:
 @_alone
 def finish_all() -> None:
     """The host has waited for everything on the current device, and so for what that waited for."""
+    _drop_released()
     for stream in _device_streams(_devices.current()):
         _join(_state.host, {stream: _state.counts[stream]})
         _join(_state.host, _state.clocks[stream])
@@ -365,4 +397,7 @@ def host_waits(clock: dict[int, int]) -> None:
 
 @_alone
 def host_knows(clock: dict[int, int]) -> bool:
-    return all(_state.host.get(stream, 0) >= number for stream, number in clock.items())
+    return all(
+        stream not in _state.counts or _state.host.get(stream, 0) >= number
+        for stream, number in clock.items()
+    )

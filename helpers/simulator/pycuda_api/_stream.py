@@ -5,6 +5,7 @@ has no clock.
 from __future__ import annotations
 
 import math
+import weakref
 
 from . import _devices, _errors, _findings, _order
 from ._device import need_context
@@ -36,6 +37,7 @@ class Stream:
             detail = f"flags must be 0 or 1 (non-blocking), was {flags!r}"
             raise LogicError(_errors.message("cuStreamCreate", _errors.INVALID_ARGUMENT, detail))
         self._number = _order.new_stream(flags)
+        weakref.finalize(self, _order.release, self._number).atexit = False
         self._device = _devices.current()
 
     @property
