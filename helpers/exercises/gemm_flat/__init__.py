@@ -117,6 +117,10 @@ EXERCISE = Exercise(
     most_of_a_block=lambda case: ROWS * COLS,
     mistakes=(
         Mistake(
+            "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
+            gives=lambda case: np.zeros_like(product(case)),
+        ),
+        Mistake(
             "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
             "4 rows of threads.",
             gives=one_row_of_four,
@@ -160,7 +164,13 @@ EXERCISE = Exercise(
         right("four rows, unrolled", "right_unrolled.cu"),
     ),
     wrong=(
-        wrong("the stub", "tx < step", file="stub.cu", status="finding"),
+        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong(
+            "the loads of a square tile",
+            "tx < step",
+            file="wrong_square_loads.cu",
+            status="finding",
+        ),
         wrong(
             "no loop over the rows of X",
             "four of its rows",

@@ -1,0 +1,332 @@
+"""The layer as a product of matrices: its traffic, its padding and its memory, all counted.
+
+`im2col_times` has its times.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from helpers import checking, kernels, plotting, simulator, tables
+from helpers.limits import ConvShape
+from helpers.plotting import styles
+from helpers.problems import conv2d
+from helpers.problems.conv2d.im2col import Im2colGemm
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from helpers.simulator import Profile
+
+PLAIN, IM2COL, GEMM = "conv2d_basic", "im2col_basic", "gemm_tiled"
+LENET = ("layer 1", "layer 2")
+OTHERS = ("layer E1", "layer E2")  # those of a course report
+LAYERS = (*LENET, *OTHERS)
+WHOLE = 10_000  # images
+TILES = (16, 32)
+TILE = TILES[0]
+WARPS = TILE * TILE // 32  # of a block
+
+SPEC = cast(Im2colGemm, conv2d.conv2d_named("im2col_gemm"))
+
+
+def unroll(image: np.ndarray, K: int) -> np.ndarray:
+    """Return the unrolled matrix of an image of shape (C, H, W).
+
+    It has a row for each filter cell and a column for each output. NumPy's windows make it, without
+    an index that is divided.
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(image, (K, K), axis=(1, 2))
+    return windows.transpose(0, 3, 4, 1, 2).reshape(len(image) * K * K, -1)
+
+
+# --------------------------------------------------------------------------------------------------
+# What the simulator counts, and what follows from the sizes
+
+
+def steps(layer: str, tile: int = TILE) -> int:
+    """Return how many steps gemm_tiled makes along the inner axis."""
+    return -(-conv2d.LAYERS[layer].terms // tile)
+
+
+def blocks(layer: str, tile: int = TILE) -> int:
+    """Return how many blocks of gemm_tiled one image has."""
+    columns, rows, _ = SPEC.with_tile(tile).grid(conv2d.shape_of(layer, 1))
+    return columns * rows
+
+
+def useful_share(layer: str, tile: int) -> float:
+    """Return the share of the multiplications of gemm_tiled that are not by padding."""
+    one = conv2d.shape_of(layer, 1)
+    sizes = one.M, one.out_h * one.out_w, one.terms
+    return float(np.prod([size / (-(-size // tile) * tile) for size in sizes]))
+
+
+@cache
+def profiles(kernel: str, layer: str, tile: int = TILE) -> tuple[Profile, ...]:
+    """Return the simulator's counters of each launch on one image of a layer.
+
+    The watched warp is the first one of block (1, 0, 0).
+    """
+    spec = conv2d.conv2d_named(kernel)
+    spec = spec if kernel == PLAIN else spec.with_tile(tile)
+    _, seen = conv2d.simulate(spec, *conv2d.inputs(layer, 1), watch=((1, 0, 0), 0))
+    return seen
+
+
+def counter_table(layer: str) -> str:
+    """Return counters for 32 outputs, what one full warp computes, of the plain kernel and both."""
+    outputs = conv2d.shape_of(layer, 1).outputs
+    head = (
+        f"{layer}, for 32 outputs", "load\nrequests", "load\nsectors", "store\nsectors",
+        "shared\nwavefronts", "barriers",
+    )  # fmt: skip
+    rows = []
+    for seen in (*profiles(PLAIN, layer), *profiles(SPEC.name, layer)):
+        counts = (
+            seen.global_load_requests,
+            seen.global_load_sectors,
+            seen.global_store_sectors,
+            seen.shared_load_wavefronts + seen.shared_store_wavefronts,
+            seen.barriers,
+        )
+        rows.append((seen.kernel, *(f"{32 * count / outputs:,.1f}" for count in counts)))
+    return tables.text(head, rows)
+
+
+def step_table(layer: str = "layer 2") -> str:
+    """Return the requests of one warp in its first step of gemm_tiled, alike ones in one line.
+
+    It is the first warp of block (1, 0, 0).
+    """
+    (_, gemm) = profiles(SPEC.name, layer)
+    in_step = len([one for one in gemm.requests if one.kind == "load"]) // steps(layer)
+    alike: dict[tuple[str, ...], list[Any]] = {}
+    loads = 0
+    for one in gemm.requests:
+        loads += one.kind == "load"
+        if loads > in_step:
+            break
+        words = {at for offset in one.offsets for at in range(offset, offset + one.size, 4)}
+        sectors = str(len({word // 32 for word in words})) if one.space == "global" else ""
+        key = (f"{one.kind} {one.array}", str(len(one.lanes)), str(len(words)), sectors)
+        alike.setdefault(key, []).append(one)
+    rows = [(key[0], str(len(found)), *key[1:]) for key, found in alike.items()]
+    head = (
+        f"{layer}, one step of one warp", "requests", "lanes\nin each", "different\nwords",
+        "sectors",
+    )  # fmt: skip
+    return tables.text(head, rows)
+
+
+def counted_multiplications(layer: str, tile: int) -> int:
+    """Return the multiplications of gemm_tiled for one image, padding included, as counted.
+
+    Each one loads two words from shared memory, and nothing else loads from there.
+    """
+    (_, gemm) = profiles(SPEC.name, layer, tile)
+    return gemm.total("bytes_used", "shared", "load") // 8
+
+
+def padding_table() -> str:
+    """Return how many multiplications gemm_tiled makes for one image, and how many are needed."""
+    head = (
+        "one image", "multiplications\ncounted", "needed", "useful", "threads without\nan output"
+    )  # fmt: skip
+    rows = []
+    for layer in LENET:
+        for tile in TILES:
+            one, counted = conv2d.shape_of(layer, 1), counted_multiplications(layer, tile)
+            needed = one.outputs * one.terms
+            idle = 1 - one.outputs / (blocks(layer, tile) * tile**2)
+            cells = f"{counted:,}", f"{needed:,}", f"{needed / counted:.0%}", f"{idle:.0%}"
+            rows.append((f"{layer}, tiles of {tile}", *cells))
+    return tables.text(head, rows)
+
+
+def step_lines(layer: str = "layer 2") -> str:
+    """Return the passes of shared memory in one step of one warp, as counted."""
+    (_, gemm) = profiles(SPEC.name, layer)
+    warps_and_steps = gemm.blocks * WARPS * steps(layer)
+    loads = gemm.shared_load_wavefronts / warps_and_steps
+    stores = gemm.shared_store_wavefronts / warps_and_steps
+    part = TILE / (4 * (loads + stores))
+    return (
+        f"one step of one warp: {loads:.0f} wavefronts of loads and {stores:.0f} of stores, "
+        f"for {TILE} multiply-adds\n"
+        f"one wavefront in a cycle: {loads + stores:.0f} cycles; four multiply-adds of warps in a "
+        f"cycle: {TILE / 4:.0f} cycles\n"
+        f"so at most {part:.0%} of the peak"
+    )
+
+
+def memory_table(batch: int = WHOLE) -> str:
+    """Return the bytes of the input and of the unrolled matrices of a batch."""
+    head = (f"{batch:,} images", "x, GB", "matrices, GB", "times x")
+    rows = []
+    for layer in LAYERS:
+        shape = conv2d.shape_of(layer, batch)
+        given, stored = 4 * np.prod(shape.x_shape), SPEC.scratch(shape)
+        rows.append((layer, f"{given / 1e9:.2f}", f"{stored / 1e9:.2f}", f"{stored / given:.1f}"))
+    return tables.text(head, rows)
+
+
+def matrix_gigabytes(layer: str, batch: int = WHOLE) -> float:
+    """Return the gigabytes of the unrolled matrices of a batch."""
+    return SPEC.scratch(conv2d.shape_of(layer, batch)) / 1e9
+
+
+def broken(old: str, new: str) -> str:
+    """Return what the simulator and the check say of gemm_tiled with a change.
+
+    old, new: text of its source. The layer is small, and no tile divides any of its sizes. Raises
+    ValueError if the source does not contain `old`.
+    """
+    rng, shape = np.random.default_rng(11), ConvShape(B=2, C=2, M=20, H=9, W=13, K=3)
+    x, filter = (
+        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
+    )
+    source = kernels.source(GEMM)
+    if old not in source:
+        raise ValueError(f"{GEMM} has no {old!r} to replace: it has changed since")
+    changed = {GEMM: (GEMM, source.replace(old, new, 1))}
+    y, (_, found) = conv2d.simulate(SPEC, x, filter, entry=simulator.check, instead=changed)
+    lines = [str(found[0]) if found else "no finding"]
+    try:
+        lines.append(str(conv2d.check(y, x, filter, name="broken")))
+    except checking.CheckError as error:
+        diagnosis = error.diagnosis.text if error.diagnosis else ""
+        lines += [str(error).splitlines()[0], re.split(" ?[.:(]", diagnosis)[0] + "."]
+    return "\n".join(lines)
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+_PADDING: styles.Look = {"facecolor": "white", "hatch": "////", "edgecolor": "#9a9a9a"}
+_NEEDED: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": "#9a9a9a"}
+
+
+def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) -> Figure:
+    """Draw a small image and its unrolled matrix; the cells of one output are marked in both."""
+    import matplotlib.pyplot as plt
+
+    image = np.arange(rows * columns).reshape(1, rows, columns)
+    matrix = unroll(image, K)
+    out_w = columns - K + 1
+    top, left = divmod(output, out_w)
+    figure, axes = plt.subplots(
+        1, 2, figsize=(9, 3), width_ratios=(columns, matrix.shape[1] + 2), layout="constrained"
+    )
+    window = {(top + p, left + q) for p in range(K) for q in range(K)}
+    _draw_numbers(axes[0], image[0], window)
+    column = {(row, output) for row in range(K * K)}
+    _draw_numbers(axes[1], matrix, column)
+    often = np.bincount(matrix.ravel())
+    plotting.style(axes[0], f"Image, {rows} x {columns}")
+    plotting.style(
+        axes[1], f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
+        f"{often.max()} times",
+    )  # fmt: skip
+    cells = [f"({p}, {q})" for p in range(K) for q in range(K)]
+    axes[1].set(yticks=np.arange(K * K) + 0.5, yticklabels=cells, ylabel="filter cell (p, q)")
+    axes[1].set(xticks=np.arange(matrix.shape[1]) + 0.5, xticklabels=range(matrix.shape[1]))
+    axes[1].set_xlabel("output")
+    axes[0].set(xticks=[], yticks=[])
+    axes[0].set_xlabel(f"marked: the cells that output {output} needs")
+    return figure
+
+
+def _draw_numbers(ax: Axes, numbers: np.ndarray, marked: set[tuple[int, int]]) -> None:
+    from matplotlib.patches import Rectangle
+
+    for (row, column), number in np.ndenumerate(numbers):
+        dark = (row, column) in marked
+        face = styles.COLOURS[0] if dark else "white"
+        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=face, edgecolor=styles.INK))
+        ink = "white" if dark else styles.INK
+        ax.text(column + 0.5, row + 0.5, str(number), ha="center", va="center", color=ink)
+    ax.set(xlim=(0, numbers.shape[1]), ylim=(numbers.shape[0], 0), aspect="equal")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> Figure:
+    """Draw the three matrices of the product in tiles, and mark one step of one block.
+
+    columns: how many columns of tiles to draw.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Patch, Rectangle
+
+    one = conv2d.shape_of(layer, 1)
+    inner, wide, high = steps(layer, tile) * tile, columns * tile, -(-one.M // tile) * tile
+    gap = tile
+    block, step = 1, 1  # the tile of Y and the step that are marked
+    figure, ax = plt.subplots(figsize=(8, 5.6), layout="constrained")
+    matrices = (  # name, place, height, width, of them needed
+        ("A, the filter", 0, inner + gap, high, inner, one.M, one.terms),
+        ("X, unrolled", inner + gap, 0, inner, wide, one.terms, wide),
+        ("Y", inner + gap, inner + gap, high, wide, one.M, wide),
+    )
+    for name, left, top, rows, across, needed_rows, needed_across in matrices:
+        ax.add_patch(Rectangle((left, top), across, rows, **_PADDING))
+        ax.add_patch(Rectangle((left, top), needed_across, needed_rows, **_NEEDED))
+        for x in range(left, left + across + 1, tile):
+            ax.plot([x, x], [top, top + rows], color=styles.INK, linewidth=0.7)
+        for y in range(top, top + rows + 1, tile):
+            ax.plot([left, left + across], [y, y], color=styles.INK, linewidth=0.7)
+        ax.text(left, top - 1.5, name, va="bottom")
+    marked: styles.Look = {"facecolor": "none", "edgecolor": styles.COLOURS[1], "linewidth": 3.5}
+    across = inner + gap + block * tile
+    for x, y in ((step * tile, inner + gap), (across, step * tile), (across, inner + gap)):
+        ax.add_patch(Rectangle((x, y), tile, tile, zorder=3, **marked))
+    ax.set(xlim=(-1, inner + gap + wide + 1), ylim=(inner + gap + high + 1, -5), aspect="equal")
+    ax.axis("off")
+    handles = [
+        Patch(label="needed", **_NEEDED),
+        Patch(label="padding: zeros, or not stored", **_PADDING),
+        Patch(label=f"block {block} in its step {step} (counted from 0)", **marked),
+    ]
+    ax.legend(handles=handles, loc="upper left", frameon=False)
+    share = useful_share(layer, tile)
+    plotting.style(
+        ax, f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
+        f"({columns} of {-(-one.out_h * one.out_w // tile)} columns of tiles are drawn)",
+    )  # fmt: skip
+    return figure
+
+
+def padding_figure() -> Figure:
+    """Draw the share of the multiplications that are needed, by layer and tile."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    for number, tile in enumerate(TILES):
+        percent = [100 * useful_share(layer, tile) for layer in LAYERS]
+        bars = ax.barh(
+            np.arange(len(LAYERS)) + 0.4 * number, percent, 0.36, label=f"tiles of {tile}",
+            **styles.pair_look(number),
+        )  # fmt: skip
+        ax.bar_label(bars, fmt="%.0f %%", padding=4)
+    labels = []
+    for layer in LAYERS:
+        one = conv2d.shape_of(layer, 1)
+        sizes = f"{one.M} x {one.terms} times {one.terms} x {one.out_h * one.out_w:,}"
+        labels.append(f"{layer}: {sizes}")
+    ax.set(yticks=np.arange(len(LAYERS)) + 0.2, yticklabels=labels, xlim=(0, 100))
+    ax.set_xlabel("needed multiplications (% of all that the tiles make)")
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    ax.legend(loc="lower right", frameon=False)
+    lost = 100 * (1 - useful_share("layer 1", 32))
+    plotting.style(
+        ax, f"Layer 1 has {conv2d.LAYERS['layer 1'].M} output maps: "
+        f"tiles of 32 throw {lost:.0f} % of their multiplications away",
+    )  # fmt: skip
+    return figure

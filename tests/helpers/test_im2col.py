@@ -1,0 +1,220 @@
+"""The layer as a product of matrices: what is counted, measured, and said of the record."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from helpers import limits, reference, results, timing
+from helpers.checking import CheckError
+from helpers.experiments import im2col_gemm, im2col_times
+from helpers.experiments.im2col_times import BOTH, GPU_ALONE, PLAIN, WHOLE, WITH_LAUNCHES
+from helpers.problems import conv2d
+
+SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
+
+
+@pytest.fixture(scope="module")
+def record() -> results.Record:
+    return results.load(results.MEASURED / "11_im2col_gemm.json")
+
+
+def changed(record: results.Record, series: str, layer: str, change) -> results.Record:
+    """The record with the parameters and the timing that `change` returns for some rows."""
+    return dataclasses.replace(
+        record,
+        measurements=tuple(
+            change(one) if (one.series, one.parameters["layer"]) == (series, layer) else one
+            for one in record.measurements
+        ),
+    )
+
+
+def longer(factor: float):
+    """A change that multiplies the times of a measurement."""
+
+    def change(one):
+        times = {key: getattr(one.timing, key) * factor for key in ("low", "median", "high")}
+        return dataclasses.replace(one, timing=dataclasses.replace(one.timing, **times))
+
+    return change
+
+
+def arrays(shape: limits.ConvShape = SHAPE) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    sizes = shape.x_shape, shape.filter_shape
+    x, filter = (rng.integers(-8, 9, size).astype(np.float32) for size in sizes)
+    return x, filter
+
+
+def test_the_unrolled_matrix_times_the_filter_is_the_convolution():
+    x, filter = arrays()
+    for image, want in zip(x, reference.conv2d(x, filter), strict=True):
+        matrix = im2col_gemm.unroll(image, SHAPE.K)
+        assert matrix.shape == (SHAPE.terms, SHAPE.out_h * SHAPE.out_w)
+        np.testing.assert_array_equal(filter.reshape(SHAPE.M, -1) @ matrix, want.reshape(5, -1))
+
+
+def test_useful_share_by_hand():
+    assert im2col_gemm.useful_share("layer 1", 16) == pytest.approx(4 / 16 * 49 / 64)
+    # 24 of 32 rows, 25 of 32 columns, 588 of 592 terms.
+    assert im2col_gemm.useful_share("layer E2", 16) == pytest.approx(24 / 32 * 25 / 32 * 588 / 592)
+    assert im2col_gemm.steps("layer E2") == 37
+    assert im2col_gemm.blocks("layer E2") == 4
+
+
+@pytest.mark.parametrize(("layer", "tile"), [("layer 1", 16), ("layer 2", 16), ("layer 2", 32)])
+def test_counted_multiplications_are_those_of_whole_tiles(layer, tile):
+    one = conv2d.shape_of(layer, 1)
+    share = one.outputs * one.terms / im2col_gemm.counted_multiplications(layer, tile)
+    assert share == pytest.approx(im2col_gemm.useful_share(layer, tile))
+
+
+def test_a_change_that_the_kernel_does_not_contain_is_refused():
+    with pytest.raises(ValueError, match="it has changed since"):
+        im2col_gemm.broken("no such line", "")
+
+
+def test_a_change_without_effect_passes():
+    assert "PASS" in im2col_gemm.broken("// Store.", "// Store it.")
+
+
+@pytest.mark.parametrize("images", [1, 2, 4])
+def test_pairs_of_launches_make_every_image(images):
+    with conv2d.Problem(SHAPE, *arrays()) as problem:
+        pairs = im2col_times.PairsOfLaunches(problem, images)
+        pairs.launch(None, SHAPE.B)
+        assert problem.check("pairs").count == SHAPE.outputs
+        pairs.free()
+
+
+def test_a_pair_for_too_few_images_is_found():
+    with conv2d.Problem(SHAPE, *arrays()) as problem:
+        pairs = im2col_times.PairsOfLaunches(problem, 2)
+        pairs.launch(None, 2)
+        with pytest.raises(CheckError):
+            problem.check("half of the batch")
+        pairs.free()
+
+
+@pytest.fixture
+def no_clock(monkeypatch, record):
+    """Run the launches that would be timed, on few small images, with a time from the record."""
+    timed = record.measurements[0].timing
+    launched = []
+
+    def time_gpu(launch, *, verdict, name, cache="cold", **_):
+        assert verdict
+        launched.append(name)
+        launch(None)
+        return dataclasses.replace(timed, name=name, cache=cache)
+
+    def time_end_to_end(call, *, verdict, name, **_):
+        launched.append(name)
+        call()
+        return dataclasses.replace(timed, name=name, cache=None)
+
+    def compare(one, other, *, verdicts, names, **_):
+        one(None)
+        other(None)
+        assert all(verdicts)
+        return timing.Comparison(2.0, 1.9, 2.1, timed, timed)
+
+    monkeypatch.setattr(timing, "time_gpu", time_gpu)
+    monkeypatch.setattr(timing, "time_end_to_end", time_end_to_end)
+    monkeypatch.setattr(timing, "compare", compare)
+    return launched
+
+
+def keys(rows) -> set[tuple]:
+    return {
+        (row["series"], row["layer"], row.get("batch"), row.get("images"), row.get("tile"))
+        for row in rows
+    }
+
+
+def test_a_measurement_has_the_rows_of_the_record(record, no_clock, monkeypatch):
+    small = dataclasses.replace(SHAPE, B=1)
+    monkeypatch.setattr(
+        conv2d, "shape_of", lambda layer, batch: dataclasses.replace(small, B=batch)
+    )
+    monkeypatch.setattr(
+        conv2d, "inputs", lambda layer, batch: arrays(dataclasses.replace(small, B=batch))
+    )
+    for name, value in {"BATCHES": (1, 2, 4), "WHOLE": 4, "CUT": 2, "PER_LAUNCH": (1, 2)}.items():
+        monkeypatch.setattr(im2col_times, name, value)
+    made = keys(im2col_times.measure())
+    counts = {100: 1, 1_000: 2, WHOLE: 4}
+    per_launch = {1: 1, 1_000: 2}
+    wanted = {
+        (series, layer, counts.get(batch), per_launch.get(images), tile)
+        for series, layer, batch, images, tile in keys(record.rows())
+        if images in (None, *per_launch) and series != im2col_times.CUBLAS
+    }
+    assert made - {key for key in made if key[0] == im2col_times.CUBLAS} == wanted
+    assert no_clock
+
+
+def test_the_step_is_the_slope_between_two_layers(record):
+    slope = im2col_times.step_us(record)
+    (first,) = (m for m in record.measurements if _is(m, GPU_ALONE, "layer E1", 1))
+    (second,) = (m for m in record.measurements if _is(m, GPU_ALONE, "layer E2", 1))
+    assert slope == pytest.approx(1e3 * (second.timing.median - first.timing.median) / 33)
+
+
+def _is(one, series: str, layer: str, images: int) -> bool:
+    where = one.parameters
+    return (one.series, where["layer"], where.get("images")) == (series, layer, images)
+
+
+def test_titles_follow_the_record(record):
+    slow = changed(record, GPU_ALONE, "layer E2", longer(3))
+    titles = [
+        im2col_times.steps_figure(one).axes[0].get_title(loc="left") for one in (record, slow)
+    ]
+    assert titles[0] != titles[1]
+    slower = changed(record, WITH_LAUNCHES, "layer E1", longer(3))
+    assert im2col_times.one_over_many(slower, "layer E1") == pytest.approx(
+        im2col_times.one_over_many(record, "layer E1")
+    )
+    plt.close("all")
+
+
+def test_an_interval_around_one_is_no_difference(record):
+    def even(one):
+        ratio = {"ratio": 1.01, "ratio_low": 0.99, "ratio_high": 1.03}
+        return dataclasses.replace(one, parameters={**one.parameters, **ratio})
+
+    words = im2col_times.ratio_words(changed(record, "ratio", "layer 1", even), "layer 1")
+    assert words == f"no measurable difference to {PLAIN}"
+    assert im2col_times.ratio_words(record, "layer 2").endswith(f"times the time of {PLAIN}")
+
+
+def test_without_times_of_the_parts_a_bar_is_whole(record):
+    parts = ("im2col_basic", "gemm_tiled", im2col_times.CUBLAS)
+    whole = dataclasses.replace(
+        record, measurements=tuple(m for m in record.measurements if m.series not in parts)
+    )
+    bars = [len(im2col_times.times_figure(one).axes[0].patches) for one in (record, whole)]
+    assert bars == [1 + 2 + 2 + 2, 3]
+    assert im2col_times.rate_table(whole).count("layer") == 0
+    plt.close("all")
+
+
+def test_no_bar_stands_on_a_logarithmic_axis(record):
+    for figure in (im2col_gemm.padding_figure(), im2col_times.times_figure(record)):
+        for ax in figure.axes:
+            assert ax.get_xscale() == "linear"
+            assert ax.get_xlim()[0] == 0
+    plt.close("all")
+
+
+def test_both_launches_are_the_sum_of_their_parts(record):
+    ms = im2col_times.times_of(record)
+    for layer in im2col_gemm.LENET:
+        parts = ms["im2col_basic", layer, WHOLE, None], ms["gemm_tiled", layer, WHOLE, 16]
+        together = sum(row["median_ms"] for row in parts)
+        assert ms[BOTH, layer, WHOLE, 16]["median_ms"] == pytest.approx(together, rel=0.02)
