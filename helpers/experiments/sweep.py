@@ -284,7 +284,7 @@ def _tune_kernel(
             restrictions=_among(right),
             defines={constant: value(constant) for constant in spec_constants(shape)},
         )
-    return {_key(row): row["time"] if math.isfinite(row["time"]) else None for row in rows}
+    return {key(row): row["time"] if math.isfinite(row["time"]) else None for row in rows}
 
 
 def spec_constants(shape: ConvShape) -> tuple[str, ...]:
@@ -294,7 +294,8 @@ def spec_constants(shape: ConvShape) -> tuple[str, ...]:
     )
 
 
-def _key(row: Mapping[str, Any]) -> Configuration:
+def key(row: Mapping[str, Any]) -> Configuration:
+    """Return the configuration of a row of a sweep's record."""
     return tuple(int(row[name]) for name in PARAMETERS)
 
 
@@ -375,7 +376,7 @@ def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
 
     Raises SweepError for a record without times.
     """
-    timed = [(_key(row), row["tuner_ms"]) for row in record.rows() if row["tuner_ms"] is not None]
+    timed = [(key(row), row["tuner_ms"]) for row in record.rows() if row["tuner_ms"] is not None]
     if not timed:
         raise SweepError(
             f"the record {record.name} holds no time: make it on a GPU, by "
@@ -418,8 +419,8 @@ def replay(
                 kernels.source(KERNEL),
                 len(rows),
                 [],
-                _product(map(_key, rows)),
-                restrictions=_among(map(_key, rows)),
+                _product(map(key, rows)),
+                restrictions=_among(map(key, rows)),
                 strategy=strategy,
                 strategy_options=options,
                 cache=str(cache),
@@ -432,8 +433,8 @@ def replay(
             raise SweepError(
                 f"Kernel Tuner cannot replay the record {record.name}: {error}"
             ) from error
-    times = {_key(row): row["tuner_ms"] for row in rows}
-    tried = dict.fromkeys(_key(row) for row in trials if row is not None)
+    times = {key(row): row["tuner_ms"] for row in rows}
+    tried = dict.fromkeys(key(row) for row in trials if row is not None)
     return [(one, times[one]) for one in tried][:evaluations]
 
 
@@ -441,7 +442,7 @@ def _cache(record: results.Record, rows: Sequence[Mapping[str, Any]]) -> dict[st
     """Return the rows in the form of Kernel Tuner's cache file."""
     entries = {}
     for row in rows:
-        sizes = dict(zip(PARAMETERS, _key(row), strict=True))
+        sizes = dict(zip(PARAMETERS, key(row), strict=True))
         failed = dict.fromkeys(("time", "__error__"), "RuntimeFailedConfig")
         outcome = failed if row["tuner_ms"] is None else {"time": row["tuner_ms"]}
         spent = {"compile_time": 0.0, "verification_time": 0.0, "benchmark_time": 0.0}
@@ -452,7 +453,7 @@ def _cache(record: results.Record, rows: Sequence[Mapping[str, Any]]) -> dict[st
         "problem_size": len(rows),
         "objective": "time",
         "tune_params_keys": list(PARAMETERS),
-        "tune_params": _product(map(_key, rows)),
+        "tune_params": _product(map(key, rows)),
         "cache": entries,
     }
 

@@ -87,7 +87,7 @@ def test_an_unknown_layer_is_refused():
 def test_kernel_tuner_times_what_is_right(simulated):
     assert len(FEW) == 2
     rows = sweep.tune(LAYER, 1, FEW)
-    assert [sweep._key(row) for row in rows] == list(FEW)
+    assert [sweep.key(row) for row in rows] == list(FEW)
     assert [(row["series"], row["tuner_ms"], row["rejected"]) for row in rows] == [
         (sweep.KERNEL, 1.5, None)
     ] * 2
@@ -126,14 +126,14 @@ def test_a_sweep_with_nothing_right_is_an_error(simulated, monkeypatch):
 @pytest.mark.parametrize("name", sweep.SIZES)
 def test_the_records_are_of_the_spaces_of_today_and_small(name):
     record = sweep.recorded(name)
-    assert [sweep._key(row) for row in record.rows()] == list(sweep.space(name))
+    assert [sweep.key(row) for row in record.rows()] == list(sweep.space(name))
     assert (results.MEASURED / f"{sweep.record_name(name)}.json").stat().st_size < 300_000
     assert {row["layer"] for row in record.rows()} == {name}
 
 
 def test_a_replay_of_everything_finds_what_the_record_holds(record):
     tried = sweep.replay(record)
-    assert dict(tried) == {sweep._key(row): row["tuner_ms"] for row in record.rows()}
+    assert dict(tried) == {sweep.key(row): row["tuner_ms"] for row in record.rows()}
     assert sweep.best_so_far(tried)[-1] == sweep.ranking(record)[0][1]
 
 
@@ -158,7 +158,7 @@ def with_first_rejected(record: results.Record) -> results.Record:
 
 def test_a_rejected_configuration_is_replayed_without_a_time(record):
     changed = with_first_rejected(record)
-    lost = sweep._key(changed.rows()[0])
+    lost = sweep.key(changed.rows()[0])
     assert dict(sweep.replay(changed))[lost] is None
     assert lost not in dict(sweep.ranking(changed))
     assert sweep.best_so_far([(lost, None), (lost, 2.0), (lost, 3.0)]) == [math.inf, 2.0, 2.0]

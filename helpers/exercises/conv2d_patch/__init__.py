@@ -89,6 +89,10 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: 8 * FAR * FAR,
     mistakes=(
+        Mistake(
+            "All sums are 0: load rows of cells, and add up their products with the weights.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),
         Mistake(
             "Only the upper row of each patch is right: row r of the window is row r - 1 of the "
@@ -143,7 +147,13 @@ EXERCISE = Exercise(
         right("the lower row one turn later", "right_later.cu"),
     ),
     wrong=(
-        wrong("the stub", "global loads per output", file="stub.cu", status="budget"),
+        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong(
+            "each row of outputs loads its own rows of cells",
+            "global loads per output",
+            file="wrong_rows_twice.cu",
+            status="budget",
+        ),
         wrong("out_h deduced from W", "two numbers", ("out_h = H - 6", "out_h = W - 22")),
         wrong(
             "the lower row with the upper one's weights",
