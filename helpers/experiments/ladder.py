@@ -140,7 +140,7 @@ class Step:
             why += (
                 ", either"
                 if self.verdict == SAME
-                else ": what changed is in the instructions between the requests"
+                else ": these counters do not show the reason"
             )
         return f"{self.name} after {self.before.name}: {self.verdict}. {why}."
 

@@ -96,12 +96,12 @@ def duration_text(ms: float) -> str:
     return f"{ratio_text(ms * 1e6)} ns"
 
 
-def beside(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
-    """Write text to the right of the end of a bar."""
+def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look: Any) -> None:
+    """Write text to the right of the end of a bar, so many points away."""
     ax.annotate(
         text,
         (x, y),
-        (6, 0),
+        (points, 0),
         textcoords="offset points",
         va="center",
         **{"fontsize": "small", **look},

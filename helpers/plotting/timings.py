@@ -253,7 +253,7 @@ def _draw_step(
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
     # A white background interrupts the line of the floor behind the text.
     behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    beside(ax, row["high_ms"], y, text, bbox=behind, zorder=3)
+    beside(ax, row["high_ms"], y, text, points=10 if dot else 6, bbox=behind, zorder=3)
 
 
 def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:

@@ -131,7 +131,7 @@ def test_a_step_is_told_by_what_it_builds_on(counters):
         "conv2d_restrict after conv2d_basic: no measurable difference. No counter differs, either."
     )
     assert built.step("conv2d_restrict").sentence == same
-    unseen = "No counter differs: what changed is in the instructions between the requests."
+    unseen = "No counter differs: these counters do not show the reason."
     assert (
         built.step("conv2d_unrolled").sentence
         == f"conv2d_unrolled after conv2d_restrict: 1.1x slower. {unseen}"

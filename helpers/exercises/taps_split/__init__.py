@@ -152,9 +152,10 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "After the loop each lane has a part of one sum. Which lane should have all of it?",
-        "__shfl_down_sync(0xffffffff, sum, 16) gives lane l the sum of lane l + 16. After "
-        "adding, 16 lanes are left.",
+        "Tap t belongs to channel t / (K * K), row t / K % K and column t % K of the filter, and "
+        "output i lies in row i / out_w and column i % out_w.",
+        "After the loop each lane has a part of the sum. __shfl_down_sync(0xffffffff, sum, 16) "
+        "gives lane l the sum of lane l + 16. After adding, 16 lanes are left.",
         "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(...);"
         " then lane 0 stores.",
     ),
@@ -165,7 +166,8 @@ EXERCISE = Exercise(
         right("the last lane stores", "right_up.cu"),
     ),
     wrong=(
-        wrong("the stub", "atomics", file="stub.cu", status="budget"),
+        wrong("the stub", "unchanged", file="stub.cu"),
+        wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
         wrong(
             "lane 0 alone",
             "lane 0's own",

@@ -1,0 +1,584 @@
+"""Copies and kernels at the same time: the order of work, measured times, and their figures.
+
+`simulated_order` runs an issue order of `helpers.problems.streams` in the simulator, which knows
+what is ordered after what, but no time. `measure` times issue orders, copies alone, and one launch
+by four clocks on the selected GPU (record "17_streams"). The figures read these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import checking, device, plotting, results, tables, timing
+from helpers.limits import ConvShape
+from helpers.plotting import styles
+from helpers.problems import conv2d, streams
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from helpers.results import Record
+
+Issue = Callable[[streams.Pipeline], None]
+Row = Mapping[str, Any]
+
+KERNEL = "conv2d_register_tiled"
+LAYERS = ("layer 1", "layer 2")
+BATCH = 10_000
+FEW = 6  # images of the runs in the simulator
+PIECE = 250  # images of a piece where the number of streams is swept
+PIECES = (100, 250, 500, 1_000, 2_500, 5_000)  # images of a piece, swept
+TIMELINE_PIECE = 1_000  # images of a piece in the timelines
+STREAMS, BUFFERS = (1, 2, 3, 4, 6, 10), 4
+WAYS = ("H2D", "D2H")
+CLOCKS = (
+    "host clock, no wait",
+    "events on another stream",
+    "host clock, waits",
+    "events on its stream",
+)
+NO_WAIT, _, _, TRUE = CLOCKS
+
+
+# --------------------------------------------------------------------------------------------------
+# By hand, and in the simulator
+
+
+def schedule(stages: Sequence[float], pieces: int) -> tuple[streams.Span, ...]:
+    """Return when each piece is in each stage, if a stage takes one piece at a time.
+
+    stages: the length of H2D, kernel and D2H for one piece. Piece k has stream k + 1.
+    """
+    done = [0.0] * len(stages)
+    spans = []
+    for piece in range(pieces):
+        before = 0.0
+        for number, length in enumerate(stages):
+            start = max(before, done[number])
+            before = done[number] = start + length
+            spans.append(
+                streams.Span(streams.ROWS[number], piece + 1, piece, before - length, start, before)
+            )
+    return tuple(spans)
+
+
+def finish(stages: Sequence[float], pieces: int) -> float:
+    """Return when the last piece has left the last stage."""
+    return max(span.end for span in schedule(stages, pieces))
+
+
+@dataclass(frozen=True)
+class Order:
+    """One run of an issue order in the simulator.
+
+    spans: the earliest step of each piece of work, if all take one step. findings: what is not
+    ordered, in words.
+    """
+
+    spans: tuple[streams.Span, ...]
+    findings: tuple[str, ...]
+    verdict: checking.Verdict
+
+    @property
+    def steps(self) -> int:
+        return int(max(span.end for span in self.spans))
+
+
+def simulated_order(
+    issue: Issue, *, pinned: bool = True, buffers: int = 3, copy_engines: int = 2
+) -> Order:
+    """Run an issue order over FEW single images of layer 1 in the simulator.
+
+    pinned: whether x and y lie in page-locked memory. copy_engines: 2, one for each direction, or 1
+    for both. Raises CheckError for wrong outputs.
+    """
+    x_few, filter = conv2d.inputs(LAYERS[0], FEW)
+    one = conv2d.shape_of(LAYERS[0], 1)
+    with streams.simulated() as sim:
+        make = sim.cuda.pagelocked_empty if pinned else np.empty
+        x = make(x_few.shape, np.float32)
+        y = make(conv2d.shape_of(LAYERS[0], FEW).y_shape, np.float32)
+        x[:], y[:] = x_few, np.nan
+        launch = streams.launcher(KERNEL, one, filter, sim.cuda, sim.compiler)
+        with streams.Pipeline(sim.cuda, launch, y, x, images=1, buffers=buffers) as pipe:
+            pipe.run(issue)
+            spans = pipe.order(copy_engines=copy_engines)
+        verdict = conv2d.check(np.array(y), x_few, filter, issue.__name__)
+    return Order(spans, tuple(pipe.words(finding) for finding in sim.findings), verdict)
+
+
+def schedule_figure(stages: Sequence[float], pieces: int) -> Figure:
+    """Draw `schedule`: the boxes of a stage never overlap, and each piece goes from row to row."""
+    import matplotlib.pyplot as plt
+
+    spans = [span.to_dict() for span in schedule(stages, pieces)]
+    figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+    end, alone = finish(stages, pieces), pieces * sum(stages)
+    title = f"{pieces} pieces are through after {end:g} units; one after the other takes {alone:g}"
+    plotting.timeline(ax, spans, order=True, title=title)
+    ax.set_xlabel("units of time")
+    _rename_streams(ax, [f"piece {piece}" for piece in range(pieces)])
+    return figure
+
+
+def _rename_streams(ax: Axes, names: Sequence[str]) -> None:
+    legend = ax.get_legend()
+    if legend is None:
+        raise ValueError("the axes have no legend: draw a timeline first")
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(name)
+
+
+def order_figure(cases: Mapping[str, Order]) -> Figure:
+    """Draw the orders of work of several runs, one below the other, with the same axis."""
+    import matplotlib.pyplot as plt
+
+    figure, column = plt.subplots(
+        len(cases), 1, figsize=(10, 2.3 * len(cases)), layout="constrained", squeeze=False
+    )
+    longest = max(order.steps for order in cases.values())
+    for ax, (name, order) in zip(column[:, 0], cases.items(), strict=True):
+        spans = [span.to_dict() for span in order.spans]
+        title = f"{name}: {order.steps} steps for {len(spans)} pieces of work"
+        plotting.timeline(ax, spans, order=True, title=title)
+        ax.set_xlim(-0.01 * longest, 1.01 * longest)
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Measuring
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows of the record "17_streams", measured on the selected GPU.
+
+    Series by issue order (one_after_another, depth_first, breadth_first, by_engine): host to host,
+    by memory, images (of a piece) and buffers. "copy": one copy, by way, memory and until. "clock":
+    one launch, by how. "span": work in a timeline, without a timing.
+    """
+    import pycuda.driver as cuda
+
+    largest = conv2d.shape_of(LAYERS[0], BATCH)  # 1.3 GB; layer 2 needs less
+    pinned = [
+        cuda.pagelocked_empty((int(np.prod(size)),), np.float32)
+        for size in (largest.y_shape, largest.x_shape)
+    ]
+    for layer in LAYERS:
+        yield from (
+            {**row, "layer": layer}
+            for row in _time_layer(layer, conv2d.shape_of(layer, BATCH), pinned)
+        )
+    for array in pinned:
+        array.base.free()
+
+
+def _time_layer(layer: str, shape: ConvShape, pinned: Sequence[np.ndarray]) -> Iterator[Row]:
+    x, filter = conv2d.inputs(layer, BATCH)
+    hosts = {"pageable": [np.empty(shape.y_shape, np.float32), x]}
+    hosts["pinned"] = [
+        array[: like.size].reshape(like.shape)
+        for array, like in zip(pinned, hosts["pageable"], strict=True)
+    ]
+    hosts["pinned"][1][:] = x
+    launch = streams.launcher(KERNEL, shape, filter)
+    with conv2d.Problem(shape, x, filter) as problem:
+        for memory, (y_there, x_there) in hosts.items():
+            timed = [
+                _end_to_end(problem, launch, y_there, x_there, *one)
+                for one in _configurations(layer, memory)
+            ]
+            verdict = timed[0][1]
+            copies = _copies(problem, y_there, x_there, verdict)
+            yield from ({**row, "memory": memory} for row in (*(row for row, _ in timed), *copies))
+        for how, timed_by in _clocks(problem, verdict):
+            yield {"series": "clock", "how": how, "kernel": KERNEL, "timing": timed_by}
+        for issue in (streams.depth_first, streams.by_engine):
+            y_pinned, x_pinned = hosts["pinned"]
+            yield from _timeline(problem, launch, y_pinned, x_pinned, issue)
+
+
+def _configurations(layer: str, memory: str) -> list[tuple[Issue, int, int]]:
+    """The issue orders to time, with the images of a piece and the number of buffers."""
+    plain = (streams.one_after_another, BATCH, 1)
+    if memory == "pageable":
+        return [plain]
+    if layer != LAYERS[0]:
+        return [plain, (streams.by_engine, PIECE, BUFFERS)]
+    by_engine = [(streams.by_engine, images, BUFFERS) for images in PIECES]
+    orders = (streams.depth_first, streams.breadth_first)
+    return [plain, *by_engine, *((issue, PIECE, count) for issue in orders for count in STREAMS)]
+
+
+def _checked(
+    problem: conv2d.Problem, y: np.ndarray, call: Callable[[], Any], name: str
+) -> checking.Verdict:
+    """Fill y on the host with NaN, call, and check every output of y on the device."""
+    import pycuda.driver as cuda
+
+    problem.poison()
+    cuda.memcpy_dtoh(y, problem.y)
+    call()
+    cuda.memcpy_htod(problem.y, y)
+    return problem.check(name)
+
+
+def _end_to_end(
+    problem: conv2d.Problem,
+    launch: streams.Launch,
+    y: np.ndarray,
+    x: np.ndarray,
+    issue: Issue,
+    images: int,
+    buffers: int,
+) -> tuple[Row, checking.Verdict]:
+    import pycuda.driver as cuda
+
+    name = issue.__name__
+    with streams.Pipeline(cuda, launch, y, x, images=images, buffers=buffers) as pipe:
+        verdict = _checked(problem, y, lambda: pipe.run(issue), name)
+        timed = timing.time_end_to_end(
+            lambda: pipe.run(issue), verdict=verdict, name=name, budget_s=0.2
+        )
+    where = {"kernel": KERNEL, "images": images, "buffers": buffers}
+    return {"series": name, **where, "timing": timed}, verdict
+
+
+def _timeline(
+    problem: conv2d.Problem, launch: streams.Launch, y: np.ndarray, x: np.ndarray, issue: Issue
+) -> Iterator[Row]:
+    import pycuda.driver as cuda
+
+    with streams.Pipeline(
+        cuda, launch, y, x, images=TIMELINE_PIECE, buffers=BUFFERS, timed=True
+    ) as pipe:
+        _checked(problem, y, lambda: pipe.run(issue), issue.__name__)
+        pipe.run(issue)
+        for span in pipe.spans():
+            yield {"series": "span", "run": issue.__name__, **span.to_dict(), "timing": None}
+
+
+def _copies(
+    problem: conv2d.Problem, y: np.ndarray, x: np.ndarray, verdict: checking.Verdict
+) -> Iterator[dict[str, Any]]:
+    """Time one copy each way twice: until the call returns, and until the copy is done."""
+    import pycuda.driver as cuda
+
+    gpu, stream = device.select().name, cuda.Stream()
+    calls: Mapping[str, tuple[Callable[[], Any], int]] = {
+        "H2D": (lambda: cuda.memcpy_htod_async(problem.x, x, stream), x.nbytes),
+        "D2H": (lambda: cuda.memcpy_dtoh_async(y, problem.y, stream), y.nbytes),
+    }
+    for way, (call, size) in calls.items():
+        row = {"series": "copy", "way": way, "bytes": size}
+        returned = streams.time_return(call, stream.synchronize, name=way, device=gpu)
+        yield {**row, "until": "returned", "timing": returned}
+        done = timing.time_end_to_end(call, verdict=verdict, name=way, budget_s=0.3)
+        yield {**row, "until": "done", "timing": done}
+
+
+def _clocks(
+    problem: conv2d.Problem, verdict: checking.Verdict
+) -> Iterator[tuple[str, timing.Timing]]:
+    """Time the same launch by each of CLOCKS; the first two do not wait for it."""
+    import pycuda.driver as cuda
+
+    run, stream, gpu = conv2d.compile(KERNEL, problem.shape), cuda.Stream(), device.select().name
+
+    def launch(on: Any) -> None:
+        run.launch(problem.y, problem.x, problem.filter, on)
+
+    def call() -> None:
+        launch(stream)
+
+    no_wait, elsewhere, waits, true = CLOCKS
+    yield no_wait, streams.time_return(call, stream.synchronize, name="no wait", device=gpu)
+    yield elsewhere, streams.time_elsewhere(launch, cuda, name="elsewhere", device=gpu)
+    yield waits, timing.time_end_to_end(call, verdict=verdict, name="waits", budget_s=0.3)
+    yield true, timing.time_gpu(launch, verdict=verdict, name=KERNEL, budget_s=0.3)
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading the record
+
+
+def copy_row(record: Record, way: str, memory: str = "pinned", layer: str = LAYERS[0]) -> Row:
+    """Return the row of one copy of the whole batch, until it was done."""
+    return _copy(record, layer, memory, way, "done")
+
+
+def _copy(record: Record, layer: str, memory: str, way: str, until: str) -> Row:
+    want = {"layer": layer, "series": "copy", "memory": memory, "way": way, "until": until}
+    (row,) = (row for row in record.rows() if want.items() <= row.items())
+    return row
+
+
+def bound(record: Record, layer: str = LAYERS[0]) -> Row:
+    """Return the row of the slower one of the two pinned copies: nothing can be faster."""
+    return max((copy_row(record, way, layer=layer) for way in WAYS), key=_median)
+
+
+def clock(record: Record, how: str, layer: str = LAYERS[0]) -> Row:
+    """Return the time of one launch on the whole batch by one of CLOCKS."""
+    want = {"layer": layer, "series": "clock", "how": how}
+    (row,) = (row for row in record.rows() if want.items() <= row.items())
+    return row
+
+
+def end_to_end(
+    record: Record, series: str, memory: str = "pinned", layer: str = LAYERS[0]
+) -> list[Row]:
+    """Return the rows of an issue order, host memory to host memory, the fastest first."""
+    want = {"layer": layer, "series": series, "memory": memory}
+    return sorted((row for row in record.rows() if want.items() <= row.items()), key=_median)
+
+
+def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
+    """Return how many streams keep the slowest stage busy: the sum of all stages over the slowest.
+
+    While one stream's work is in the slowest stage, the other streams must get through the rest.
+    """
+    stages = [_median(copy_row(record, way, layer=layer)) for way in WAYS]
+    stages.append(_median(clock(record, TRUE, layer)))
+    return sum(stages) / max(stages)
+
+
+def _median(row: Row) -> float:
+    return row["median_ms"]
+
+
+def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
+    """Return the spans of the timeline of an issue order, in the order in which they were issued.
+
+    Every span is a dict as `streams.Span.to_dict` returns it, and more.
+    """
+    want = {"layer": layer, "series": "span", "run": run}
+    return [row for row in record.rows() if want.items() <= row.items()]
+
+
+def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:
+    """Return the numbers of the pieces in the order in which they left a row of the timeline."""
+    of_row = [span for span in spans(record, run, layer) if span["row"] == row]
+    return [span["piece"] for span in sorted(of_row, key=lambda span: span["end"])]
+
+
+def copies_back(record: Record, run: str, layer: str = LAYERS[0]) -> tuple[float, float]:
+    """Return the ms of a copy back while copies in run all the time, and while none runs.
+
+    Both are the ends of a straight line through the lengths of all copies back, over the share of
+    their time in which a copy in ran.
+    """
+    of_run = spans(record, run, layer)
+    into = [(span["start"], span["end"]) for span in of_run if span["row"] == "H2D"]
+    back = [(span["start"], span["end"]) for span in of_run if span["row"] == "D2H"]
+    shares = [
+        sum(max(0.0, min(end, last) - max(start, first)) for start, end in into) / (last - first)
+        for first, last in back
+    ]
+    slope, alone = np.polyfit(shares, [last - first for first, last in back], 1)
+    return float(alone + slope), float(alone)
+
+
+def account(record: Record, layer: str = LAYERS[0]) -> str:
+    """Return a table of what the fastest `by_engine` of a layer consists of.
+
+    The copy back alone; the copy in and the kernel of the first piece, before which nothing can go
+    back; and what copies back lose while copies in run at the same time.
+    """
+    fastest = end_to_end(record, "by_engine", layer=layer)[0]
+    share = fastest["images"] / BATCH
+    copy_in, back = (_median(copy_row(record, way, layer=layer)) for way in WAYS)
+    first = share * (copy_in + _median(clock(record, TRUE, layer)))
+    both, alone = copies_back(record, "by_engine", layer)
+    lost = (1 - share) * copy_in * (1 - alone / both)
+    rows = [
+        ("all copies back, alone", back),
+        (f"first piece of {fastest['images']} images: copy in and kernel", first),
+        ("slower copies back, while copies in run", lost),
+        ("sum", back + first + lost),
+        ("measured, by_engine", _median(fastest)),
+    ]
+    return tables.text((layer, "ms"), [(name, f"{ms:.3f}") for name, ms in rows])
+
+
+def copy_table(record: Record, layer: str = LAYERS[0]) -> str:
+    """Return when the call of a copy returns, when the copy is done, and its speed."""
+    rows = []
+    for memory in ("pageable", "pinned"):
+        for way in WAYS:
+            returned, done = (_copy(record, layer, memory, way, u) for u in ("returned", "done"))
+            megabytes = done["bytes"] / 1e6
+            cells = megabytes, _median(returned), _median(done), megabytes / _median(done)
+            formats = "{:,.0f}", "{:.4f}", "{:.2f}", "{:.1f}"
+            rows.append(
+                (
+                    f"{memory}, {way}",
+                    *(text.format(one) for text, one in zip(formats, cells, strict=True)),
+                )
+            )
+    return tables.text((layer, "MB", "call returns\n(ms)", "done (ms)", "GB/s"), rows)
+
+
+def clock_table(record: Record, layer: str = LAYERS[0]) -> str:
+    """Return what each clock shows, and the speed of memory that would follow from it."""
+    shape = conv2d.shape_of(layer, BATCH)
+    moved = 4 * sum(int(np.prod(size)) for size in (shape.x_shape, shape.y_shape))
+    rows = []
+    for how in CLOCKS:
+        ms = _median(clock(record, how, layer))
+        rows.append((how, f"{ms:.4f}", f"{moved / 1e9 / ms:,.1f}"))
+    return tables.text((f"{KERNEL}, {layer}", "ms", "TB/s that would follow"), rows)
+
+
+def reported_table(record: Record) -> str:
+    """Return the course reports' op times with and without streams, and ours."""
+    reported = {
+        (row["report"], row["optimization"]): row
+        for row in results.reported("course_reports")
+        if row["batch"] == BATCH
+    }
+    rows: list[tuple[str, ...]] = []
+    for report, before in (("A", "baseline"), ("B", "baseline"), ("C", "coalesced")):
+        for row in (reported[report, before], reported[report, "streams"]):
+            times = f"{row['op1_ms']:.4f}", f"{row['op2_ms']:.4f}"
+            rows.append(
+                (f"report {report}, {row['optimization']}", *times, f"{row['total_s']:.1f} s")
+            )
+    for words, how in (("a clock that does not wait", NO_WAIT), ("events on its stream", TRUE)):
+        ours = (f"{_median(clock(record, how, layer)):.4f}" for layer in LAYERS)
+        rows.append((f"ours, {words}", *ours, ""))
+    for series, memory in (("one_after_another", "pageable"), ("by_engine", "pinned")):
+        whole = (end_to_end(record, series, memory, layer)[0] for layer in LAYERS)
+        cells = (f"{_median(row):.2f}" for row in whole)
+        rows.append((f"ours, host to host, {series}, {memory}", *cells, ""))
+    head = (f"{BATCH:,} images", "layer 1 (ms)", "layer 2 (ms)", "whole program")
+    return tables.text(head, rows)
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures of the record
+
+
+def clock_figure(record: Record) -> Figure:
+    """Draw the time of one launch of layer 1 by the four clocks."""
+    import matplotlib.pyplot as plt
+
+    rows = [clock(record, how) for how in CLOCKS]
+    least, true = min(map(_median, rows)), _median(clock(record, TRUE))
+    figure, ax = plt.subplots(figsize=(9, 2.8), layout="constrained")
+    title = (
+        f'"{styles.duration_text(least)}" for a kernel of {styles.duration_text(true)}: '
+        "that clock did not wait"
+    )
+    plotting.times(ax, rows, by="how", emphasize=TRUE, title=title)
+    plotting.caption(ax, record)
+    return figure
+
+
+def timeline_figure(record: Record) -> Figure:
+    """Draw the measured timelines of layer 1, with the order in which the copies back ended."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 1, figsize=(12, 6), layout="constrained")
+    for ax, run in zip(axes, ("depth_first", "by_engine"), strict=True):
+        drawn = spans(record, run)
+        end = max(span["end"] for span in drawn)
+        busy = sum(span["end"] - span["start"] for span in drawn if span["row"] == "D2H")
+        order = ", ".join(map(str, order_of(record, run, "D2H")))
+        title = (
+            f"{run}: copies back in the order {order}, busy for {busy / end:.0%} of {end:.1f} ms"
+        )
+        plotting.timeline(ax, drawn, title=title)
+    plotting.caption(axes[1], record)
+    return figure
+
+
+def sweep_figure(record: Record) -> Figure:
+    """Draw the time of layer 1 host to host over the streams, and over the images of a piece."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), sharey=True, layout="constrained")
+    by_streams = {name: end_to_end(record, name) for name in ("depth_first", "breadth_first")}
+    _draw_sweep(axes[0], record, by_streams, "buffers", "streams")
+    by_images = {"by_engine": end_to_end(record, "by_engine")}
+    _draw_sweep(axes[1], record, by_images, "images", "images in a piece")
+    drawn = (*by_streams.values(), *by_images.values())
+    slowest = max(row["high_ms"] for rows in drawn for row in rows)
+    axes[0].set_ylim(0, 1.08 * slowest)
+    axes[0].set_ylabel(f"{BATCH:,} images, host to host (ms)")
+    plotting.caption(axes[0], record)
+    return figure
+
+
+def _draw_sweep(
+    ax: Axes, record: Record, series: Mapping[str, Sequence[Row]], column: str, xlabel: str
+) -> None:
+    """Draw the times over the values of a column, which stand at equal distances."""
+    limit = bound(record)
+    values = sorted({row[column] for rows in series.values() for row in rows})
+    for number, (name, rows) in enumerate(series.items()):
+        ordered = sorted(rows, key=lambda row: row[column])
+        low, middle, high = (
+            np.array([row[key] for row in ordered]) for key in ("low_ms", "median_ms", "high_ms")
+        )
+        look: styles.Look = {
+            "color": styles.COLOURS[number],
+            "marker": styles.MARKERS[number],
+            "markersize": (8, 5)[number],  # The second series lies on the first one.
+            "linestyle": styles.LINES[number],
+            "capsize": 3,
+            "label": name,
+        }
+        at = [values.index(row[column]) for row in ordered]
+        ax.errorbar(at, middle, [middle - low, high - middle], **look)
+    ax.axhline(
+        _median(limit), color=styles.INK, linestyle=":", label=f"{limit['way']} alone, pinned"
+    )
+    best = min((row for rows in series.values() for row in rows), key=_median)
+    ratio = _median(best) / _median(limit)
+    plotting.style(ax, f"Shortest with {best[column]:,} {xlabel}: {ratio:.2f} times the copy alone")
+    ax.set_xticks(range(len(values)), [f"{value:,}" for value in values])
+    ax.set_xlabel(xlabel)
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+
+
+def end_to_end_figure(record: Record) -> Figure:
+    """Draw bars from zero: both layers, host memory to host memory, beside the copies alone."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 1, figsize=(10, 5.6), layout="constrained")
+    for ax, layer in zip(axes, LAYERS, strict=True):
+        ways = {
+            "one_after_another, pageable": end_to_end(
+                record, "one_after_another", "pageable", layer
+            )[0],
+            "one_after_another, pinned": end_to_end(record, "one_after_another", layer=layer)[0],
+            "by_engine, pinned": end_to_end(record, "by_engine", layer=layer)[0],
+            **{f"{way} alone, pinned": copy_row(record, way, layer=layer) for way in WAYS},
+        }
+        plain, best = (_median(ways[name]) for name in list(ways)[:3:2])
+        ratio = best / _median(bound(record, layer))
+        title = (
+            f"{layer}: pinned and overlapped, {plain / best:.1f} times as fast as neither; "
+            f"{ratio:.2f} times the slower copy"
+        )
+        for y, (name, row) in enumerate(ways.items()):
+            chosen = name == "by_engine, pinned"
+            look: styles.Look = (
+                {"color": styles.COLOURS[0]} if chosen else {"color": "white", "hatch": "////"}
+            )
+            ax.barh(y, _median(row), height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
+            whisker = [[_median(row) - row["low_ms"]], [row["high_ms"] - _median(row)]]
+            ax.errorbar(_median(row), y, xerr=whisker, color=styles.COLOURS[1], capsize=4)
+            text = styles.duration_text(_median(row))
+            styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
+        plotting.style(ax, title)
+        styles.name_bars(ax, list(ways))
+        ax.set_xlim(left=0)
+        ax.set_xlabel("time (ms)")
+    plotting.caption(axes[1], record)
+    return figure

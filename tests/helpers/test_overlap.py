@@ -1,0 +1,116 @@
+"""Copies and kernels at the same time: the schedule by hand, the simulated order, the record."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import matplotlib.pyplot as plt
+import pytest
+
+from helpers import results
+from helpers.experiments import overlap
+from helpers.problems import streams
+from helpers.results import Measurement, Record
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    return results.load(results.MEASURED / "17_streams.json")
+
+
+@pytest.fixture
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def with_spans(record: Record, spans) -> Record:
+    """The record with other spans for the run "by_engine" of layer 1."""
+    rows = tuple(
+        Measurement(
+            "span",
+            {"layer": "layer 1", "run": "by_engine", "row": row, "piece": piece, "stream": 1,
+             "ready": start, "start": start, "end": end},
+            None,
+        )
+        for row, piece, start, end in spans
+    )  # fmt: skip
+    others = tuple(m for m in record.measurements if m.series != "span")
+    return dataclasses.replace(record, measurements=(*others, *rows))
+
+
+def test_a_schedule_is_that_of_the_table_by_hand():
+    at = {(span.row, span.piece): (span.start, span.end) for span in overlap.schedule([2, 1, 3], 4)}
+    assert at["H2D", 3] == (6, 8)
+    assert at["kernel", 1] == (4, 5)
+    assert [at["D2H", piece] for piece in range(4)] == [(3, 6), (6, 9), (9, 12), (12, 15)]
+
+
+@pytest.mark.parametrize(
+    ("stages", "pieces", "end"),
+    [([2, 1, 3], 1, 6), ([2, 1, 3], 4, 15), ([1, 1, 1], 6, 8), ([5, 1, 1], 3, 17)],
+)
+def test_the_end_is_one_way_and_the_slowest_stage_for_each_other_piece(stages, pieces, end):
+    assert overlap.finish(stages, pieces) == end == sum(stages) + (pieces - 1) * max(stages)
+
+
+def test_an_order_without_events_has_a_finding_and_right_values():
+    def no_events(pipe):
+        into, compute, out = pipe.streams(3)
+        for piece in range(pipe.pieces):
+            pipe.h2d(piece, into)
+            pipe.kernel(piece, compute)
+            pipe.d2h(piece, out)
+
+    order = overlap.simulated_order(no_events, buffers=overlap.FEW)
+    assert len(order.findings) == 2 * overlap.FEW
+    assert "may still be writing" in order.findings[0]
+
+
+def test_three_equal_stages_need_three_streams():
+    steps = [
+        overlap.simulated_order(streams.depth_first, buffers=buffers).steps
+        for buffers in (1, 2, 3, 4)
+    ]
+    assert steps == [18, 10, 8, 8]
+    assert overlap.simulated_order(streams.depth_first, pinned=False).steps == 18
+
+
+def test_copies_back_are_told_apart_by_the_copies_in(record):
+    spans = [("H2D", 0, 0, 4), ("D2H", 0, 0, 4), ("D2H", 2, 5, 8), ("D2H", 1, 8, 11)]
+    made = with_spans(record, spans)
+    assert overlap.copies_back(made, "by_engine") == pytest.approx((4, 3))
+    assert overlap.order_of(made, "by_engine", "D2H") == [0, 2, 1]
+
+
+def test_streams_needed_are_the_sum_of_the_stages_over_the_slowest(record):
+    stages = [overlap.copy_row(record, way)["median_ms"] for way in overlap.WAYS]
+    stages.append(overlap.clock(record, overlap.TRUE)["median_ms"])
+    assert overlap.fewest_streams(record) == pytest.approx(sum(stages) / max(stages))
+    assert overlap.bound(record)["median_ms"] == max(stages)
+
+
+def test_the_sum_of_the_account_is_the_sum_of_its_parts(record):
+    *parts, total, _ = (float(line.split()[-1]) for line in overlap.account(record).split("\n")[1:])
+    assert sum(parts) == pytest.approx(total, abs=0.002)
+
+
+def test_the_title_of_a_timeline_names_the_order_of_the_copies_back(record, close_figures):
+    above, below = overlap.timeline_figure(record).axes
+    for ax, run in ((above, "depth_first"), (below, "by_engine")):
+        order = ", ".join(map(str, overlap.order_of(record, run, "D2H")))
+        assert f"in the order {order}," in ax.get_title(loc="left")
+
+
+def test_all_points_of_the_sweep_lie_inside_the_axes(record, close_figures):
+    for ax in overlap.sweep_figure(record).axes:
+        bottom, top = ax.get_ylim()
+        values = [value for line in ax.lines for value in line.get_ydata()]
+        assert bottom == 0
+        assert max(values) < 0.97 * top
+
+
+def test_bars_begin_at_zero(record, close_figures):
+    for ax in overlap.end_to_end_figure(record).axes:
+        assert ax.get_xscale() == "linear"
+        assert ax.get_xlim()[0] == 0
