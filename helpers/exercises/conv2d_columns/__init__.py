@@ -127,6 +127,10 @@ EXERCISE = Exercise(
     most_of_a_block=lambda case: 2 * WIDE * WIDE,
     mistakes=(
         Mistake(
+            "Both sums are 0: nothing was added to them.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
             "The two outputs of a pair are exchanged: the low half is column w, the high half "
             "column w + 1.",
             gives=exchanged,
@@ -179,7 +183,13 @@ EXERCISE = Exercise(
         right("__hmul2 and __hadd2", "right_mul_add.cu"),
     ),
     wrong=(
-        wrong("the stub", "global loads per output", file="stub.cu", status="budget"),
+        wrong("the stub", "Both sums are 0", file="stub.cu"),
+        wrong(
+            "two loops, and each loads its own cells",
+            "global loads per output",
+            file="wrong_two_loops.cu",
+            status="budget",
+        ),
         wrong(
             "floats, and // __hfma2 in a comment",
             "single multiplications",

@@ -1,0 +1,21 @@
+// %%kernel conv2d_columns
+#include <cuda_fp16.h>
+__global__ void conv2d_columns(float* y, const __half* x, const __half* filter, int H, int W)
+{
+    const int out_h = H - 6, out_w = W - 6, m = blockIdx.z;
+    const int w = 2 * (blockIdx.x * blockDim.x + threadIdx.x), h = blockIdx.y * blockDim.y + threadIdx.y;
+    if (h >= out_h || w >= out_w) return;
+    float2 sum = make_float2(0, 0);
+    for (int p = 0; p < 7; ++p) {
+        const __half* row = x + (h + p) * W + w;
+        const __half* tap = filter + (m * 7 + p) * 7;
+        for (int q = 0; q < 7; ++q) sum.x += __half2float(row[q]) * __half2float(tap[q]);
+    }
+    for (int p = 0; p < 7 && w + 1 < out_w; ++p) {
+        const __half* row = x + (h + p) * W + w + 1;
+        const __half* tap = filter + (m * 7 + p) * 7;
+        for (int q = 0; q < 7; ++q) sum.y += __half2float(row[q]) * __half2float(tap[q]);
+    }
+    y[(m * out_h + h) * out_w + w] = sum.x;
+    if (w + 1 < out_w) y[(m * out_h + h) * out_w + w + 1] = sum.y;
+}

@@ -1,0 +1,579 @@
+"""Half precision in the convolution layer: instructions, errors, times, accuracies.
+
+`measure` yields the rows of the record "18_half". `row_of_filter` counts what a warp executes for
+one row of a filter, and `errors` how far the sums of each kernel are from exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import checking, kernels, plotting, reference, results, simulator, tables, timing
+from helpers.experiments import layer_counters, layer_times, loop_code
+from helpers.experiments.layer_tiles import changed, in_words
+from helpers.plotting import styles
+from helpers.problems import conv2d, datasets, precision
+from helpers.problems.lenet import network
+from helpers.simulator.bounds.machine_code import Instruction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from helpers.problems.precision import Precision
+    from helpers.results import Record
+    from helpers.simulator import Profile
+
+RECORD = "18_half"
+LAYERS = ("layer 1", "layer 2")
+BATCH = 10_000
+COUNTS = (100, 1_000, BATCH)  # images that a network classifies
+FILTER_WIDTH = 7
+WARP_SIZE = 32
+
+BASIC, PATCH = "conv2d_basic", "conv2d_register"
+INSIDE, HALF, PAIRS = "conv2d_half_inside", "conv2d_half", "conv2d_half2"
+KERNELS = (BASIC, INSIDE, HALF, PATCH, PAIRS)
+ALL_IN_HALF = conv2d.half2(chain="all")
+SPECS = (*map(conv2d.conv2d_named, KERNELS), ALL_IN_HALF)
+# What is timed against what: (kernel, its part, the kernel in float32 of the same form).
+PAIRED = (
+    (INSIDE, "whole", BASIC),
+    (HALF, "convolution", BASIC),
+    (HALF, "whole", BASIC),
+    (PAIRS, "convolution", PATCH),
+    (PAIRS, "whole", PATCH),
+)
+Row = Mapping[str, Any]
+
+
+def title(spec: conv2d.Conv2d) -> str:
+    """Return the name of a kernel, with a remark where all of its sums are in half."""
+    return spec.name + (", all in half" if spec.precision is precision.HALF_SUMS else "")
+
+
+# --------------------------------------------------------------------------------------------------
+# What the kernels promise, and what they load
+
+PROMISES: Mapping[str, Precision] = {
+    "float32": precision.FLOAT,
+    "half,\nfloat sums": precision.HALF,
+    "half,\nrows in half": precision.HALF_ROWS,
+    "half,\nall in half": precision.HALF_SUMS,
+}
+
+
+def keeps(y: np.ndarray, x: np.ndarray, filter: np.ndarray, promise: Precision) -> bool:
+    """Return whether outputs pass the check of a precision."""
+    try:
+        conv2d.check(y, x, filter, precision=promise)
+    except checking.CheckError:
+        return False
+    return True
+
+
+def promise_table(
+    outputs: Mapping[conv2d.Conv2d, np.ndarray], x: np.ndarray, filter: np.ndarray
+) -> str:
+    """Return which kernel's outputs pass the check of which precision."""
+    rows = [
+        (title(spec), *("yes" if keeps(y, x, filter, promise) else "no"
+                        for promise in PROMISES.values()))
+        for spec, y in outputs.items()
+    ]  # fmt: skip
+    return tables.text(("passes the check of", *PROMISES), rows)
+
+
+@cache
+def profile(kernel: str, layer: str) -> Profile:
+    """Return the profile of a kernel's convolution, without its conversion, for one image."""
+    x, filter = conv2d.inputs(layer, 1)
+    return conv2d.simulate(kernel, x, filter)[1][-1]
+
+
+def load_table(layer: str) -> str:
+    """Return what each kernel loads from global memory for one output of a layer."""
+    head = ("for one output", "loads", "bytes", "requests of\na warp", "sectors of\na warp")
+    outputs = conv2d.shape_of(layer, 1).outputs
+    rows = []
+    for kernel in KERNELS:
+        seen = profile(kernel, layer)
+        lanes, size = (seen.total(what, "global", "load") for what in ("lanes", "bytes_used"))
+        requests, sectors = seen.global_load_requests, seen.global_load_sectors
+        amounts = lanes, size, WARP_SIZE * requests, WARP_SIZE * sectors
+        rows.append((kernel, *(f"{amount / outputs:,.1f}" for amount in amounts)))
+    return tables.text(head, rows)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a warp executes for one row of a filter
+
+LOADS, PRODUCTS, CONVERSIONS, OTHERS = "loads", "multiply-adds", "conversions", "everything else"
+KINDS = (PRODUCTS, LOADS, CONVERSIONS, OTHERS)
+
+
+def _multiplies(one: Instruction) -> bool:
+    # ptxas sets a register to 0 by an HFMA2 of zeros.
+    return one.root in ("FFMA", "HFMA2") and not one.operands.partition(", ")[2].startswith("-RZ")
+
+
+def _converts(one: Instruction) -> bool:
+    # F2FP rounds two floats to halves; HADD2.F32 widens a half to a float (it adds it to -0).
+    return one.root == "F2FP" or one.opcode.startswith("HADD2.F32")
+
+
+@dataclass(frozen=True)
+class FilterRow:
+    """What a warp executes for one row of a filter: instructions by KINDS.
+
+    terms: products of each lane, so that of pairs an instruction makes two.
+    """
+
+    kernel: str
+    terms: int
+    counts: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """All instructions."""
+        return sum(self.counts.values())
+
+    def each(self, kind: str) -> float:
+        """Return the instructions of a kind for one product of each lane."""
+        return self.counts[kind] / self.terms
+
+
+@cache
+def row_of_filter(kernel: str) -> FilterRow:
+    """Return the instructions of a kernel for one row of 7 weights, in the installed machine code.
+
+    Both layers have the same code. Raises ValueError where there is no machine code.
+    """
+    spec = conv2d.conv2d_named(kernel)
+    outputs = 1 if kernel in (BASIC, INSIDE, HALF) else spec.tile[0] // 16 * spec.tile[2]
+    terms = FILTER_WIDTH * outputs
+    code = loop_code.code_of(profile(kernel, LAYERS[0]))
+    most = terms // 2 if kernel == PAIRS else terms
+    instructions = loop_code.turn(code, _multiplies, most)
+    kinds = {PRODUCTS: _multiplies, LOADS: lambda one: one.root == "LDG", CONVERSIONS: _converts}
+    return FilterRow(kernel, terms, loop_code.by_kind(instructions, kinds, OTHERS))
+
+
+def row_table() -> str:
+    """Return what a warp executes for one row of the filter, by kind of instruction."""
+    head = ("for one row of the filter", "products\nof a lane", *KINDS, "all", "all,\na product")
+    rows = []
+    for kernel in KERNELS:
+        row = row_of_filter(kernel)
+        numbers = (row.terms, *row.counts.values(), row.total)
+        rows.append((kernel, *map(str, numbers), f"{row.total / row.terms:.2f}"))
+    return tables.text(head, rows)
+
+
+def over(kernel: str, other: str) -> float:
+    """Return a kernel's instructions for one product over those of another kernel."""
+    one, two = row_of_filter(kernel), row_of_filter(other)
+    return (one.total / one.terms) / (two.total / two.terms)
+
+
+def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
+    """Return the instructions of one warp of conv2d_basic: all of them, by Nsight Compute's record
+    of a layer, and those in the rows of the filter."""
+    rows = layer_counters.recorded().rows()
+    (row,) = (one for one in rows if (one["series"], one["layer"]) == (BASIC, layer))
+    shape = conv2d.shape_of(layer, row["batch"])
+    warps = shape.outputs // WARP_SIZE  # layer 1: its tiles have no idle threads
+    return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total
+
+
+def rows_figure() -> Figure:
+    """Draw the instructions for one product of each lane, by kind."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(10, 3.8), layout="constrained")
+    looks: Sequence[styles.Look] = (
+        {"facecolor": styles.COLOURS[0]},
+        {"facecolor": styles.LIGHT[0], "hatch": "////"},
+        {"facecolor": styles.COLOURS[1], "hatch": "...."},
+        {"facecolor": "white"},
+    )
+    for place, kernel in enumerate(KERNELS):
+        row, left = row_of_filter(kernel), 0.0
+        for kind, look in zip(KINDS, looks, strict=True):
+            label = kind if place == 0 else None
+            ax.barh(
+                place, row.each(kind), 0.6, left=left, edgecolor=styles.INK, label=label, **look
+            )
+            left += row.each(kind)
+        styles.beside(ax, left, place, f"{left:.1f}")
+    styles.name_bars(ax, KERNELS)
+    ax.set_xlabel("instructions of a warp for one product of each lane")
+    plotting.style(
+        ax,
+        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of float32, "
+        f"pairs take {over(PAIRS, PATCH):.2f} times",
+    )
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Broken kernels
+
+
+def broken(kernel: str, *changes: tuple[str, str]) -> str:
+    """Return the check's verdict on a kernel whose source is changed, and the findings' number.
+
+    changes: pairs of old and new text. Raises ValueError if the source lacks an old one.
+    """
+    source = changed(kernels.source(kernel), *changes)
+    x, filter = conv2d.inputs("layer 2", 1)
+    instead = {kernel: (kernel, source)}
+    y, found = conv2d.simulate(kernel, x, filter, entry=simulator.check, instead=instead)
+    findings = f"findings: {sum(map(len, found))}"
+    try:
+        conv2d.check(y, x, filter, kernel, precision=conv2d.conv2d_named(kernel).precision)
+    except checking.CheckError as error:
+        first = str(error).splitlines()[0]
+        return "\n".join((first, error.diagnosis.text, findings))
+    return f"PASS {kernel}\n{findings}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Errors over the length of a sum
+
+CHANNELS = (1, 2, 4, 8, 16, 32)
+ROUNDING = "rounding the inputs alone"
+ERROR_SPECS = (conv2d.conv2d_named(HALF), conv2d.conv2d_named(PAIRS), ALL_IN_HALF)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Largest errors and their bounds over max |x| sum |filter|, by series; lengths: products."""
+
+    lengths: tuple[int, ...]
+    largest: Mapping[str, Sequence[float]]
+    bounds: Mapping[str, Sequence[float]]
+
+
+def errors(seed: int = 18) -> Errors:
+    """Return the errors of sums of 49 to 1,568 products, on the selected device.
+
+    x is uniform in 0 to 1, the weights in -1 to 1. The sums of a kernel are compared with exact
+    ones of the rounded inputs; ROUNDING compares these with exact ones of the inputs as they are.
+    """
+    rng = np.random.default_rng(seed)
+    largest: dict[str, list[float]] = {ROUNDING: [], **{title(spec): [] for spec in ERROR_SPECS}}
+    bounds: dict[str, list[float]] = {name: [] for name in largest}
+    for channels in CHANNELS:
+        x = rng.random((1, channels, 14, 14), np.float32)
+        filter = rng.uniform(-1, 1, (4, channels, 7, 7)).astype(np.float32)
+        size = float(x.max() * np.abs(filter).sum(axis=(1, 2, 3)).max())
+        rounded = reference.conv2d(precision.HALF.rounded(x), precision.HALF.rounded(filter))
+        exact = reference.conv2d(x, filter)
+        largest[ROUNDING].append(float(np.abs(rounded - exact).max()) / size)
+        bounds[ROUNDING].append(precision.HALF.input_atol(x, filter) / size)
+        for spec in ERROR_SPECS:
+            small = replace(spec, block=(8, 8), tile=(8 * spec.tile[0] // 16, 8, spec.tile[2]))
+            y = conv2d.convolve(small, x, filter)
+            largest[title(spec)].append(float(np.abs(y - rounded).max()) / size)
+            bounds[title(spec)].append(spec.precision.sum_atol(x, filter) / size)
+    return Errors(tuple(49 * channels for channels in CHANNELS), largest, bounds)
+
+
+def error_table(found: Errors) -> str:
+    """Return how the errors of the sums compare with that of rounding the inputs."""
+    head = ("error of the sums over that of the inputs", *(f"{n:,}" for n in found.lengths))
+    rows = [
+        (name, *(f"{one / inputs:.2g}" for one, inputs in
+                 zip(values, found.largest[ROUNDING], strict=True)))
+        for name, values in found.largest.items() if name != ROUNDING
+    ]  # fmt: skip
+    return tables.text(head, rows)
+
+
+def error_figure(found: Errors) -> Figure:
+    """Draw the largest errors and their bounds over the number of products."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(10, 5), layout="constrained")
+    for number, (name, values) in enumerate(found.largest.items()):
+        look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
+        ax.plot(found.lengths, values, label=name, **look)
+        ax.plot(found.lengths, found.bounds[name], linestyle=":", markerfacecolor="white", **look)
+    everything, half = (found.largest[title(spec)][-1] for spec in (ALL_IN_HALF, ERROR_SPECS[0]))
+    plotting.style(
+        ax,
+        f"{found.lengths[-1]:,} products: a sum in half errs {everything / half:,.0f} times as "
+        "much as one in float32",
+    )
+    ax.set(xscale="log", yscale="log", xlabel="products in a sum")
+    ax.set_ylabel("largest error over max |x| sum |filter|")
+    ax.set_xticks(found.lengths, [f"{n:,}" for n in found.lengths])
+    ax.yaxis.set_major_formatter(styles.PlainLogFormatter())
+    ax.minorticks_off()
+    ax.legend(
+        title="filled: measured; open, dotted: bound", frameon=False, loc="upper left",
+        bbox_to_anchor=(1.01, 1),
+    )  # fmt: skip
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Measuring
+
+
+class _Checked:
+    """A kernel that has passed its check on a problem: its parts as launches."""
+
+    def __init__(self, problem: conv2d.Problem, kernel: str):
+        spec = conv2d.conv2d_named(kernel)
+        self.run = conv2d.compile(kernel, problem.shape)
+        arrays = problem.y, problem.x, problem.filter
+        problem.poison()
+        self.run.launch(*arrays)
+        self.verdict = problem.check(kernel, spec.precision)
+        self.error = problem.relative_error(kernel, spec.precision)
+        self.parts: dict[str, Any] = {"whole": partial(_launch, self.run, arrays)}
+        if isinstance(spec, conv2d.HalfInputs):
+            self.parts["conversion"] = partial(self.run.launch, *arrays, only=["to_half"])
+            self.parts["convolution"] = partial(self.run.launch, *arrays, only=[kernel])
+
+
+def _launch(run: conv2d.Compiled, arrays: tuple[int, int, int], stream: Any = None) -> None:
+    run.launch(*arrays, stream)
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows of the record "18_half", measured on the selected GPU.
+
+    Times: series (the kernel), part ("whole", "conversion", "convolution"), layer, batch and
+    relative_error. Series "ratio": a kernel's part over the float32 kernel of the same form.
+    Series "accuracy": right answers of a network whose convolutions a kernel computes.
+    """
+    for layer in LAYERS:
+        yield from _time_layer(layer)
+    yield from _accuracies()
+
+
+def _time_layer(layer: str) -> Iterator[Row]:
+    with conv2d.Problem(conv2d.shape_of(layer, BATCH), *conv2d.inputs(layer, BATCH)) as problem:
+        checked = {kernel: _Checked(problem, kernel) for kernel in KERNELS}
+        for kernel, one in checked.items():
+            for part, launched in one.parts.items():
+                where = {"series": kernel, "part": part, "layer": layer, "batch": BATCH}
+                timed = timing.time_gpu(launched, verdict=one.verdict, name=kernel, budget_s=0.25)
+                yield {**where, "relative_error": one.error, "timing": timed}
+        for kernel, part, other in PAIRED:
+            one, two = checked[kernel], checked[other]
+            pair = timing.compare(
+                one.parts[part], two.parts["whole"], verdicts=(one.verdict, two.verdict),
+                names=(kernel, other), budget_s=0.3,
+            )  # fmt: skip
+            ends = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
+            where = {"series": "ratio", "kernel": kernel, "part": part, "over": other}
+            yield {**where, "layer": layer, **ends}
+        for one in checked.values():
+            one.run.free()
+
+
+def _accuracies() -> Iterator[Row]:
+    images = datasets.images_at_hand(BATCH)
+    x = datasets.network_input(images.pixels)
+    for weights in layer_times.networks():
+        for spec in (SPECS[0], *ERROR_SPECS):
+            conv = partial(conv2d.convolve, spec)
+            classes = [
+                network.classify(network.forward(part, weights, conv)) for part in np.split(x, 2)
+            ]
+            right = np.concatenate(classes) == images.labels
+            where = {"with": title(spec), "network": weights.name}
+            yield from network.right_rows(right, COUNTS, RECORD, **where)
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading the record
+
+
+def time_rows(record: Record) -> dict[tuple[str, str, str], Row]:
+    """Return the times by kernel, layer and part."""
+    rows = (row for row in record.rows() if "median_ms" in row)
+    return {(row["series"], row["layer"], row["part"]): row for row in rows}
+
+
+def ratio_row(record: Record, kernel: str, part: str, layer: str) -> Row:
+    """Return the ratio of a kernel's part over its float32 kernel. Raises ValueError without it."""
+    for row in record.rows():
+        if row["series"] == "ratio" and (row["kernel"], row["part"], row["layer"]) == (
+            kernel, part, layer,
+        ):  # fmt: skip
+            return row
+    raise ValueError(f"the record {record.name} does not compare {kernel}, {part}, on {layer}")
+
+
+def time_table(record: Record) -> str:
+    """Return the times of the kernels' parts and the errors of their outputs."""
+    rows, lines = time_rows(record), []
+    for kernel, layer, part in rows:
+        if layer == LAYERS[0]:
+            pair = [rows[kernel, name, part] for name in LAYERS]
+            errors = (f"{row['relative_error']:.0e}" for row in pair)
+            lines.append((f"{kernel}, {part}", *(f"{row['median_ms']:.3f}" for row in pair),
+                          *errors))  # fmt: skip
+    head = (f"{BATCH:,} images", "layer 1\n(ms)", "layer 2\n(ms)", "error\n(layer 1)",
+            "error\n(layer 2)")  # fmt: skip
+    return tables.text(head, lines)
+
+
+def ratio_table(record: Record) -> str:
+    """Return the measured ratios with their intervals, beside the ratios of instructions."""
+    lines = []
+    for kernel, part, other in PAIRED:
+        for layer in LAYERS:
+            row = ratio_row(record, kernel, part, layer)
+            interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+            executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
+            lines.append((f"{kernel}, {part}, over {other}, {layer}", interval, executed))
+    head = ("", "time (95 % interval)", "instructions,\na product")
+    return tables.text(head, lines)
+
+
+def both_layers(record: Record, kernel: str) -> float:
+    """Return a kernel's time for both layers in ms, with its conversion."""
+    rows = time_rows(record)
+    return sum(rows[kernel, layer, "whole"]["median_ms"] for layer in LAYERS)
+
+
+def time_figure(record: Record) -> Figure:
+    """Draw the times of both layers, with the conversion before as a part of its own."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 1, figsize=(10, 6.8), layout="constrained")
+    for ax, layer in zip(axes, LAYERS, strict=True):
+        _draw_times(ax, record, layer)
+    axes[0].legend(frameon=False, loc="lower right")
+    plotting.caption(axes[1], record)
+    return figure
+
+
+def _draw_times(ax: Axes, record: Record, layer: str) -> None:
+    rows = time_rows(record)
+    for place, kernel in enumerate(KERNELS):
+        whole = rows[kernel, layer, "whole"]["median_ms"]
+        nothing = {"median_ms": 0.0}
+        before = rows.get((kernel, layer, "conversion"), nothing)["median_ms"]
+        ax.barh(
+            place, before, 0.6, color=styles.INK, edgecolor=styles.INK,
+            label="conversion before" if kernel == HALF else None,
+        )  # fmt: skip
+        in_half = kernel not in (BASIC, PATCH)
+        look: styles.Look = (
+            {"color": styles.LIGHT[0], "hatch": "////"} if in_half else {"color": "white"}
+        )
+        ax.barh(
+            place, whole - before, 0.6, left=before, edgecolor=styles.INK,
+            label={BASIC: "convolution, float32", INSIDE: "convolution, halves"}.get(kernel),
+            **look,
+        )  # fmt: skip
+        styles.beside(ax, whole, place, f"{whole:.2f}")
+    styles.name_bars(ax, KERNELS)
+    ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
+    words = [
+        f"{what} {in_words(ratio_row(record, kernel, 'whole', layer))}"
+        for what, kernel in (("converting inside", INSIDE), ("before", HALF), ("pairs", PAIRS))
+    ]
+    plotting.style(ax, f"{layer}, beside float32: {'; '.join(words)}")
+
+
+def accuracy_table(record: Record) -> str:
+    """Return report A's accuracies, and those of the networks in a record."""
+    reported = {
+        (row["optimization"], row["batch"]): row["accuracy"]
+        for row in results.reported("course_reports")
+        if row["report"] == "A"
+    }
+    right = [row for row in record.rows() if row["series"] == "accuracy"]
+    counts = sorted({row["images"] for row in right})
+    lines = [
+        (f"report A, {words}", "", *(f"{reported[key, n]:.4f}" for n in counts))
+        for words, key in (("float32", "baseline"), ("FP16", "fp16"))
+    ]
+    shares = {(row["network"], row["with"], row["images"]): row["right"] / row["images"]
+              for row in right}  # fmt: skip
+    for name, kernel in dict.fromkeys((row["network"], row["with"]) for row in right):
+        values = (shares.get((name, kernel, n)) for n in counts)
+        lines.append((kernel, name, *("" if one is None else f"{one:.4f}" for one in values)))
+    head = ("share of right answers", "network", *(f"{n:,}" for n in counts))
+    return tables.text(head, lines, left=(0, 1))
+
+
+def reported_table(record: Record) -> str:
+    """Return report A's FP16 kernel over its baseline, and ours, for the most images."""
+    reported = {
+        row["optimization"]: row
+        for row in results.reported("course_reports")
+        if row["report"] == "A" and row["batch"] == BATCH
+    }
+    theirs = (reported["fp16"][op] / reported["baseline"][op] for op in ("op1_ms", "op2_ms"))
+    ours = (ratio_row(record, INSIDE, "whole", layer)["ratio"] for layer in LAYERS)
+    rows = [
+        ("report A, FP16 over its baseline", *(f"{one:.2f}" for one in theirs)),
+        (f"ours, {INSIDE} over {BASIC}", *(f"{one:.2f}" for one in ours)),
+    ]
+    return tables.text(("time over that of float32", *LAYERS), rows)
+
+
+def moved_outputs(weights: datasets.Weights, count: int = 300) -> tuple[float, float]:
+    """Return by how much rounding moves an output of the network, at most, and the median lead of
+    the largest output of an image over the second."""
+
+    def rounded(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
+        return network.conv2d(precision.HALF.rounded(x), precision.HALF.rounded(filter))
+
+    images = datasets.fashion_mnist("test", count)
+    plain = network.logits(images, weights, conv=network.conv2d)
+    moved = network.logits(images, weights, conv=rounded)
+    return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))
+
+
+def right_answers(record: Record, kernel: str, count: int = BATCH) -> tuple[int, str]:
+    """Return the right answers of `count` images and the network's name, the last one recorded."""
+    rows = [
+        row for row in record.rows()
+        if row["series"] == "accuracy" and (row["with"], row["images"]) == (kernel, count)
+    ]  # fmt: skip
+    if not rows:
+        raise ValueError(
+            f"the record {record.name} has no accuracy of {kernel} on {count:,} images"
+        )
+    return rows[-1]["right"], rows[-1]["network"]
+
+
+def whole_warp(kernel: str) -> int:
+    """Return the instructions of one warp of layer 1, for a kernel of conv2d_basic's form.
+
+    The rows of the filter are those of the kernel's code. Before and after them, the kernel does
+    what conv2d_basic does, and Nsight Compute counted that.
+    """
+    everything, in_rows = counted_by_hardware()
+    return everything - in_rows + FILTER_WIDTH * row_of_filter(kernel).total
+
+
+def busy_table() -> str:
+    """Return how busy conv2d_basic and conv2d_register keep the GPU, by Nsight Compute's record."""
+    columns = {
+        "issue slots\nbusy": "issue_slots_busy",
+        "FP32 units\nbusy": "fma_pipe_active",
+        "DRAM\nbusy": "dram_throughput",
+    }
+    rows = [
+        (f"{row['series']}, {row['layer']}", *(f"{row[key]:.0f} %" for key in columns.values()))
+        for row in layer_counters.recorded().rows()
+        if row["series"] in (BASIC, PATCH)
+    ]
+    return tables.text((f"{layer_counters.BATCH:,} images", *columns), rows)

@@ -1,0 +1,152 @@
+"""Half precision in the layer: what loops execute, what is read off the record, broken kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from helpers import results
+from helpers.experiments import half_precision, loop_code
+from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PAIRS, PATCH
+from helpers.problems import conv2d, precision
+from helpers.simulator.bounds import machine_code
+from helpers.simulator.bounds.machine_code import Instruction
+
+LISTING = """
+\t.section\t.text.sums,"ax",@progbits
+.text.sums:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_row:
+        /*0010*/                   ISETP.GE.AND P0, PT, R2, 0x8, PT ;
+        /*0020*/              @!P0 BRA `(.L_rest) ;
+.L_eight:
+        /*0030*/                   FFMA R3, R4, R5, R3 ;
+        /*0040*/                   FFMA R3, R4, R5, R3 ;
+        /*0050*/                   FFMA R3, R4, R5, R3 ;
+        /*0060*/               @P1 BRA `(.L_eight) ;
+.L_rest:
+        /*0070*/                   LDG.E R4, desc[UR4][R6.64] ;
+        /*0080*/                   FFMA R3, R4, R5, R3 ;
+        /*0090*/                   NOP ;
+        /*00a0*/              @!P2 BRA `(.L_done) ;
+        /*00b0*/                   FFMA R3, R4, R5, R3 ;
+.L_done:
+        /*00c0*/               @P3 BRA `(.L_row) ;
+        /*00d0*/                   EXIT ;
+"""
+
+
+def multiplies(one: Instruction) -> bool:
+    return one.root == "FFMA"
+
+
+@pytest.fixture(scope="module")
+def times() -> results.Record:
+    return results.load(results.MEASURED / "18_half.json")
+
+
+def test_a_turn_skips_blocks_with_more_products_than_it_executes():
+    code = machine_code.read(LISTING, "sums")
+    roots = [one.root for one in loop_code.turn(code, multiplies, 2)]
+    assert roots == ["ISETP", "BRA", "LDG", "FFMA", "BRA", "FFMA", "BRA"]
+
+
+@pytest.mark.parametrize("most", [1, 4, 6])
+def test_a_turn_that_the_code_cannot_make_is_refused(most):
+    with pytest.raises(ValueError, match=f"executes {most} of these"):
+        loop_code.turn(machine_code.read(LISTING, "sums"), multiplies, most)
+
+
+def test_code_without_the_loop_is_refused():
+    code = machine_code.read(LISTING, "sums")
+    with pytest.raises(ValueError, match="no loop"):
+        loop_code.turn(code, lambda one: one.root == "HMMA", 1)
+
+
+def test_each_instruction_is_of_one_kind():
+    turn = loop_code.turn(machine_code.read(LISTING, "sums"), multiplies, 2)
+    kinds = {"sums": multiplies, "moves": lambda one: one.root in ("FFMA", "LDG")}
+    assert loop_code.by_kind(turn, kinds, "others") == {"sums": 2, "moves": 1, "others": 4}
+
+
+def test_the_rows_of_conv2d_basic_fit_what_the_hardware_counted():
+    everything, in_rows = half_precision.counted_by_hardware()
+    # What is around the loops is a few divisions and the store: more than 50, less than a quarter.
+    assert 50 < everything - in_rows < everything / 4
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_row_loads_what_the_simulator_counts(kernel):
+    row = half_precision.row_of_filter(kernel)
+    shape = conv2d.shape_of("layer 1", 1)
+    per_term = half_precision.profile(kernel, "layer 1").total("lanes", "global", "load") / (
+        shape.outputs * shape.terms
+    )
+    # ptxas joins no loads here; patches at the border of the image load fewer cells.
+    assert row.each(half_precision.LOADS) == pytest.approx(per_term, rel=0.02)
+
+
+def test_only_halves_are_converted_and_pairs_halve_the_products():
+    rows = {kernel: half_precision.row_of_filter(kernel) for kernel in KERNELS}
+    conversions = {kernel: row.counts[half_precision.CONVERSIONS] for kernel, row in rows.items()}
+    assert conversions[BASIC] == conversions[PATCH] == 0
+    assert conversions[INSIDE] > conversions[HALF] == 14  # two factors of seven products
+    assert [rows[k].each(half_precision.PRODUCTS) for k in KERNELS] == [1, 1, 1, 1, 0.5]
+
+
+def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
+    x, filter = conv2d.inputs("layer 2", 1)
+    promises = list(half_precision.PROMISES.values())
+    for spec in half_precision.SPECS:
+        y = conv2d.convolve(spec, x, filter)
+        assert half_precision.keeps(y, x, filter, spec.precision)
+        if spec.precision is not precision.FLOAT:
+            assert not half_precision.keeps(y, x, filter, promises[0])
+    assert not half_precision.keeps(np.zeros_like(y), x, filter, promises[-1])
+
+
+def test_a_broken_kernel_is_told_and_a_right_one_passes():
+    assert half_precision.broken(HALF).startswith("PASS conv2d_half")
+    wrong = half_precision.broken(PAIRS, ("m % 2 ? two.y : two.x", "m % 2 ? two.x : two.y"))
+    assert wrong.startswith("FAIL conv2d_half2")
+    assert wrong.endswith("findings: 0")
+    with pytest.raises(ValueError, match="no 'sum -= '"):
+        half_precision.broken(HALF, ("sum -= ", "sum += "))
+
+
+def test_titles_follow_the_record(times):
+    changed = dataclasses.replace(
+        times,
+        measurements=tuple(
+            dataclasses.replace(one, parameters={**one.parameters, "low": 0.9, "high": 1.1})
+            if one.parameters.get("kernel") == INSIDE else one
+            for one in times.measurements
+        ),
+    )  # fmt: skip
+    assert "no measurable difference" in _titles(changed)[0]
+    assert "no measurable difference" not in _titles(times)[0]
+
+
+def _titles(record: results.Record) -> list[str]:
+    from matplotlib import pyplot as plt
+
+    figure = half_precision.time_figure(record)
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    plt.close(figure)
+    return titles
+
+
+def test_a_comparison_or_a_count_that_is_not_recorded_is_refused(times):
+    with pytest.raises(ValueError, match="does not compare"):
+        half_precision.ratio_row(times, HALF, "conversion", "layer 1")
+    with pytest.raises(ValueError, match="no accuracy"):
+        half_precision.right_answers(times, BASIC, 77)
+
+
+def test_right_answers_are_those_of_the_last_network(times):
+    right, name = half_precision.right_answers(times, BASIC)
+    rows = [row for row in times.rows() if row["series"] == "accuracy" and row["with"] == BASIC]
+    assert (right, name) == (rows[-1]["right"], rows[-1]["network"])
+    assert f"{right / half_precision.BATCH:.4f}" in half_precision.accuracy_table(times)
