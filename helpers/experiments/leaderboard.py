@@ -35,6 +35,7 @@ from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
 from helpers.results import Record
 from helpers.simulator import Profile
+from helpers.simulator.bounds import Bounds
 from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
@@ -207,21 +208,25 @@ def require_right(kernel: Any, seed: int | None = None) -> int:
     return len(shapes)
 
 
-def counted(kernel: Any, seed: int | None = None) -> dict[str, float]:
-    """Return the bound of an entry (ms) by layer of BATCH images, from two small batches.
+def bounds(kernel: Any, seed: int | None = None) -> dict[str, Bounds]:
+    """Return the bounds of an entry by layer of BATCH images, from two small batches.
 
     seed: of the batches' sizes; None for new ones each time. Raises as `run`, and EntryError for an
     entry that does less for each image in larger batches.
     """
     rng = np.random.default_rng(seed)
     few = [1, *rng.choice(SMALL_BATCHES, 1).tolist()]
-    bounds = {}
+    found = {}
     for which in LAYERS:
         seen = {n: _profiles(kernel, conv2d.shape_of(which, n), rng) for n in few}
         _require_proportion(kernel.name, which, seen)
-        of_batch = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
-        bounds[which] = 1e-3 * of_batch.microseconds
-    return bounds
+        found[which] = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
+    return found
+
+
+def counted(kernel: Any, seed: int | None = None) -> dict[str, float]:
+    """Return the bound of an entry (ms) by layer. seed, errors: as for `bounds`."""
+    return {which: 1e-3 * found.microseconds for which, found in bounds(kernel, seed).items()}
 
 
 def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:

@@ -109,14 +109,14 @@ class TensorBenchmark:
 
     def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
         told = {"layer": name, "batch": problem.shape.B}
-        copies = {halves: self._copy(problem.shape, halves) for halves in (False, True)}
+        copies = {halves: self.copy(problem.shape, halves) for halves in (False, True)}
         vendors: dict[str, Contender] = {}
         try:
             for contender in copies.values():
-                yield told | self._timed(contender)
+                yield told | self.timed(contender)
             for mode in cudnn.MODES if not self._yardstick else ():
                 layouts = [self._cudnn(problem, mode, layout) for layout in cudnn.LAYOUTS]
-                rows = [(one, self._timed(one)) for one in layouts if one is not None]
+                rows = [(one, self.timed(one)) for one in layouts if one is not None]
                 yield from (told | row for _, row in rows)
                 if rows:
                     vendors[mode] = min(rows, key=lambda row: row[1]["timing"].median)[0]
@@ -141,7 +141,7 @@ class TensorBenchmark:
         found: list[tuple[Contender, Row]] = []
         for spec in specs:
             try:
-                ours = self._ours(way, spec, problem, x)
+                ours = self.contender(way, spec, problem, x)
             except LayerError as error:
                 print(f"{spec.name} is left out: {error}")
                 left_out = str(error).partition(". ")[0]
@@ -153,7 +153,7 @@ class TensorBenchmark:
                     "timing": None,
                 }
                 continue
-            found.append((ours, self._timed(ours)))
+            found.append((ours, self.timed(ours)))
             yield found[-1][1]
         if not found:
             return
@@ -189,7 +189,8 @@ class TensorBenchmark:
         for ours, _ in found:
             ours.free()
 
-    def _timed(self, contender: Contender) -> Row:
+    def timed(self, contender: Contender) -> Row:
+        """Return the row of a contender, with its time."""
         timed = timing.time_gpu(
             contender.launch,
             verdict=contender.verdict,
@@ -198,7 +199,7 @@ class TensorBenchmark:
         )
         return {**contender.row, "timing": timed}
 
-    def _ours(self, way: str, spec: Conv2d, problem: Problem, x: np.ndarray) -> Contender:
+    def contender(self, way: str, spec: Conv2d, problem: Problem, x: np.ndarray) -> Contender:
         """One of our kernels, checked. Raises LayerError for a shape that it does not take."""
         row: Row = {"series": spec.name, "way": way, "kernel": spec.sources[-1]}
         name = f"{spec.name}, {way}"
@@ -268,7 +269,7 @@ class TensorBenchmark:
         row = {"series": cudnn.NAMES[mode], "layout": layout, "cudnn": made.version}
         return Contender(name, made.launch, verdict, lambda: None, row)
 
-    def _copy(self, shape: ConvShape, halves: bool) -> Contender:
+    def copy(self, shape: ConvShape, halves: bool) -> Contender:
         """A copy of half the layer's bytes: reading and writing moves what the layer must move."""
         size = limits.conv2d(shape).bytes // (4 if halves else 2)
         source, target = (self._cuda.mem_alloc(size) for _ in range(2))

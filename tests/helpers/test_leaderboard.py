@@ -70,6 +70,9 @@ def test_a_right_entry_is_counted_as_the_kernel_that_it_is():
     assert leaderboard.require_right(entry()) == len(leaderboard.WIDTHS)
     want = {which: leaderboard.bound_of("conv2d_restrict", which) for which in leaderboard.LAYERS}
     assert leaderboard.counted(entry()) == pytest.approx(want)
+    found = leaderboard.bounds(entry())  # the same, with the resource that makes each
+    assert {which: 1e-3 * one.microseconds for which, one in found.items()} == pytest.approx(want)
+    assert all(one.largest.microseconds == one.microseconds for one in found.values())
 
 
 def test_an_entry_that_does_more_in_small_batches_is_refused():

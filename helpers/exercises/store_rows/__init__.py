@@ -125,8 +125,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Which floats of y do lanes 0, 1 and 2 of the stub store in one request? How far apart "
-        "are they?",
+        "Suppose that each lane stores its own four floats, one after the other. Which floats of "
+        "y do lanes 0, 1 and 2 store in one request? How far apart are they?",
         "Put the 8 x 48 floats into shared memory first, each lane its own, one float4 a tile.",
         "After __syncwarp(), lane i stores y[i], y[i + 32] ...: element i comes from row i / 34, "
         "column i % 34.",
@@ -137,7 +137,13 @@ EXERCISE = Exercise(
         right("stores of float4", "right_float4.cu"),
     ),
     wrong=(
-        wrong("the stub", "sectors written", file="stub.cu", status="budget"),
+        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong(
+            "each lane stores its four sums at once",
+            "sectors written",
+            file="wrong_at_once.cu",
+            status="budget",
+        ),
         wrong(
             "sums read again from global memory",
             "bytes of sums loaded",

@@ -1,0 +1,380 @@
+"""Lab 22: the network stage by stage, from host memory, and beside PyTorch.
+
+    record = network_stages.record(gpu, lab)        # on the GPU, or the recorded run
+    network_stages.stages_figure(record)
+    network_stages.host_figure(record)
+    network_stages.batches_figure(network_stages.benchmark())
+
+The times are those of `helpers.problems.lenet.times`; `benchmark` is the record of
+`network_benchmark`: all forms of the network and PyTorch's, at three batches.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import kernels, limits, plotting, results, simulator, tables
+from helpers.experiments import network_benchmark
+from helpers.plotting import styles
+from helpers.problems import conv2d, datasets
+from helpers.problems.lenet import pipeline
+from helpers.problems.lenet import times as lenet_times
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from helpers.device import Device
+    from helpers.problems.datasets import Weights
+    from helpers.results import Record
+
+NAME = lenet_times.RECORD
+BATCHES = network_benchmark.BATCHES
+LARGE = BATCHES[-1]
+APART, FUSED, TENSOR, WARPGROUPS = "apart", "fused", "tensor cores", "warpgroups"
+SECTOR_KB = 32e-3
+BAR, BAR_COLOUR = 0.62, styles.COLOURS[5]
+
+Row = dict[str, Any]
+Forms = Mapping[str, Sequence[Any]]
+
+
+def forms(gpu: Device, mine: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """Return the forms of the network that this GPU can run, by name.
+
+    mine: the kernels of the two convolutions of the form "apart".
+    """
+    found: dict[str, Sequence[Any]] = {
+        APART: mine, FUSED: pipeline.FUSED, TENSOR: pipeline.TENSOR_CORES,
+    }  # fmt: skip
+    if gpu.kind == "gpu" and gpu.compute_capability == (9, 0):
+        found[WARPGROUPS] = pipeline.FASTEST
+    return found
+
+
+def measure(forms: Forms) -> Iterator[Row]:
+    """Yield the rows of the record: `lenet.times.measure` of these forms, for all BATCHES.
+
+    The last form is timed from host memory, too. Right answers are counted with the course's
+    weights as well, where the reader has that file.
+    """
+    try:
+        others = [datasets.course_weights()]
+    except datasets.DataError:
+        others = []
+    weights, images = datasets.lenet_weights(), datasets.images_at_hand(LARGE)
+    host = list(forms)[-1]
+    return lenet_times.measure(weights, images, forms, BATCHES, host=host, others=others)
+
+
+def record(gpu: Device, lab: str, forms: Forms) -> Record:
+    """Measure on the GPU, or return the recorded run where there is none."""
+    return results.record(NAME, functools.partial(measure, forms), device=gpu, lab=lab)
+
+
+def benchmark() -> Record:
+    """Return the recorded benchmark of the whole network beside PyTorch."""
+    return results.load(results.MEASURED / f"{network_benchmark.NAME}.json")
+
+
+# --------------------------------------------------------------------------------------------------
+# What the records say
+
+
+def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
+    """Return the median of the one row of a series that has these entries.
+
+    Raises ValueError for none, and for several.
+    """
+    found = [
+        row for row in rows
+        if row["series"] == series and all(row.get(key) == value for key, value in which.items())
+    ]  # fmt: skip
+    if len(found) != 1:
+        told = ", ".join(f"{key} = {value!r}" for key, value in which.items())
+        raise ValueError(f"{len(found)} rows of {series!r} have {told}; give entries of one")
+    return float(found[0]["median_ms"])
+
+
+def wholes(rows: Iterable[Row], batch: int = LARGE) -> dict[str, float]:
+    """Return the time (ms) of the whole network on the device, by form."""
+    return {
+        row["form"]: row["median_ms"] for row in rows
+        if row["series"] == "whole" and row["batch"] == batch
+    }  # fmt: skip
+
+
+def stages(rows: Iterable[Row], form: str, batch: int = LARGE) -> dict[str, float]:
+    """Return the times (ms) of a form's stages from floats on, by their names."""
+    return {
+        row["stage"]: row["median_ms"] for row in rows
+        if row["series"] == "stage" and (row["form"], row["batch"]) == (form, batch)
+        and row["stage"] != "resize"
+    }  # fmt: skip
+
+
+def host_form(rows: Iterable[Row]) -> str:
+    """Return the form that was timed from host memory."""
+    return str(next(row["form"] for row in rows if row["series"] == "host"))
+
+
+def right_answers(
+    rows: Sequence[Row], reported: Iterable[Mapping[str, Any]], weights: Weights
+) -> str:
+    """Return the right answers of all networks and forms beside those that are known, as a table.
+
+    Known are those of the labs' network from its training, and those of the course's network from
+    report A.
+    """
+    known = {weights.name: dict(datasets.lenet_record()["test"]["right"])}
+    known["the course's LeNet"] = {
+        str(row["batch"]): round(row["batch"] * row["accuracy"]) for row in reported
+        if (row["report"], row["optimization"]) == ("A", "baseline")
+    }  # fmt: skip
+    counts = [row for row in rows if row["series"] == "accuracy"]
+    lines = []
+    for name in dict.fromkeys(row["network"] for row in counts):
+        for batch in BATCHES:
+            mine = {r["right"] for r in counts if (r["network"], r["images"]) == (name, batch)}
+            want = known[name][str(batch)]
+            verdict = "every form has them" if mine == {want} else f"the forms have {sorted(mine)}"
+            lines.append([name, f"{batch:,}", f"{want:,}", verdict])
+    return tables.text(["network", "images", "right, as known", ""], lines, left=(0, 3))
+
+
+def host_bounds(rows: Sequence[Row]) -> str:
+    """Return what bounds the way from host memory, for each batch and kind of input, as a table."""
+    form, lines = host_form(rows), []
+    for batch in BATCHES:
+        resize = ms(rows, "stage", stage="resize", form=form, batch=batch)
+        whole = ms(rows, "whole", form=form, batch=batch)
+        for kind in ("floats", "bytes"):
+            which = {"form": form, "batch": batch, "input": kind}
+            computed = whole + resize * (kind == "bytes")
+            copy = ms(rows, "copy", parts=1, **which)
+            once, chunks = (ms(rows, "host", parts=parts, **which) for parts in lenet_times.PARTS)
+            size = next(
+                row["megabytes"] for row in rows
+                if row["series"] == "host" and (row["batch"], row["input"]) == (batch, kind)
+            )  # fmt: skip
+            slower = "the copy" if copy > computed else "the device"
+            ratio = max(copy, computed) / min(copy, computed)
+            numbers = (f"{value:.3f}" for value in (copy, computed, once, chunks))
+            lines.append([f"{batch:,}", kind, f"{size:.1f}", *numbers, slower, f"{ratio:.1f}"])
+    head = ["images", "input", "MB", "copy,\nms", "device,\nms", "at once,\nms", "10 chunks,\nms",
+            "the slower\npart", "\nby"]  # fmt: skip
+    return tables.text(head, lines, left=(1, 7))
+
+
+def pytorch_table(data: Record) -> str:
+    """Return the times on the device of the benchmark: ours and PyTorch's, both ways each."""
+    rows, lines = data.rows(), []
+    series = list(dict.fromkeys(row["series"] for row in rows if row.get("clock") == "device"))
+    for name in series:
+        for way in dict.fromkeys(r["way"] for r in rows if r["series"] == name):
+            cells = [_device_ms(rows, name, way, batch) for batch in BATCHES]
+            lines.append([name, way, *(f"{value:.4f}" for value in cells)])
+    return tables.text(["ms", "", *(f"{batch:,}" for batch in BATCHES)], lines, left=(0, 1))
+
+
+def _device_ms(rows: Iterable[Row], name: str, way: str, batch: int) -> float:
+    return min(
+        row["median_ms"] for row in rows
+        if (row["series"], row.get("way"), row.get("clock"), row.get("batch"))
+        == (name, way, "device", batch)
+    )  # fmt: skip
+
+
+def slowest_ratio(data: Record, batch: int | None = None) -> float:
+    """Return by how much PyTorch's fastest mode and way takes longer than ours, at least.
+
+    batch: of that batch only. Ours is the benchmark's first form, on warpgroups.
+    """
+    return min(
+        row["ratio"]
+        for row in data.rows()
+        if row["series"] == network_benchmark.RATIO and batch in (None, row["batch"])
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Counted without a GPU
+
+
+def traffic(weights: Weights, images: np.ndarray, forms: Forms) -> dict[str, dict[str, float]]:
+    """Return what each stage asks of global memory for an image (kB), by form and stage."""
+    found: dict[str, dict[str, float]] = {}
+    for form, layers in forms.items():
+        _, seen = pipeline.simulate(weights, images, layers)
+        found[form] = {
+            stage: SECTOR_KB * (p.global_load_sectors + p.global_store_sectors) / len(images)
+            for stage, p in seen.items()
+        }
+    return found
+
+
+class Broken:
+    """Run the network with a piece of one kernel's source exchanged, in the simulator.
+
+    broken("One", kernel, old, new) returns the first thing that the simulator finds.
+    """
+
+    def __init__(self, weights: Weights, images: np.ndarray, mine: Sequence[Any]):
+        self._weights, self._images, self._mine = weights, images, mine
+
+    def __call__(self, name: str, kernel: str, old: str, new: str) -> str:
+        instead = {kernel: (kernel, kernels.changed(kernel, (old, new)))}
+        layers = self._mine if kernel == "lenet_pool" else pipeline.FUSED
+        _, seen = pipeline.simulate(
+            self._weights, self._images, layers, entry=simulator.check, instead=instead
+        )
+        first = [one.brief() for findings in seen.values() for one in findings]
+        return f"--- {name}\n{first[0] if first else 'no finding'}\n"
+
+
+# --------------------------------------------------------------------------------------------------
+# Figures
+
+
+def _stage_bars(
+    values: Mapping[str, Mapping[str, float]],
+    unit: str,
+    notes: Mapping[str, str],
+    ends: Mapping[tuple[str, str], tuple[float, float]],
+) -> tuple[Figure, Any]:
+    """A panel for each form, a bar for each of its stages, all on one axis from zero on.
+
+    notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
+    """
+    import matplotlib.pyplot as plt
+
+    sizes = [len(of_form) for of_form in values.values()]
+    figure, axes = plt.subplots(
+        len(values), 1, figsize=(9.5, 1.0 + 0.42 * sum(sizes)), layout="constrained", sharex=True,
+        height_ratios=sizes, squeeze=False,
+    )  # fmt: skip
+    for ax, (form, of_form) in zip(axes[:, 0], values.items(), strict=True):
+        for place, (stage, value) in enumerate(of_form.items()):
+            ax.barh(place, value, BAR, color=BAR_COLOUR, edgecolor=styles.INK, linewidth=0.8)
+            if (form, stage) in ends:
+                low, high = ends[form, stage]
+                whisker = [[value - low], [high - value]]
+                ax.errorbar(value, place, xerr=whisker, color=styles.INK, capsize=3, linewidth=1)
+            styles.beside(ax, value, place, styles.ratio_text(value))
+        ax.set_yticks(range(len(of_form)), list(of_form))
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(len(of_form) - 0.5, -0.5)
+        plotting.style(ax)
+        ax.annotate(
+            f"{form}: {notes[form]}", (1, 0.5), xycoords="axes fraction", ha="right",
+            va="center", fontsize="small", fontweight="bold",
+        )  # fmt: skip
+    most = max(value for of_form in values.values() for value in of_form.values())
+    axes[-1, 0].set_xlim(0, 1.45 * most)
+    axes[-1, 0].set_xlabel(unit)
+    return figure, axes[:, 0]
+
+
+def traffic_figure(moved: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw what the stages of each form ask of global memory for an image."""
+    totals = {form: sum(stages.values()) for form, stages in moved.items()}
+    first, last = next(iter(totals)), list(totals)[-1]
+    notes = {form: f"{total:,.0f} kB in all" for form, total in totals.items()}
+    unit = "kB that a stage loads from and stores to global memory for an image (before caches)"
+    figure, axes = _stage_bars(moved, unit, notes, {})
+    part = totals[last] / totals[first]
+    plotting.style(axes[0], f"{last.capitalize()}, the stages ask for {part:.0%} of the bytes")
+    return figure
+
+
+def stages_figure(data: Record) -> Figure:
+    """Draw the time of each stage of each form for 10,000 images."""
+    rows = data.rows()
+    whole = wholes(rows)
+    notes = {form: f"{value:.2f} ms in a row" for form, value in whole.items()}
+    values = {form: stages(rows, form) for form in whole}
+    ends = {
+        (row["form"], row["stage"]): (row["low_ms"], row["high_ms"])
+        for row in rows
+        if row["series"] == "stage" and row["batch"] == LARGE
+    }
+    figure, axes = _stage_bars(values, "op time of a stage, 10,000 images (ms)", notes, ends)
+    best = min(whole, key=lambda form: whole[form])
+    gain = whole[APART] / whole[best]
+    title = f"10,000 images: the form '{best}' is {gain:.1f} times as fast as '{APART}'"
+    plotting.style(axes[0], title)
+    plotting.caption(axes[-1], data)
+    return figure
+
+
+def host_figure(data: Record) -> Figure:
+    """Draw the ways from host memory for 10,000 images, and the copy of the input in each."""
+    import matplotlib.pyplot as plt
+
+    rows = data.rows()
+    form = host_form(rows)
+    ways = [(kind, parts) for kind in ("floats", "bytes") for parts in lenet_times.PARTS]
+    last = [ms(rows, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
+    copies = [ms(rows, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
+    figure, ax = plt.subplots(figsize=(9.5, 3.2), layout="constrained")
+    look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
+    ax.barh(range(4), last, label="to classes on the host", **look)
+    ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")
+    for place, value in enumerate(last):
+        rate = f"{LARGE / value / 1e3:.1f} million images/s"
+        styles.beside(ax, value, place, f"{value:.2f} ms, {rate}")
+    gain = min(last[:2]) / min(last[2:])
+    title = f"Bytes over the bus, floats made on the device: {gain:.1f} times as fast"
+    plotting.style(ax, title if gain > 1 else "Sending bytes does not pay here")
+    labels = [f"{kind}, {'at once' if parts == 1 else f'{parts} chunks'}" for kind, parts in ways]
+    ax.set(yticks=range(4), yticklabels=labels, xlabel="10,000 images (ms)")
+    ax.set_xlim(0, 1.5 * max(last))
+    ax.invert_yaxis()
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+    plotting.caption(ax, data)
+    return figure
+
+
+_SHOWN = {
+    "ours, FP32 units": ("FP32 units", "launches", "s--"),
+    "ours, tensor cores": ("FP32 accuracy, portable", "launches", "^-"),
+    "ours, warpgroups": ("FP32 accuracy", "launches", "o-"),
+    "PyTorch, FP32": ("PyTorch, FP32", "eager", "x:"),
+    "PyTorch, FP16": ("PyTorch, FP16", "eager", "v:"),
+    "PyTorch, FP16, as a graph": ("PyTorch, FP16", "CUDA graph", "D:"),
+}
+
+
+def batches_figure(data: Record) -> Figure:
+    """Draw the images in a second of our forms and PyTorch's over the images of a batch."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    rows = data.rows()
+    figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
+    for number, (label, (name, way, look)) in enumerate(_SHOWN.items()):
+        speeds = [batch / _device_ms(rows, name, way, batch) / 1e3 for batch in BATCHES]
+        colour = "#4a4a4a" if "PyTorch" in label else styles.COLOURS[number]
+        ax.plot(BATCHES, speeds, look, color=colour, label=label, markersize=7)
+    least = slowest_ratio(data)
+    title = f"At every batch PyTorch takes at least {least:.1f} times as long as warpgroups"
+    plotting.style(ax, title)
+    ax.set(xscale="log", yscale="log", ylabel="million images in a second")
+    ax.set_xlabel("images of a batch (both axes logarithmic)")
+    ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
+    ax.set_yticks((0.5, 1, 2, 5, 10, 20))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
+    styles.legend_beside(ax)
+    plotting.caption(ax, data)
+    return figure
+
+
+def floor_ms(device: Device) -> float:
+    """Return the least time (ms) of both convolutions of 10,000 images on the FP32 units."""
+    works = [limits.conv2d(conv2d.shape_of(name, LARGE)) for name in pipeline.LAYERS]
+    return 1e3 * sum(limits.floor(work, device).compute_s for work in works)

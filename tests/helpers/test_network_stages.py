@@ -1,0 +1,127 @@
+"""What lab 22 shows of its records: stages, the way from host memory, PyTorch, and figures."""
+
+import pytest
+from matplotlib import pyplot as plt
+
+from helpers import results
+from helpers.device import Device, select
+from helpers.experiments import network_stages
+from helpers.problems import datasets
+from helpers.problems.lenet import pipeline
+
+MINE = ("conv2d_register_tiled", "conv2d_register_tiled")
+LARGE = network_stages.LARGE
+
+
+@pytest.fixture
+def record():
+    return results.load(results.MEASURED / f"{network_stages.NAME}.json")
+
+
+@pytest.fixture
+def rows(record):
+    return record.rows()
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    yield
+    plt.close("all")
+
+
+def test_one_row_is_wanted(rows):
+    row = next(row for row in rows if row["series"] == "whole" and row["batch"] == LARGE)
+    assert network_stages.ms(rows, "whole", form=row["form"], batch=LARGE) == row["median_ms"]
+    with pytest.raises(ValueError, match="0 rows of 'whole' have form = 'none', batch = 10000"):
+        network_stages.ms(rows, "whole", form="none", batch=LARGE)
+    with pytest.raises(ValueError, match="rows of 'whole' have batch = 10000"):
+        network_stages.ms(rows, "whole", batch=LARGE)
+
+
+def test_the_stages_are_those_from_floats_on(rows):
+    apart = network_stages.stages(rows, "apart")
+    assert list(apart) == ["conv 1", "pool 1", "conv 2", "pool 2", "dense"]
+    whole = network_stages.wholes(rows)["apart"]
+    assert 0.9 * whole < sum(apart.values()) < 1.1 * whole
+    assert set(network_stages.stages(rows, "fused", 100)) == {
+        "conv + pool 1", "conv + pool 2", "dense",
+    }  # fmt: skip
+
+
+def test_only_a_hopper_gpu_runs_the_form_on_warpgroups():
+    here = select()
+    assert list(network_stages.forms(here, MINE)) == ["apart", "fused", "tensor cores"]
+    hopper = Device(**{**vars(here), "kind": "gpu", "compute_capability": (9, 0)})
+    found = network_stages.forms(hopper, MINE)
+    assert found["warpgroups"] == pipeline.FASTEST and list(found)[-1] == "warpgroups"
+    ampere = Device(**{**vars(here), "kind": "gpu", "compute_capability": (8, 6)})
+    assert "warpgroups" not in network_stages.forms(ampere, MINE)
+
+
+def test_right_answers_are_compared_with_the_known_ones(rows):
+    reported = [r for r in results.reported("course_reports") if r["report"] == "A"]
+    weights = datasets.lenet_weights()
+    good = network_stages.right_answers(rows, reported, weights)
+    assert "9,200  every form has them" in good and "the forms have" not in good
+    spoilt = [dict(row) for row in rows]
+    next(r for r in spoilt if r["series"] == "accuracy" and r["right"] == 9200)["right"] = 9199
+    bad = network_stages.right_answers(spoilt, reported, weights)
+    assert "9,200  the forms have [9199, 9200]" in bad
+
+
+def test_the_slower_part_bounds_the_way_from_the_host(rows):
+    form = network_stages.host_form(rows)
+    table = network_stages.host_bounds(rows)
+    line = next(one for one in table.splitlines() if one.startswith("10,000") and "floats" in one)
+    copy = network_stages.ms(rows, "copy", form=form, batch=LARGE, input="floats", parts=1)
+    whole = network_stages.ms(rows, "whole", form=form, batch=LARGE)
+    assert copy > whole and "the copy" in line and f"{copy / whole:.1f}" in line
+    swapped = [
+        {**row, "median_ms": 1e-3} if row["series"] == "copy" and row["input"] == "floats" else row
+        for row in rows
+    ]
+    other = network_stages.host_bounds(swapped)
+    line = next(one for one in other.splitlines() if one.startswith("10,000") and "floats" in one)
+    assert "the device" in line and f"{whole / 1e-3:.1f}" in line
+
+
+def test_the_least_ratio_is_that_of_pytorchs_fastest_way():
+    data = network_stages.benchmark()
+    ratios = [row for row in data.rows() if row["series"] == "ratio"]
+    assert network_stages.slowest_ratio(data) == min(row["ratio"] for row in ratios)
+    large = [row["ratio"] for row in ratios if row["batch"] == LARGE]
+    assert network_stages.slowest_ratio(data, LARGE) == min(large)
+    table = network_stages.pytorch_table(data)
+    assert "PyTorch, FP16" in table and "CUDA graph" in table and "FP32 units" in table
+
+
+def test_fused_stages_ask_for_less():
+    few = datasets.fashion_mnist("test", 2).pixels
+    forms = {"apart": MINE, "fused": pipeline.FUSED}
+    moved = network_stages.traffic(datasets.lenet_weights(), few, forms)
+    assert moved["apart"]["dense"] == moved["fused"]["dense"]
+    assert sum(moved["fused"].values()) < 0.5 * sum(moved["apart"].values())
+    # The outputs of convolution 1 are written once, 100 kB of an image, and read again.
+    assert moved["apart"]["conv 1"] > 102.4 and moved["fused"]["conv + pool 1"] < 102.4
+    title = network_stages.traffic_figure(moved).axes[0].get_title(loc="left")
+    assert title.startswith("Fused") and "%" in title
+
+
+def test_a_harmless_change_has_no_finding_and_a_missing_barrier_has_one():
+    few = datasets.fashion_mnist("test", 2).pixels
+    broken = network_stages.Broken(datasets.lenet_weights(), few, MINE)
+    assert "no finding" in broken("none", "lenet_pool", "// the ReLU", "// ReLU")
+    barrier = "if (k > 0) __syncthreads();"
+    assert "race" in broken("three", "lenet_dense", barrier, "")
+
+
+def test_figures_say_what_they_show(record):
+    stages = network_stages.stages_figure(record)
+    wholes = network_stages.wholes(record.rows())
+    assert len(stages.axes) == len(wholes)
+    assert all(ax.get_xlim()[0] == 0 and ax.get_xscale() == "linear" for ax in stages.axes)
+    gain = wholes["apart"] / min(wholes.values())
+    assert f"{gain:.1f} times as fast" in stages.axes[0].get_title(loc="left")
+    assert "times as fast" in network_stages.host_figure(record).axes[0].get_title(loc="left")
+    (batches,) = network_stages.batches_figure(network_stages.benchmark()).axes
+    assert len(batches.lines) == 6 and "PyTorch" in batches.get_title(loc="left")
