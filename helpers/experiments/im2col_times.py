@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator.bounds import Bounds
 
+RECORD = "11_im2col_gemm"
 CUBLAS = "cuBLAS through PyTorch"
 BOTH = "im2col and GEMM"  # the series of the two launches together
 WITH_LAUNCHES, GPU_ALONE = "with its launches", "GPU alone"

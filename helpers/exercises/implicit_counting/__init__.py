@@ -112,6 +112,10 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
+        Mistake(
+            "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),
         Mistake(
             "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
@@ -141,7 +145,10 @@ EXERCISE = Exercise(
         right("one by one, sixteen times", "right_one_by_one.cu"),
     ),
     wrong=(
-        wrong("the stub", "divisions per warp", file="stub.cu", status="budget"),
+        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong(
+            "divisions in the loop", "divisions per warp", file="wrong_divided.cu", status="budget"
+        ),
         wrong(
             "the divisions in a macro", "divisions per warp", file="wrong_macro.cu", status="budget"
         ),

@@ -2,20 +2,24 @@
 __global__ void implicit_counting(float* y, const float* x, const float* filter,
                                   int B, int C, int M, int H, int W, int K)
 {
-    __shared__ float tile_a[TILE][TILE], tile_x[TILE][TILE];
+    __shared__ float tile_a[TILE][TILE];            // filter:   [output map][step along inner]
+    __shared__ float tile_x[TILE][TILE];            // unrolled: [step along inner][output]
     const int out_w = W - K + 1, cols = (H - K + 1) * out_w, inner = C * K * K;
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;
     const float* corner = x + (size_t)blockIdx.z * C * H * W + col / out_w * W + col % out_w;
     float sum = 0.0f;
-    // before the loop, divide as often as you like
+
+    // Before the loop you may divide as often as you like. Which (c, p, q) is row ty of the matrix?
+
     for (int first = 0; first < inner; first += TILE) {
-        const int i = first + ty, c = i / (K * K), p = i % (K * K) / K, q = i % K;   // but not here
-        tile_a[ty][tx] = row < M && first + tx < inner ? filter[row * inner + first + tx] : 0.0f;
-        tile_x[ty][tx] = first + ty < inner && col < cols ? corner[(c * H + p) * W + q] : 0.0f;
-        __syncthreads();
-        for (int k = 0; k < TILE; ++k) sum += tile_a[ty][k] * tile_x[k][tx];
-        __syncthreads();
+
+        // Load both tiles. The cell for tile_x is corner[(c * H + p) * W + q].
+
+        // Add the 16 products of this step to sum. Where do you need a barrier?
+
+        // Make (c, p, q) those of the row that lies TILE rows further on, without a division.
+
     }
     if (row < M && col < cols) y[((size_t)blockIdx.z * M + row) * cols + col] = sum;
 }
