@@ -12,6 +12,7 @@ import dataclasses
 import json
 import os
 import re
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -172,6 +173,7 @@ def _encoder() -> str:
 
 
 def _write(path: Path, program: Program) -> None:
+    """Stores a whole program or nothing, as compiler_cache does."""
     values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
     arrays: dict[str, Any] = {
         name: value for name, value in values.items() if isinstance(value, np.ndarray)
@@ -180,9 +182,17 @@ def _write(path: Path, program: Program) -> None:
     arrays[_NOTES] = np.frombuffer(
         json.dumps(notes, default=dataclasses.astuple).encode(), np.uint8
     )
-    with toolchain.scratch() as folder:
-        np.savez(folder / path.name, **arrays)
-        os.replace(folder / path.name, path)
+    # A folder of its own for each file would take as long as encoding a small kernel.
+    try:
+        handle, part = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".part", dir=path.parent)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(part, path)
+    except OSError:
+        Path(part).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Program:

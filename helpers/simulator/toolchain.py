@@ -201,7 +201,8 @@ def cache_directory() -> Path:
         else platformdirs.user_cache_path("halo-labs")
     )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():  # this is asked for each file of the cache, and mkdir is slower
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _cache_error(folder, error) from error
     return folder

@@ -36,7 +36,7 @@ class Addresses:
 
     def __init__(self, context: Context, code: Code, rows: Columns, flow: Flow):
         self.context, self.rows = context, rows
-        self.names = names_of(context)
+        self.names = context.operations.names
         self.statics = list(context.statics.index)
         self.starts = np.cumsum(rows.lengths) - rows.lengths
         self.block_of = flow.block_of(len(rows))
@@ -215,14 +215,6 @@ _RULES: dict[str, Callable[[list[int]], int]] = {
     "selp": lambda a: min(a[:2]),
     "shl": min,
 }  # fmt: skip
-
-
-def names_of(context: Context) -> list[str]:
-    """Returns the names of operations by number."""
-    names = [""] * (max(context.operation_ids.values(), default=-1) + 1)
-    for name, number in context.operation_ids.items():
-        names[number] = name
-    return names
 
 
 def dominators(flow: Flow) -> list[int]:

@@ -62,7 +62,7 @@ def updates(
 ) -> list[Update]:
     """Returns the translations of a function's atomics. line_of: the PTX line of a row."""
     names = addresses.names
-    atomics = [number for number, name in enumerate(names) if name.startswith("atom.")]
+    atomics = addresses.context.operations.beginning("atom.")
     chosen = np.flatnonzero(np.isin(rows.field("operation"), atomics)).tolist()
     uniform = _Uniform(rows, addresses)
     found = []

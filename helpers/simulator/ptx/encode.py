@@ -413,8 +413,7 @@ def _link(
 
 def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
     """Flags atomics whose old value nothing reads."""
-    atomics = [index for name, index in context.operation_ids.items() if name.startswith("atom.")]
-    chosen = np.isin(found["operation"], atomics)
+    chosen = np.isin(found["operation"], context.operations.beginning("atom."))
     if not chosen.any():
         return
     read = rows.operand[~rows.is_result & (rows.operand >= 0)]

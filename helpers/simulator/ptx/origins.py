@@ -29,11 +29,9 @@ def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarra
     if not accesses:
         return found
     roots, first = Roots(code.body), code.first_rows
-    memory = {
-        number
-        for name, number in context.operation_ids.items()
-        if name in ("ld", "st") or name.startswith("atom.")
-    }
+    ids = context.operation_ids
+    memory = {ids[name] for name in ("ld", "st") if name in ids}
+    memory.update(context.operations.beginning("atom."))
     operation = instructions["operation"].tolist()
     for k, address in accesses:
         number = _number(context, roots.of(address))

@@ -225,7 +225,7 @@ class _Rules:
 
     def __init__(self, rows: Columns, flow: Flow, addresses: Addresses, accesses: list[Access]):
         self.flow, self.addresses, self.all = flow, addresses, accesses
-        ids = [number for number, name in enumerate(addresses.names) if name.startswith(_ORDERING)]
+        ids = addresses.context.operations.beginning(*_ORDERING)
         self.order = np.flatnonzero(np.isin(rows.field("operation"), ids)).tolist()
         # The accesses of each root: an access is aligned, and so its root is.
         self.known: dict[Root, list[Access]] = {}

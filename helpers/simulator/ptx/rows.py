@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from .body import Body
@@ -101,6 +102,38 @@ class Statics:
         return -2 - self.index.setdefault((0, 8, addend, name), len(self.index))
 
 
+class Operations:
+    """The machine's operations: their names by number, and which names begin alike.
+
+    Encoding asks the same of thousands of names for each function.
+    """
+
+    def __init__(self, ids: Mapping[str, int]):
+        self.ids = ids
+        self.names = [""] * (max(ids.values(), default=-1) + 1)
+        for name, number in ids.items():
+            self.names[number] = name
+        self._beginning: dict[tuple[str, ...], list[int]] = {}
+
+    def beginning(self, *starts: str) -> list[int]:
+        """Returns the numbers of the operations whose names begin with one of `starts`."""
+        if starts not in self._beginning:
+            numbers = range(len(self.names))
+            self._beginning[starts] = [n for n in numbers if self.names[n].startswith(starts)]
+        return self._beginning[starts]
+
+
+_latest = Operations({})
+
+
+def _operations(ids: Mapping[str, int]) -> Operations:
+    # The machine has one table of operations, so that the latest one is the right one again.
+    global _latest
+    if (found := _latest).ids is not ids:
+        found = _latest = Operations(ids)
+    return found
+
+
 @dataclass
 class Context:
     """What the functions of a program share.
@@ -119,6 +152,11 @@ class Context:
     known: dict[object, int] = field(default_factory=dict)  # templates by opcode
     plain: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     shared: dict[Variable | str, int] = field(default_factory=dict)
+
+    @cached_property
+    def operations(self) -> Operations:
+        """The names behind `operation_ids`."""
+        return _operations(self.operation_ids)
 
 
 @dataclass(slots=True)
