@@ -1,0 +1,30 @@
+"""The pictures of the front page show what the simulator says today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PIL import Image
+
+from helpers.tools import front_page
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_the_picture_has_the_words_of_todays_finding():
+    with Image.open(front_page.FOLDER / front_page.FINDING) as picture:
+        assert picture.info[front_page.TEXT] == str(front_page.race())
+
+
+def test_both_lines_of_the_race_are_marked():
+    finding = front_page.race()
+    figure = front_page.picture_of(finding)
+    bands = {round(one.get_y() + 0.5) for one in figure.axes[0].patches}
+    assert bands == {finding.line, finding.other_line}
+    assert len(front_page.KERNEL.splitlines()) > finding.line
+
+
+def test_the_front_page_shows_them():
+    text = README.read_text(encoding="utf-8")
+    for name in (front_page.FINDING, front_page.MAPS):
+        assert f"data/pictures/{name}" in text
