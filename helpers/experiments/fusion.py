@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from helpers import checking, kernel_cells, kernels, plotting, results, simulator, tables, timing
+from helpers import checking, kernel_cells, kernels, plotting, results, tables, timing
 from helpers.experiments import im2col_times
 from helpers.experiments.im2col_gemm import (
     GEMM,
@@ -24,12 +24,14 @@ from helpers.experiments.im2col_gemm import (
     PLAIN,
     TILE,
     WHOLE,
+    said_of_change,
     useful_share,
 )
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
+from helpers.simulator import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -260,22 +262,8 @@ def broken(kernel: str, old: str, new: str) -> str:
     old, new: text of its source. The layer is small and ragged, and has three channels. Raises
     ValueError if the source does not contain `old`.
     """
-    rng, shape = np.random.default_rng(12), ConvShape(B=2, C=3, M=5, H=9, W=13, K=3)
-    x, filter = (
-        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
-    source = kernels.source(kernel)
-    if old not in source:
-        raise ValueError(f"{kernel} has no {old!r} to replace: it has changed since")
-    changed = {kernel: (kernel, source.replace(old, new, 1))}
-    y, (found,) = conv2d.simulate(kernel, x, filter, entry=simulator.check, instead=changed)
-    lines = [found[0].brief() if found else "no finding"]
-    try:
-        lines.append(str(conv2d.check(y, x, filter, name="broken")))
-    except checking.CheckError as error:
-        diagnosis = error.diagnosis.text if error.diagnosis else ""
-        lines += [str(error).splitlines()[0], re.split("[.:]", diagnosis)[0] + "."]
-    return "\n".join(lines)
+    shape, spec = ConvShape(B=2, C=3, M=5, H=9, W=13, K=3), conv2d.conv2d_named(kernel)
+    return said_of_change(spec, kernel, (old, new), shape, seed=12, tell=Finding.brief)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -18,10 +18,12 @@ from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.simulator import Profile
+    from helpers.simulator import Finding, Profile
 
 PLAIN, IM2COL, GEMM = "conv2d_basic", "im2col_basic", "gemm_tiled"
 LENET = ("layer 1", "layer 2")
@@ -187,16 +189,33 @@ def broken(old: str, new: str) -> str:
     old, new: text of its source. The layer is small, and no tile divides any of its sizes. Raises
     ValueError if the source does not contain `old`.
     """
-    rng, shape = np.random.default_rng(11), ConvShape(B=2, C=2, M=20, H=9, W=13, K=3)
+    shape = ConvShape(B=2, C=2, M=20, H=9, W=13, K=3)
+    return said_of_change(SPEC, GEMM, (old, new), shape, seed=11)
+
+
+def said_of_change(
+    spec: conv2d.Conv2d,
+    kernel: str,
+    change: tuple[str, str],
+    shape: ConvShape,
+    seed: int,
+    tell: Callable[[Finding], str] = str,
+) -> str:
+    """Return the first finding in a layer whose last kernel is changed, and the check of y.
+
+    change: text of the kernel's source, and what replaces it. tell: a finding in words. Raises
+    ValueError if the source does not contain the text.
+    """
+    rng = np.random.default_rng(seed)
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
-    source = kernels.source(GEMM)
-    if old not in source:
-        raise ValueError(f"{GEMM} has no {old!r} to replace: it has changed since")
-    changed = {GEMM: (GEMM, source.replace(old, new, 1))}
-    y, (_, found) = conv2d.simulate(SPEC, x, filter, entry=simulator.check, instead=changed)
-    lines = [str(found[0]) if found else "no finding"]
+    source = kernels.source(kernel)
+    if change[0] not in source:
+        raise ValueError(f"{kernel} has no {change[0]!r} to replace: it has changed since")
+    changed = {kernel: (kernel, source.replace(*change, 1))}
+    y, (*_, found) = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=changed)
+    lines = [tell(found[0]) if found else "no finding"]
     try:
         lines.append(str(conv2d.check(y, x, filter, name="broken")))
     except checking.CheckError as error:
