@@ -579,8 +579,10 @@ def test_lab_keeps_to_the_form(lab):
 # nbval's own count
 
 
-def nbval(folder: Path, *cells, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-    nbformat.write(new_notebook(cells=list(cells)), folder / "lab.ipynb")
+def nbval(folder: Path, options: tuple[str, ...] = (), **labs) -> subprocess.CompletedProcess:
+    """Run labs, each of them a list of cells, as `make test` does."""
+    for name, cells in labs.items():
+        nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
     command = [
         sys.executable,
         "-m",
@@ -600,25 +602,26 @@ def nbval(folder: Path, *cells, options: tuple[str, ...] = ()) -> subprocess.Com
     )
 
 
-def test_compared_cells_are_counted_in_processes_of_their_own(tmp_path):
-    done = nbval(
-        tmp_path,
-        run_cell("print(1 + 1)", "2\n", "nbval-check-output"),
-        run_cell("print(1 + 1)", "3\n"),
-        run_cell("x = 1", "", "nbval-check-output"),
-        options=("-n", "1", "--dist", "loadfile"),
-    )
-    assert done.returncode == 0, done.stdout
+COMPARED = [
+    run_cell("print(1 + 1)", "2\n", "nbval-check-output"),
+    run_cell("print(1 + 1)", "3\n"),
+    run_cell("x = 1", "", "nbval-check-output"),
+]
+
+
+def test_nothing_compared_fails_and_cells_are_counted_in_processes_of_their_own(tmp_path):
+    vacuous = [run_cell("print(1 + 1)", "3\n")]
+    done = nbval(tmp_path, ("-n", "1", "--dist", "loadfile"), lab=COMPARED, vacuous=vacuous)
     assert "lab.ipynb: 1 of 3 cells that passed" in done.stdout
-
-
-def test_a_wrong_stored_output_fails(tmp_path):
-    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n", "nbval-check-output"))
+    assert "vacuous.ipynb: 0 of 1 cells that passed" in done.stdout
+    assert "ERROR vacuous.ipynb: nothing was compared" in done.stdout
+    # All cells passed: the one notebook of which nothing was compared makes the run fail.
+    assert "4 passed" in done.stdout and "ERROR lab.ipynb" not in done.stdout
     assert done.returncode == 1
 
 
-def test_nothing_compared_fails(tmp_path):
-    done = nbval(tmp_path, run_cell("print(1 + 1)", "3\n"))
-    assert "lab.ipynb: 0 of 1 cells that passed" in done.stdout
-    assert "nothing was compared" in done.stdout
+def test_a_wrong_stored_output_fails(tmp_path):
+    wrong = [run_cell("print(1 + 1)", "3\n", "nbval-check-output")]
+    done = nbval(tmp_path, lab=COMPARED, wrong=wrong)
+    assert "1 failed, 3 passed" in done.stdout and "wrong.ipynb" in done.stdout
     assert done.returncode == 1

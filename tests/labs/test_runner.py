@@ -345,22 +345,21 @@ def test_command_from_another_directory(tmp_path):
     ]
 
 
-def test_results_folder_that_cannot_be_written(tmp_path):
+def test_results_folder_that_cannot_be_written(tmp_path, capsys):
     lab = notebook(tmp_path / "a.ipynb", f"open({str(tmp_path / 'ran')!r}, 'w')")
     (tmp_path / "file").write_text("")
-    done = command(lab, "--results", tmp_path / "file" / "results", cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"the results folder {tmp_path}/file/results cannot be written" in done.stderr
-    assert "LAB_RESULTS" in done.stderr
+    assert run_labs.main([str(lab), "--results", str(tmp_path / "file" / "results")]) == 2
+    said = capsys.readouterr().err
+    assert f"the results folder {tmp_path}/file/results cannot be written" in said
+    assert "LAB_RESULTS" in said
     assert not (tmp_path / "ran").exists()
 
 
-def test_keep_refuses_the_simulator(tmp_path):
+def test_keep_refuses_the_simulator(tmp_path, capsys):
     lab = notebook(tmp_path / "a.ipynb", "print('Device: simulator (no GPU here)')")
     before = lab.read_bytes()
-    done = command(lab, "--keep", "--results", tmp_path / "results", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "--keep: nothing was copied: a did not run on a GPU" in done.stdout
+    assert run_labs.main([str(lab), "--keep", "--results", str(tmp_path / "results")]) == 1
+    assert "--keep: nothing was copied: a did not run on a GPU" in capsys.readouterr().out
     assert lab.read_bytes() == before
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 import ctypes
 import shutil
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from helpers.simulator import toolchain
+from helpers.simulator.library import _FLAGS as FLAGS  # the cache then has the machine's objects
+from helpers.simulator.library import MACHINE
 
-MACHINE = Path(toolchain.__file__).parent / "machine"
-FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 LANES, ALL = 32, 0xFFFFFFFF
 
 RZ, RM, RP = 1, 2, 3
