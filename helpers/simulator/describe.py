@@ -40,6 +40,9 @@ _PAST = {0: "read", 1: "wrote", 2: "updated"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
 
+# The header of cuda::memcpy_async that starts bulk copies.
+_MEMCPY_ASYNC = "cp_async_bulk_shared_global.h"
+
 # The parts of a finding: the index, the array's name, the message, and the usual cause.
 _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
@@ -63,6 +66,8 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     """Returns the machine's finding in words, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
     if raw.kind == _CALLERS and describer.is_one_barrier():
+        return None
+    if raw.kind == _ASYNC_PROXY and describer.is_copy_of_library():
         return None
     return describer.finding()
 
@@ -506,11 +511,36 @@ class _Describer:
     def async_proxy(self) -> _Words:
         self.other_line = self.line_of(self.raw.other)
         index, element = self.element() if self.array else (None, "shared memory")
+        if self.machine_text() == "mbarrier":
+            return self.unseen_mbarrier(index, element)
         missed = f"which may not see the store of line {self.other_line}"
         message = f"{self.who(self.raw.here)} starts a bulk copy of {element}, {missed}"
         cause = (
             "A bulk copy reads past the threads' caches: fence.proxy.async must come after the "
             "stores and before the barrier."
+        )
+        return index, self.array.name if self.array else None, message, cause
+
+    def is_copy_of_library(self) -> bool:
+        """Whether cuda::memcpy_async signals a cuda::barrier. NVIDIA's own headers put no fence
+        between the two, and ask for none.
+        """
+        if self.machine_text() != "mbarrier":
+            return False
+        here = self.raw.here
+        calls = [here.pc, here.caller - 1] if here.caller else [here.pc]
+        files: set[str] = set().union(*(self.kernel.files_of(pc) for pc in calls))
+        return any(Path(file).name == _MEMCPY_ASYNC for file in files)
+
+    def unseen_mbarrier(self, index: int | tuple[int, ...] | None, element: str) -> _Words:
+        message = (
+            f"{self.who(self.raw.here)} starts a bulk copy that signals the mbarrier {element}, "
+            f"but the copy engine may not see the mbarrier.init of line {self.other_line}"
+        )
+        cause = (
+            "A bulk copy reads past the threads' caches. The thread that makes an mbarrier must "
+            "show it to the copy engine: fence.proxy.async, or fence.mbarrier_init, after the "
+            "mbarrier.init and before the barrier or the copy."
         )
         return index, self.array.name if self.array else None, message, cause
 
@@ -709,9 +739,15 @@ class _Describer:
 
     def fault(self) -> _Words:
         cause = (
-            "C++ leaves open what happens then. A GPU goes on with some value or other; here the "
-            "launch ends."
+            "CUDA leaves open what happens then: a GPU may go on with wrong values, stop or hang. "
+            "Here the launch ends."
         )
+        if self.machine_text().startswith("waits without end"):
+            cause = (
+                "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "
+                "announced bytes have come: compare the count in mbarrier.init with the threads "
+                "that arrive, and the bytes of expect_tx with those that the copies bring."
+            )
         return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause
 
     def machine_text(self) -> str:

@@ -282,6 +282,10 @@ class Kernel:
                     waiting.append(caller)
         return "", 0
 
+    def files_of(self, pc: int) -> set[str]:
+        """Returns the files of an instruction and of the inlined calls that lead to it."""
+        return {file for file, _line in self._frames(pc)}
+
     def line_of(self, pc: int) -> int:
         """Returns the line of the module's source that an instruction belongs to, 0 for none."""
         file, line = self.place_of(pc)

@@ -60,6 +60,7 @@ struct Mbarrier {
     std::int64_t bytes =
         0;    // that it still waits for; below zero: they came before they were announced
     std::uint32_t phase = 0;
+    Earlier made{};    // its mbarrier.init
     ThreadClocks released, visible;    // by arrivals; by those of phases that have ended
 };
 
@@ -164,6 +165,7 @@ struct AsyncBarriers {
     std::uint32_t copies = 0;    // by cp.async, so far
     std::uint32_t fruitless = 0;    // waits in a row that nothing has come of
     ThreadClocks proxy_fences;    // each thread's clock at its last fence.proxy.async
+    ThreadClocks init_fences;    // and at its last fence.mbarrier_init
     std::uint32_t fenced_turn = 0;    // a fence.proxy.async came after the barrier at this clock
     std::vector<std::uint32_t>
         engine_clocks;    // at which bytes of bulk copies have been written, ascending

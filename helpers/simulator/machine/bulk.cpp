@@ -111,24 +111,41 @@ bool fits(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t target, uint64_t
     return true;
 }
 
+uint32_t clock_of(const ThreadClocks& clocks, uint32_t thread) {
+    return thread < clocks.size() ? clocks[thread] : 0;
+}
+
 // Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the
 // thread that stored, by one behind a barrier, or by the copy's own thread once it knew of the
 // store.
-bool is_fenced(const Worker& w, const Warp& warp, const RaceCell& cell, const Toucher& me) {
+bool is_fenced(const Worker& w, const Warp& warp, const Earlier& store, const Toucher& me) {
     const AsyncBarriers& async = w.async;
-    const uint32_t thread = Toucher::thread_of(cell.write_who), when = cell.write_when;
+    const uint32_t thread = Toucher::thread_of(store.who), when = store.when;
     if (std::binary_search(async.engine_clocks.begin(), async.engine_clocks.end(), when))
         return true;    // a bulk copy's own write
     if (when < async.fenced_turn) return true;
-    auto fence = [&](uint32_t of) {
-        return of < async.proxy_fences.size() ? async.proxy_fences[of] : 0;
-    };
+    auto fence = [&](uint32_t of) { return clock_of(async.proxy_fences, of); };
     if (when < fence(thread)) return true;
     const LaneClocks& after = warp.after[me.thread() % WARP_SIZE];
     const bool by_warp =
         thread / WARP_SIZE == me.thread() / WARP_SIZE && when < after[thread % WARP_SIZE];
     return when < fence(me.thread()) &&
-           (by_warp || async.order.covers(Races::last_write(cell), me, after));
+           (by_warp || async.order.covers(store, me, after));
+}
+
+// What the copy engine may not see: an ordinary store, or the mbarrier.init of what it signals.
+void tell_of_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& region,
+                   uint64_t offset, uint32_t size, Access access, const Earlier& store,
+                   const char* what) {
+    Finding finding;
+    finding.kind = ASYNC_PROXY, finding.region = region.id, finding.size = size;
+    finding.offset = static_cast<int64_t>(offset);
+    finding.here = w.place(warp, lane, pc, access);
+    const uint32_t thread = Toucher::thread_of(store.who);
+    finding.other = w.place(w.warps[thread / WARP_SIZE], static_cast<int>(thread % WARP_SIZE),
+                            static_cast<int32_t>(Toucher::pc_of(store.who)), STORE);
+    std::strncpy(finding.text, what, sizeof finding.text - 1);
+    w.findings.add(finding);
 }
 
 // Ordinary stores to shared memory that the copy engine does not see yet: nobody has fenced them.
@@ -141,17 +158,26 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
     const uint64_t offset = address - region->start;
     for (uint64_t at = offset >> region->grain; at < (offset + size) >> region->grain; ++at) {
         const RaceCell& cell = *region->cells_at(at << region->grain, 1);
-        if (cell.write_block != w.block_number || is_fenced(w, warp, cell, me)) continue;
-        Finding finding;
-        finding.kind = ASYNC_PROXY, finding.region = region->id, finding.size = size;
-        finding.offset = static_cast<int64_t>(at << region->grain);
-        finding.here = w.place(warp, lane, pc, access);
-        const uint32_t thread = Toucher::thread_of(cell.write_who);
-        finding.other = w.place(w.warps[thread / WARP_SIZE], static_cast<int>(thread % WARP_SIZE),
-                                static_cast<int32_t>(Toucher::pc_of(cell.write_who)), STORE);
-        w.findings.add(finding);
-        return;
+        if (cell.write_block != w.block_number) continue;
+        const Earlier store = Races::last_write(cell);
+        if (is_fenced(w, warp, store, me)) continue;
+        return tell_of_proxy(w, warp, lane, pc, *region, at << region->grain, size, access, store,
+                             "");
     }
+}
+
+// The copy engine signals an mbarrier that it may not see yet: nobody has fenced the mbarrier.init.
+void watch_init(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address,
+                const Mbarrier& barrier) {
+    const Region* region = memory.find(address);
+    if (!(w.observe & RACES) || region == nullptr) return;
+    const Toucher me{w.block_number, warp.clock[lane], w.turn,
+                     Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
+    const uint32_t maker = Toucher::thread_of(barrier.made.who);
+    if (barrier.made.when < clock_of(w.async.init_fences, maker)) return;
+    if (!is_fenced(w, warp, barrier.made, me))
+        tell_of_proxy(w, warp, lane, pc, *region, address - region->start, 8, ATOMIC, barrier.made,
+                      "mbarrier");
 }
 
 // ---- copies ----
@@ -189,7 +215,9 @@ bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         copy.thread = warp.thread(lane), copy.pc = pc, copy.to_shared = true,
         copy.reduction = reduction;
         if (!fits(w, warp, lane, pc, copy.target, copy.source, copy.size)) return false;
-        if (mbarrier_at(w, warp, lane, pc, copy.barrier) == nullptr) return false;
+        const Mbarrier* barrier = mbarrier_at(w, warp, lane, pc, copy.barrier);
+        if (barrier == nullptr) return false;
+        watch_init(w, warp, lane, pc, copy.barrier, *barrier);
         if (copy.size == 0) continue;
         if (!observe_lane(w, warp, lane, pc, copy.source, copy.size, LOAD)) return false;
         if (from_shared) watch_proxy(w, warp, lane, pc, copy.source, copy.size, LOAD);

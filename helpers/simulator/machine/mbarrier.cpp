@@ -67,6 +67,8 @@ bool init(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
                           "makes an mbarrier where one is already: mbarrier.inval comes first");
         Mbarrier& barrier = w.async.barriers[address];
         barrier.count = barrier.pending = count;
+        barrier.made = {w.block_number, warp.clock[lane],
+                        Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane)), STORE, 0};
         const uint64_t mark = mark_of(address);
         std::memcpy(reinterpret_cast<void*>(address), &mark, 8);
     }
@@ -236,7 +238,15 @@ bool pending_count(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t 
     return true;
 }
 
-bool nothing(Worker&, Warp&, const Instruction&, int32_t, uint32_t) { return true; }
+// The mbarriers that these threads have made so far are seen by the copy engine.
+bool fence_init(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes) {
+    ++w.now;
+    for_lanes(lanes, [&](int lane) {
+        warp.clock[lane] = w.now;
+        ArrivalOrder::raise(w.async.init_fences, warp.thread(lane), w.now);
+    });
+    return true;
+}
 
 }    // namespace
 
@@ -348,5 +358,5 @@ void add_mbarrier_operations(NamedMachineOperations& all) {
                          arrive_later<true>);
     }
     all.emplace_back("mbarrier.pending_count.b64", pending_count);
-    all.emplace_back("fence.mbarrier_init", nothing);
+    all.emplace_back("fence.mbarrier_init", fence_init);
 }
