@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +208,7 @@ class Steps:
 def outcome_table(steps: Steps) -> str:
     """Return which steps were faster or slower than the kernel that they build on, by layer."""
     outcomes = steps.outcomes()
-    return "\n".join(f"{what}: {', '.join(names) or 'none'}" for what, names in outcomes.items())
+    return _wrapped(f"{what}: {', '.join(names) or 'none'}" for what, names in outcomes.items())
 
 
 def agreement_table(steps: Steps) -> str:
@@ -216,7 +217,16 @@ def agreement_table(steps: Steps) -> str:
     for way, of_way in steps.agreement().items():
         names = [f"{step.name} ({step.which[-1]})" for step in of_way]
         rows.append(f"{way}: {len(of_way)}" + (f": {', '.join(names)}" if way != WAYS[0] else ""))
-    return "\n".join(rows)
+    return _wrapped(rows)
+
+
+def sentences(built: Ladder) -> str:
+    """Return the sentences of a ladder's steps, in lines that a page has room for."""
+    return _wrapped(ladder.sentences(built))
+
+
+def _wrapped(paragraphs: Iterable[str], width: int = 92) -> str:
+    return "\n".join(textwrap.fill(one, width, subsequent_indent="    ") for one in paragraphs)
 
 
 def agreement_figure(steps: Steps) -> Figure:
@@ -247,6 +257,7 @@ def agreement_figure(steps: Steps) -> Figure:
             f"{step.name} ({step.which})", place, (9 if right else -9, 9 if above else -14),
             textcoords="offset points", fontsize="small", ha="left" if right else "right",
         )  # fmt: skip
+    ax.plot([0.1, 8], [0.1, 8], color="#888888", linestyle=":", label="time as the passes")
     ax.axhline(1, color=styles.INK, linewidth=0.8)
     ax.axvline(1, color=styles.INK, linewidth=0.8)
     ax.set(xscale="log", yscale="log", xlim=(0.08, 8), ylim=(0.2, 5))
@@ -279,6 +290,28 @@ def _time_ratio(step: Step) -> tuple[float, float, float]:
         raise ValueError(f"{step.name} builds on no other kernel")
     middle, low, high = step.gain
     return 1 / middle, 1 / high, 1 / low
+
+
+def time_table(built: Ladder) -> str:
+    """Return the times of a ladder, slowest first, with cuDNN, a copy and the floor below."""
+    basic = built.step(conv2d.PLAINEST).ms
+    rows = []
+    for step in built.steps:
+        error, threads = step.row.get("relative_error"), step.counters.threads
+        cells = "-" if error is None else f"{error:.1e}", traffic.short(threads)
+        rows.append((step.name, *_time_cells(step.ms, basic, built.floor_ms), *cells))
+    others = {"a copy of as many bytes": built.copy_ms}
+    if built.yardstick:
+        others = {ladder.YARDSTICK: built.yardstick["median_ms"], **others}
+    others[f"the floor ({built.floor.bound})"] = built.floor_ms
+    for name, ms in others.items():
+        rows.append((name, *_time_cells(ms, basic, built.floor_ms), "", ""))
+    head = (built.which, "ms", "x basic", "% of the\nfloor's speed", "error", "threads")
+    return tables.text(head, rows)
+
+
+def _time_cells(ms: float, basic: float, floor_ms: float) -> tuple[str, str, str]:
+    return f"{ms:.4g}", f"{basic / ms:.2f}", f"{100 * floor_ms / ms:.0f}"
 
 
 def ladder_figure(steps: Steps) -> Figure:

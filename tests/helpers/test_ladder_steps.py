@@ -140,3 +140,13 @@ def test_a_rung_that_is_wrong_has_no_place():
     unguarded = stub.replace("m < M && ", "").replace("-DMAPS=1", "-DMAPS=5")
     with pytest.raises((traffic.TrafficError, checking.CheckError)):
         ladder_steps.run_rung(cell(unguarded), shape, rng)
+
+
+def test_the_table_of_times_ends_with_the_floor(steps):
+    built = steps.ladders[0]
+    lines = ladder_steps.time_table(built).splitlines()
+    assert [line.split()[0] for line in lines[2 : 2 + len(built.steps)]] == [
+        step.name for step in built.steps
+    ]
+    assert lines[-1].startswith("the floor (compute)")
+    assert lines[-1].split()[-1] == "100"
