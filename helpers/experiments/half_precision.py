@@ -439,8 +439,8 @@ def ratio_table(record: Record) -> str:
             row = ratio_row(record, kernel, part, layer)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
             executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
-            lines.append((f"{kernel}, {part}, over {other}, {layer}", interval, executed))
-    head = ("", "time (95 % interval)", "instructions,\na product")
+            lines.append((f"{layer}, {kernel}, {part}", interval, executed))
+    head = ("over float32", "time (95 % interval)", "instructions,\na product")
     return tables.text(head, lines)
 
 
