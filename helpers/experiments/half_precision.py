@@ -6,6 +6,7 @@ one row of a filter, and `errors` how far the sums of each kernel are from exact
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -240,7 +241,7 @@ def broken(kernel: str, *changes: tuple[str, str]) -> str:
         conv2d.check(y, x, filter, kernel, precision=conv2d.conv2d_named(kernel).precision)
     except checking.CheckError as error:
         first = str(error).splitlines()[0]
-        return "\n".join((first, error.diagnosis.text, findings))
+        return "\n".join((first, textwrap.fill(error.diagnosis.text, 96), findings))
     return f"PASS {kernel}\n{findings}"
 
 
@@ -438,8 +439,8 @@ def ratio_table(record: Record) -> str:
             row = ratio_row(record, kernel, part, layer)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
             executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
-            lines.append((f"{kernel}, {part}, over {other}, {layer}", interval, executed))
-    head = ("", "time (95 % interval)", "instructions,\na product")
+            lines.append((f"{layer}, {kernel}, {part}", interval, executed))
+    head = ("over float32", "time (95 % interval)", "instructions,\na product")
     return tables.text(head, lines)
 
 

@@ -95,11 +95,16 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake(
+            "All sums are 0: nothing was multiplied.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
             "The 49th term is left out: 49 terms need four steps of 16.",
             gives=lambda case: product(case, 48),
         ),
         Mistake(
-            "x is taken as if it were transposed: `right` holds the columns of x as rows.",
+            "x is taken as if it were transposed. Lab 19's kernel stores each column of its matrix "
+            "side by side, for a fragment that is `col_major`.",
             gives=lambda case: (
                 case["a"].astype(float)
                 @ np.resize(case["x"].ravel(), (COLUMNS, TERMS)).T.astype(float)
@@ -126,7 +131,10 @@ EXERCISE = Exercise(
     hints=(
         "49 terms are three steps of 16, and one term. What must the other 15 terms of the "
         "fourth step hold?",
-        "DEPTH = 64: from term 49 on store zeros, and load nothing from a and x.",
+        "Two arrays in shared memory: left[16 * PITCH] for the rows of a, right[16 * PITCH] for "
+        "the columns of x. For each of 16 rows and 64 terms: store the number, or from term 49 on "
+        "a zero, and load nothing then. After __syncwarp() make four steps: load_matrix_sync of "
+        "left + k (row_major) and right + k (col_major), and mma_sync.",
         "A pitch of 64 halves puts all rows into the same banks. 8 halves more, 16 bytes, move "
         "each row on by four banks.",
     ),
@@ -136,7 +144,8 @@ EXERCISE = Exercise(
         right("cleared first", "right_cleared.cu"),
     ),
     wrong=(
-        wrong("the stub", "49th term", file="stub.cu"),
+        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong("three steps", "49th term", file="wrong_short.cu"),
         wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
         wrong(
             "the terms behind are not set",

@@ -1,0 +1,24 @@
+// %%kernel small_product
+#include <mma.h>
+using namespace nvcuda;
+__global__ void small_product(float* y, const __half* a, const __half* x)
+{
+    constexpr int TERMS = 49, DEPTH = 48, PITCH = 64;                 // change this
+    __shared__ __align__(32) __half left[16 * PITCH], right[16 * PITCH];
+    for (int i = threadIdx.x; i < 16 * DEPTH; i += 32) {
+        const int row = i / DEPTH, term = i % DEPTH;                  // right holds the columns of x as rows
+        left[row * PITCH + term] = a[row * TERMS + term];             // and this
+        right[row * PITCH + term] = x[term * 16 + row];
+    }
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> f;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> g;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    wmma::fill_fragment(sum, 0.0f);
+    for (int k = 0; k < DEPTH; k += 16) {
+        wmma::load_matrix_sync(f, left + k, PITCH);
+        wmma::load_matrix_sync(g, right + k, PITCH);
+        wmma::mma_sync(sum, f, g, sum);
+    }
+    wmma::store_matrix_sync(y, sum, 16, wmma::mem_row_major);
+}
