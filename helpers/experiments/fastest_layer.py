@@ -216,11 +216,12 @@ def _line(name: str, lines: Sequence[str], text: str, start: int) -> int:
 
 
 def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> list[str]:
-    """Return which weight each of the 16 columns of a row of A holds, as "p,q"; "-" for none.
+    """Return which weight each of the 16 columns of a row of A holds; "-" for none.
+
+    "25" is the weight of filter row 2 and column 5; one of the second channel is "25'".
 
     It is read from the halves that `arrange` makes of a filter whose weights are numbered. spec: of
     conv2d_mma_pairs or conv2d_mma_quads, with their filter of layer 2 or 1; shift: of the former.
-    In conv2d_mma_pairs a weight of the second channel is "1:p,q".
     """
     shape = conv2d.shape_of("layer 2" if spec.name == PAIRS else "layer 1", 1)
     K = shape.K
@@ -234,7 +235,7 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
         number = int(lanes[lane, register, column % 2])
         if number:
             channel, rest = divmod(number - 1, K * K)
-            held[column] = f"{channel}:" * (channel > 0) + f"{rest // K},{rest % K}"
+            held[column] = f"{rest // K}{rest % K}" + "'" * channel
     return held
 
 
@@ -457,7 +458,10 @@ def layers_figure(data: Record) -> Figure:
             ax.axvline(1e3 * seconds, color=styles.INK, linestyle=line, zorder=0.5, label=text)
         styles.legend_beside(ax)
         medians = [1e3 * floor.memory_s, *(row["median_ms"] for row in shown)]
-        ax.set_xlim(0.6 * min(medians), 2.5 * max(medians))
+        low, high = 0.6 * min(medians), 2.5 * max(medians)
+        ax.set_xlim(low, high)
+        ax.set_xticks([digit * 10.0**k for k in range(-4, 4) for digit in (1, 2, 5)
+                       if low <= digit * 10.0**k <= high])  # fmt: skip
         ax.set_xlabel("op time of 10,000 images (ms; a logarithmic axis)")
     plotting.caption(axes[-1], data)
     return figure

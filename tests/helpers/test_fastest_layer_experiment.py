@@ -46,7 +46,7 @@ def test_a_row_of_the_quads_is_the_filter_shifted_in_a_window_of_eight(row, down
         window[2 * step], window[2 * step + 1] = held[:8], held[8:]
     for p, q in np.ndindex(8, 8):
         inside = 0 <= p - down < 7 and 0 <= q - right < 7
-        assert window[p][q] == (f"{p - down},{q - right}" if inside else "-")
+        assert window[p][q] == (f"{p - down}{q - right}" if inside else "-")
 
 
 def test_a_header_keeps_its_numbers_and_says_what_it_has_not():

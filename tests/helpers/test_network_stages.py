@@ -58,6 +58,27 @@ def test_only_a_hopper_gpu_runs_the_form_on_warpgroups():
     assert "warpgroups" not in network_stages.forms(ampere, MINE)
 
 
+def test_the_last_form_is_timed_from_host_memory(monkeypatch):
+    seen = {}
+
+    def measured(weights, images, forms, batches, *, host, others):
+        seen.update(forms=forms, batches=batches, host=host, images=len(images), others=others)
+        yield {"series": "toy"}
+
+    def missing():
+        raise datasets.DataError("no such file")
+
+    monkeypatch.setattr(network_stages.lenet_times, "measure", measured)
+    monkeypatch.setattr(datasets, "course_weights", missing)
+    forms = {"apart": MINE, "fused": pipeline.FUSED}
+    assert list(network_stages.measure(forms)) == [{"series": "toy"}]
+    assert seen["host"] == "fused" and seen["forms"] == forms and seen["others"] == []
+    assert seen["batches"] == (100, 1_000, 10_000)
+    monkeypatch.setattr(datasets, "course_weights", lambda: "weights")
+    list(network_stages.measure(forms))
+    assert seen["others"] == ["weights"]
+
+
 def test_right_answers_are_compared_with_the_known_ones(rows):
     reported = [r for r in results.reported("course_reports") if r["report"] == "A"]
     weights = datasets.lenet_weights()

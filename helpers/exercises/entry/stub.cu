@@ -13,7 +13,8 @@ __global__ void my_entry(float* y, const float* x, const float* filter,
         for (int c = 0; c < C; ++c)
             for (int p = 0; p < K; ++p)
                 for (int q = 0; q < K; ++q)
-                    sum += x[(((size_t)b * C + c) * H + h + p) * W + w + q] * filter[((m * C + c) * K + p) * K + q];
+                    sum += x[(((size_t)b * C + c) * H + h + p) * W + w + q]
+                         * filter[((m * C + c) * K + p) * K + q];
         y[(((size_t)b * M + m) * out_h + h) * out_w + w] = sum;
     }
 }
