@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,6 +43,7 @@ extern "C" __global__ void smooth(float* P, const float* N, int n)
         P[i] = (tile[t] + tile[t + 1] + tile[t + 2]) / 3.0f;
 }
 """
+MONOSPACE: Mapping[str, Any] = {"family": "monospace", "va": "center"}
 PAPER, INK, GREY, RED, AMBER = "#fbfaf7", "#222222", "#8a8a8a", "#b3261e", "#9a6700"
 RED_BAND, AMBER_BAND = "#fbdcd9", "#fbe9c6"
 
@@ -68,14 +70,13 @@ def picture_of(finding: Finding, source: str = KERNEL) -> Figure:
     for number, line in enumerate(code, 1):
         if number in bands:
             ax.axhspan(number - 0.5, number + 0.5, color=bands[number], linewidth=0)
-        look = {"family": "monospace", "fontsize": 10, "va": "center"}
-        ax.text(4, number, f"{number}", ha="right", color=GREY, **look)
-        ax.text(6, number, line, color=INK, **look)
+        ax.text(4, number, f"{number}", ha="right", color=GREY, fontsize=10, **MONOSPACE)
+        ax.text(6, number, line, color=INK, fontsize=10, **MONOSPACE)
     below = len(code) + 1
     ax.axhline(below, color=GREY, linewidth=0.8)
     for k, line in enumerate(words, 1):
         colour = RED if k == 1 else INK
-        ax.text(2, below + k, line, color=colour, family="monospace", fontsize=9.5, va="center")
+        ax.text(2, below + k, line, color=colour, fontsize=9.5, **MONOSPACE)
     return figure
 
 
