@@ -447,7 +447,7 @@ def layers_figure(data: Record) -> Figure:
         # PyTorch, and with it cuDNN, may be missing.
         other = next((way for way in ways if way == "cuDNN, FP32"), UNITS)
         ms, beside = (rows[way, name, LARGE]["median_ms"] for way in (best, other))
-        title = f"{name}: split halves are {beside / ms:.1f} times as fast as {_NAMED[other]}"
+        title = f"{name}: {best} are {beside / ms:.1f} times as fast as {_NAMED[other]}"
         plotting.times(ax, shown, emphasize=ours, title=title)
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), data.device)
         for seconds, line, label in (
