@@ -30,7 +30,9 @@ THEME = "sphinx_book_theme"
 
 # Pages beside the labs, in the order of the side bar.
 GUIDES = (
+    "INSTALL.md",
     "kernels/README.md",
+    "helpers/simulator/README.md",
     "data/README.md",
     "helpers/course/README.md",
     "CONTRIBUTING.md",
