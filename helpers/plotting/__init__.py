@@ -3,6 +3,7 @@
 The caller writes the title: one plain sentence that the picture shows.
 """
 
+from helpers.plotting.cells import Cells, cells
 from helpers.plotting.launches import grid_picture, halo, timeline
 from helpers.plotting.memory import access_map, bank_conflicts, compare
 from helpers.plotting.resources import resource_bars
@@ -11,9 +12,11 @@ from helpers.plotting.timings import ladder, roofline, scaling, speedup, times
 
 __all__ = [
     "COLOURS",
+    "Cells",
     "access_map",
     "bank_conflicts",
     "caption",
+    "cells",
     "compare",
     "grid_picture",
     "halo",
