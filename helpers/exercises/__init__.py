@@ -6,7 +6,8 @@
 
 A module in here is data: title, cases, reference, budgets, hints, and answers that a test holds to
 their verdicts. Beside it lie stub.cu (the notebook's cell), solution.cu and further answers. The
-notebook's check and a grader call the same module.
+notebook's check and a grader call the same module. The modules of a lab with several exercises lie
+in a folder of their own (puzzles/).
 """
 
 from __future__ import annotations
@@ -19,42 +20,64 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from helpers.exercises.exercise import Exercise
 
-__all__ = ["find", "names"]
+__all__ = ["find", "names", "of_lab"]
 
 
 class UnknownExerciseError(LookupError):
-    """No exercise of that name, or of that lab."""
+    """No exercise of that name, or of that lab, or several of that lab."""
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all exercises, in the order of the labs."""
-    folder = Path(__file__).parent
-    found = [path.parent.name for path in folder.glob("*/__init__.py")]
-    return tuple(sorted(found, key=lambda name: _module(name).lab))
+    """The names of all exercises, in the order of the labs, and within a lab in its own order."""
+    return tuple(sorted(_folders(), key=lambda name: (_module(name).lab, _module(name).place)))
 
 
 def find(name: str) -> Exercise:
-    """The exercise of a name ("conv1d_edge") or of a lab's number ("02"). In a notebook, errors
-    then are a few lines long.
+    """The exercise of a name ("conv1d_edge"), or of the number of a lab that has one ("02"). In a
+    notebook, errors then are a few lines long.
 
     Raises UnknownExerciseError, which lists the names.
     """
     # At every call: the shell of this one may be younger than the first call was.
     _shorten_errors()
-    by_lab = _by_lab()
-    if name not in names() and name not in by_lab:
+    if name in names():
+        return _module(name)
+    mine = _by_lab().get(name, ())
+    if not mine:
         raise UnknownExerciseError(f"no exercise {name!r}; there are: {', '.join(names())}")
-    return _module(by_lab.get(name, name))
+    if len(mine) > 1:
+        raise UnknownExerciseError(
+            f"lab {name} has {len(mine)} exercises, so give the name of one, such as "
+            f'exercises.find("{mine[0]}"); there are: {", ".join(mine)}'
+        )
+    return _module(mine[0])
+
+
+def of_lab(number: str) -> tuple[Exercise, ...]:
+    """All exercises of a lab ("24"), in their order; none for a lab without any."""
+    return tuple(_module(name) for name in _by_lab().get(number, ()))
 
 
 @cache
-def _by_lab() -> dict[str, str]:
-    return {_module(name).lab[:2]: name for name in names()}
+def _by_lab() -> dict[str, tuple[str, ...]]:
+    labs: dict[str, tuple[str, ...]] = {}
+    for name in names():
+        number = _module(name).lab[:2]
+        labs[number] = (*labs.get(number, ()), name)
+    return labs
+
+
+@cache
+def _folders() -> dict[str, str]:
+    """The module of each exercise by its name: a folder is an exercise if a stub lies in it."""
+    here = Path(__file__).parent
+    folders = {path.parent.relative_to(here) for path in here.rglob("stub.*")}
+    return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
 
 
 def _module(name: str) -> Exercise:
-    return importlib.import_module(f"helpers.exercises.{name}").EXERCISE
+    return importlib.import_module(_folders()[name]).EXERCISE
 
 
 def _shorten_errors() -> None:

@@ -76,7 +76,8 @@ class Exercise:
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
     (raises CellError); most_of_a_block: values that one block of a case may write; turns:
     whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
-    reads_outputs: whether an answer may read what the launch before it left in an output.
+    reads_outputs: whether an answer may read what the launch before it left in an output; place:
+    among the exercises of its lab.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Exercise:
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
     reads_outputs: bool = False
+    place: int = 1
 
     # ---- the texts ----
 
@@ -129,13 +131,23 @@ class Exercise:
         and within its budget.
         """
         verdict = self._of_cell(_cell_of(kernel), NOTEBOOK_SEED)
+        _latest[self.name] = verdict
         if not verdict.passed:
             raise ExerciseError(verdict)
         if _on_gpu():
             from helpers.exercises import on_gpu
 
-            return on_gpu.timed(self, kernel, verdict, NOTEBOOK_SEED)
+            try:
+                return on_gpu.timed(self, kernel, verdict, NOTEBOOK_SEED)
+            except ExerciseError as error:
+                _latest[self.name] = error.verdict
+                raise
         return verdict
+
+    @property
+    def latest(self) -> Verdict | None:
+        """The verdict of the latest check in this session; None before the first one."""
+        return _latest.get(self.name)
 
     def hint(self) -> None:
         """Print the next hint; after the last one, all of them again."""
@@ -518,6 +530,7 @@ def _on_gpu() -> bool:
     return selected is not None and selected.kind == "gpu"
 
 
+_latest: dict[str, Verdict] = {}  # of `check`, by exercise
 _shown: dict[str, int] = {}
 
 

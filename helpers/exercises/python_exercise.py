@@ -61,6 +61,7 @@ class PythonExercise:
     points: int = 10
     limit_s: float = LIMIT_S
     more: Callable[[Any], str] | None = None
+    place: int = 1
 
     @cached_property
     def stub(self) -> str:
