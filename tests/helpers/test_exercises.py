@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import loops_swapped, outcome, verdict
+from helpers.exercises import loops_swapped, outcome, puzzles, verdict
+from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
 
 LABS = Path(__file__).parents[2] / "labs"
 ALL = [exercises.find(name) for name in exercises.names()]
+PUZZLES = exercises.of_lab(puzzles.LAB[:2])
 RIGHT = [(one, answer) for one in ALL for answer in one.right]
 WRONG = [(one, answer) for one in ALL for answer in one.wrong]
 
@@ -33,8 +35,12 @@ def title(value: object) -> str:
     return getattr(value, "what", None) or getattr(value, "name", "")
 
 
-def test_every_lab_has_one_exercise():
-    assert [one.lab for one in ALL] == [path.stem for path in sorted(LABS.glob("*.ipynb"))]
+def test_every_lab_has_one_exercise_and_the_puzzles_twelve():
+    labs = [path.stem for path in sorted(LABS.glob("*.ipynb"))]
+    counts = {lab: 12 if lab == puzzles.LAB else 1 for lab in labs}
+    assert [one.lab for one in ALL] == [lab for lab in labs for _ in range(counts[lab])]
+    assert [one.place for one in PUZZLES] == list(range(1, 13))
+    assert len({one.name for one in ALL}) == len(ALL)
 
 
 @pytest.mark.parametrize(("one", "answer"), RIGHT, ids=title)
@@ -152,6 +158,55 @@ def test_hints_unfold_one_by_one(capsys):
 def test_an_unknown_exercise_lists_the_known_ones():
     with pytest.raises(LookupError, match="conv1d_edge"):
         exercises.find("conv1d_edges")
+
+
+def test_a_lab_with_several_exercises_asks_for_a_name():
+    with pytest.raises(LookupError, match=r'such as exercises.find\("squares"\)'):
+        exercises.find("24")
+    assert exercises.of_lab("24")[6] is exercises.find("transpose")
+    assert exercises.of_lab("02") == (exercises.find("conv1d_edge"),)
+    assert exercises.of_lab("99") == ()
+
+
+def test_the_latest_verdict_is_kept():
+    one = exercises.find("add_arrays")
+    with pytest.raises(ExerciseError):
+        one.check(Kernel(one.stub))
+    assert one.latest.status == "wrong"
+    one.check(Kernel(one.solution))
+    assert one.latest.passed and one.latest.points == one.points
+
+
+@pytest.mark.parametrize("one", PUZZLES, ids=title)
+def test_the_value_that_a_puzzle_follows_comes_from_the_marked_inputs(one):
+    """Each input is changed, one after another: the value changes for the marked ones alone."""
+    case = one.example
+    output = case.outputs[0]
+    want = one.wanted(case)[output]
+    assert want.shape == case.arrays[output].shape
+    for name in set(case.arrays) - {output}:
+        touched = {
+            place
+            for place in np.ndindex(case[name].shape)
+            for value in other_values(case[name][place])
+            if value_of(one, with_value(case, name, place, value)) != want[one.follow]
+        }
+        assert touched == set(one.comes_from[name]), name
+
+
+def other_values(value: np.generic) -> tuple[float, ...]:
+    """Very different numbers; of a value to count, one that no puzzle follows."""
+    return (-1_000.0, 1_000.0) if value.dtype.kind == "f" else (0 if value == 3 else 3,)
+
+
+def with_value(case: Case, name: str, place: tuple[int, ...], value: float) -> Case:
+    array = case[name].copy()
+    array[place] = value
+    return dataclasses.replace(case, arrays={**case.arrays, name: array})
+
+
+def value_of(one: puzzles.Puzzle, case: Case) -> float:
+    return one.wanted(case)[case.outputs[0]][one.follow]
 
 
 # ---- numbers that stand in modules ----

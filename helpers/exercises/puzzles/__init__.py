@@ -1,0 +1,167 @@
+"""The twelve puzzles: kernels of a few lines, written from a blank cell.
+
+A puzzle is an exercise with a small example to draw: the value to follow, and the inputs that it is
+made of. What all puzzles forbid and what any of them can get wrong stands here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.answers import Answer
+from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake, none_of, wrong
+
+LAB = "24_puzzles"
+POINTS = 2
+# Inner indices of an array: (3,) of one axis, (2, 3) of two.
+Places = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Puzzle(Exercise):
+    """example: a case of a few values, with few threads in a block, which `reference` solves;
+    follow: the value of the output to follow in its drawing; comes_from: the places of the inputs
+    that it is made of, by array; upright: arrays of one axis that the drawing shows as a column;
+    pictured: the place of the case that the picture of accesses launches; watch: (block, warp) that
+    it shows.
+    """
+
+    example: Case | None = None
+    follow: tuple[int, ...] = (0,)
+    comes_from: Mapping[str, Places] = field(default_factory=dict)
+    upright: tuple[str, ...] = ()
+    pictured: int = 0
+    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
+
+
+def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
+    """A puzzle, with the budgets, hints and wrong answers that all of them have. task: what must
+    come out, as a hint says it where no other hint fits.
+    """
+    other = (
+        f"Every output is written, and some are wrong: {task}. Take one of the values above, work "
+        f"it out by hand, and follow the thread that writes it."
+    )
+    more["mistakes"] = (*more.get("mistakes", ()), Mistake(other, when=_is_written))
+    more["budgets"] = (*more.get("budgets", ()), *_COMMON)
+    more["findings"] = (*more.get("findings", ()), *_FINDINGS)
+    more["wrong"] = (*more["wrong"], *_wrong_anywhere())
+    return Puzzle(
+        name=name, place=place, title=title, folder=folder, lab=LAB, points=POINTS, **more
+    )
+
+
+_COMMON = (
+    none_of(
+        "local",
+        what="accesses to local memory",
+        hint="An array in a thread, with an index that the compiler does not know, lies in slow "
+        "memory. Keep single variables.",
+    ),
+    none_of("global", "atomic", what="atomics in global memory"),
+)
+
+_FINDINGS = (
+    FindingHint(
+        "race",
+        "Two blocks write the same output. Each block has outputs of its own: does the index of "
+        "the store hold blockIdx?",
+        when=lambda found: "two blocks" in found.message,
+    ),
+    FindingHint(
+        "race",
+        "One thread writes a cell and another one touches it, and nothing orders the two: a "
+        "__syncthreads() belongs between them.",
+    ),
+    FindingHint(
+        "uninitialised",
+        "A cell of shared memory is read into which no thread has written. Which thread should "
+        "have filled it?",
+    ),
+    FindingHint(
+        "barrier",
+        "__syncthreads() waits for every thread of the block: it must not stand in a branch that "
+        "some of them do not take, and no thread may return before it.",
+    ),
+)
+
+
+def _wrong_anywhere() -> tuple[Answer, ...]:
+    return (wrong("the stub", "nothing is written", file="stub.cu"),)
+
+
+def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether each output is a number, and no wrong one is what was there before."""
+    before = case.arrays[case.outputs[0]]
+    return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
+
+
+# ---- what several puzzles count ----
+
+
+def sectors_per_request(array: str, access: str, most: float, hint: str) -> Budget:
+    """The sectors of a request, on average."""
+    words = {"load": "loads", "store": "stores"}[access]
+
+    def amount(case: Case, one: Any) -> float:
+        requests = one.total("requests", "global", access, array)
+        return one.total("sectors", "global", access, array) / max(requests, 1)
+
+    return Budget(f"sectors for each request that {words} {array}", amount, most, hint)
+
+
+def lanes_of(array: str, most: Any, hint: str) -> Budget:
+    """How often threads load a value of an array."""
+    return Budget(
+        f"loads of {array}",
+        lambda case, one: one.total("lanes", "global", "load", array),
+        most,
+        hint,
+    )
+
+
+def barriers(most: float, hint: str) -> Budget:
+    """How often a warp comes to a barrier."""
+
+    def amount(case: Case, one: Any) -> float:
+        return one.barriers / (one.blocks * _warps_of_a_block(case))
+
+    return Budget("barriers for each warp", amount, most, hint)
+
+
+def shared_loads(most: float, hint: str) -> Budget:
+    """Load requests of shared memory, for each block."""
+    return Budget(
+        "shared load requests for each block",
+        lambda case, one: one.total("requests", "shared", "load") / one.blocks,
+        most,
+        hint,
+    )
+
+
+def _warps_of_a_block(case: Case) -> int:
+    return -(-int(np.prod(case.steps[0].block)) // 32)
+
+
+def padded(values: np.ndarray, to: int, fill: float) -> np.ndarray:
+    """The values as rows of `to`, the last row filled up."""
+    rows = -(-values.size // to)
+    wide = np.full(rows * to, fill, np.float64)
+    wide[: values.size] = values
+    return wide.reshape(rows, to)
+
+
+def as_blocks(values: np.ndarray, to: int, change: Any, fill: float = 0.0) -> np.ndarray:
+    """What `change` makes of the rows of `to` values, cut to as many values as there are."""
+    return np.asarray(change(padded(values, to, fill))).reshape(-1)[: values.size]
+
+
+def sizes_of(rng: np.random.Generator, block: int, most: int = 900) -> Sequence[int]:
+    """A ragged size first, which has a pattern to show; then few values, and those around a
+    block.
+    """
+    return int(rng.integers(3 * block + 1, most)), 2, block - 1, block, block + 1

@@ -1,0 +1,190 @@
+"""Shuffles: every lane of a warp learns the smallest of 32 numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    executed,
+    none_of,
+    right,
+    unwritten,
+    warps,
+    wrong,
+)
+from helpers.exercises.puzzles import as_blocks, puzzle
+
+WARP = 32
+
+
+def case(N: np.ndarray, block: int, warp: int = WARP) -> Case:
+    """A thread for each number."""
+    n = N.size
+    step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
+    return Case(
+        f"n = {n:,}, blocks of {block}",
+        {"P": unwritten(n), "N": N},
+        ("P",),
+        (step,),
+        {"size": n, "block size": block},
+        {"block": block, "warp": warp},
+    )
+
+
+def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Different numbers from 100 on: one that is left out changes a minimum, and so does a 0."""
+    return (100 + rng.permutation(np.arange(n))).astype(np.float32)
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Two widths of a block; sizes of less than a warp, around one, and ragged."""
+    for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
+        yield case(numbers(rng, n), block)
+
+
+def above(case: Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
+    """Each number minus the smallest one of its warp, of the lanes that `keep` selects."""
+    return as_blocks(
+        case["N"], case["warp"], lambda rows: rows - rows[:, keep].min(axis=1, keepdims=True), fill
+    )
+
+
+def lane_0_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether each warp's first output is right, and all are numbers."""
+    return bool(np.isfinite(got).all() and (got == want)[:: case["warp"]].all())
+
+
+EXERCISE = puzzle(
+    "above_lowest",
+    9,
+    "Shuffles: the smallest number of a warp, for all its lanes",
+    Path(__file__).parent,
+    task="P[i] must be N[i] minus the smallest number of its warp",
+    cases=cases,
+    reference=above,
+    counts={"size": "sizes", "block size": "block sizes"},
+    example=case(np.array([7, 3, 8, 5, 6, 9], np.float32), 8, 4),
+    follow=(2,),
+    comes_from={"N": ((0,), (1,), (2,), (3,))},
+    budgets=(
+        Budget(
+            "load requests for each warp",
+            lambda case, one: one.total("requests", "global", "load") / warps(case),
+            1,
+            "Each lane loads its own number once. The other lanes' numbers come by a shuffle.",
+        ),
+        none_of(
+            "shared",
+            what="accesses to shared memory",
+            hint="A warp needs no shared memory: __shfl_xor_sync hands a register to another lane.",
+        ),
+        Budget(
+            "shuffles for each warp",
+            executed("shfl", "redux", "match", per="warp"),
+            6,
+            "Five steps are enough: with lanes 16, 8, 4, 2 and 1 apart.",
+        ),
+    ),
+    most_of_a_block=lambda case: case["block"],
+    timed=lambda rng: case(numbers(rng, 10_000_000), 256),
+    mistakes=(
+        Mistake(
+            "In the last warp lanes without a number count as 0, which is the smallest. They must "
+            "bring INFINITY.",
+            lambda case: above(case, fill=0.0),
+        ),
+        Mistake(
+            "The sign is turned around: N[i] minus the smallest, not the smallest minus N[i].",
+            lambda case: -above(case),
+        ),
+        Mistake(
+            "N itself comes out: the smallest number of the warp is not subtracted.",
+            lambda case: case["N"],
+        ),
+        Mistake(
+            "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the "
+            "others see "
+            "a part of the warp: __shfl_xor_sync gives the result to all of them.",
+            when=lane_0_only,
+        ),
+        Mistake(
+            "A lane knows only a part of its warp. Five steps are needed, 16, 8, 4, 2 and 1, and "
+            "in each of them a lane hands on the smallest number that it has seen so far.",
+            when=lambda case, got, want: np.isfinite(got).all() and (got <= want).all(),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Lanes without a number bring INFINITY in place of N[i], and do not store.",
+        ),
+        FindingHint(
+            "mask",
+            "A lane has left the kernel, and the mask 0xffffffff still names it: no lane "
+            "may return "
+            "before the shuffles. Let it bring INFINITY.",
+        ),
+    ),
+    hints=(
+        "__shfl_xor_sync(0xffffffff, x, 16) gives each lane the x of the lane whose number differs "
+        "by 16: lane 0 gets that of lane 16, and lane 16 that of lane 0.",
+        "After fminf with that one, each lane knows the smaller of two. Then 8, 4, 2, 1.",
+        "The mask 0xffffffff names all 32 lanes, so all must take part: a lane with i >= n brings "
+        "INFINITY, and the guard stands at the store.",
+    ),
+    right=(
+        right("a butterfly"),
+        right("down, then lane 0 tells all", "right_down.cu"),
+        right(
+            "smallest distance first",
+            "solution.cu",
+            ("far = 16; far > 0; far /= 2", "far = 1; far < 32; far *= 2"),
+        ),
+    ),
+    wrong=(
+        wrong("0 for lanes without a number", "must bring infinity", (": INFINITY", ": 0.0f")),
+        wrong(
+            "down instead of xor",
+            "gives the result to all",
+            ("__shfl_xor_sync", "__shfl_down_sync"),
+        ),
+        wrong("four steps", "five steps are needed", ("far > 0", "far > 1")),
+        wrong(
+            "its own number handed on in each step",
+            "seen so far",
+            ("0xffffffff, lowest, far", "0xffffffff, mine, far"),
+        ),
+        wrong("turned around", "minus the smallest, not", ("mine - lowest", "lowest - mine")),
+        wrong("not subtracted", "not subtracted", ("mine - lowest", "mine")),
+        wrong(
+            "lanes without a number leave",
+            "no lane may return",
+            ("    const float mine", "    if (i >= n) return;\n    const float mine"),
+            status="finding",
+        ),
+        wrong(
+            "no guard", "in place of N[i]", ("i < n ? N[i] : INFINITY", "N[i]"), status="finding"
+        ),
+        wrong(
+            "through shared memory",
+            "needs no shared memory",
+            file="wrong_shared.cu",
+            status="budget",
+        ),
+        wrong(
+            "all numbers loaded by each lane",
+            "come by a shuffle",
+            file="wrong_global.cu",
+            status="budget",
+        ),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Guard: several blocks, and a last one that has threads to spare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    cells,
+    per_output,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle
+
+
+def case(A: np.ndarray, B: np.ndarray, block: int) -> Case:
+    """Just as many blocks as the numbers need."""
+    n = A.size
+    step = Step((ceil_div(n, block),), (block,), ("C", "A", "B", np.int32(n)))
+    return Case(
+        f"n = {n:,}, blocks of {block}",
+        {"C": unwritten(n), "A": A, "B": B},
+        ("C",),
+        (step,),
+        {"size": n, "block size": block},
+        {"block": block},
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Two widths of a block; one number, around a block, and a ragged size."""
+    for n, block in ((int(rng.integers(400, 900)), 128), (1, 64), (63, 64), (64, 64), (65, 64)):
+        yield case(cells(rng, n), cells(rng, n), block)
+
+
+def added(case: Case) -> np.ndarray:
+    """A + B."""
+    return case["A"] + case["B"]
+
+
+def first_block_only(case: Case) -> np.ndarray:
+    """What comes out if each block makes the first block's numbers."""
+    return np.where(np.arange(case.count) < case["block"], added(case), case["C"])
+
+
+def last_left_out(case: Case) -> np.ndarray:
+    """What comes out if the last number is not written."""
+    return np.where(np.arange(case.count) < case.count - 1, added(case), case["C"])
+
+
+def other_width(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether blocks that begin another number of numbers apart explain the result."""
+    there, blocks = int((got == want).sum()), case.steps[0].grid[0]
+    width, rest = divmod(there - case["block"], max(blocks - 1, 1))
+    close = bool((got == want)[:there].all())
+    return close and rest == 0 and width > 0 and width % 32 == 0
+
+
+EXERCISE = puzzle(
+    "add_arrays",
+    2,
+    "Guard: more threads than numbers",
+    Path(__file__).parent,
+    task="C[i] must be A[i] + B[i]",
+    cases=cases,
+    reference=added,
+    counts={"size": "sizes", "block size": "block sizes"},
+    example=case(
+        np.array([1, 2, 3, 4, 5, 6], np.float32), np.array([10, 20, 30, 40, 50, 60], np.float32), 4
+    ),
+    follow=(5,),
+    comes_from={"A": ((5,),), "B": ((5,),)},
+    budgets=(
+        Budget(
+            "loads per number", per_output("global", "load"), 2, "Load A[i] and B[i] once each."
+        ),
+    ),
+    most_of_a_block=lambda case: case["block"],
+    timed=lambda rng: case(cells(rng, 10_000_000), cells(rng, 10_000_000), 256),
+    mistakes=(
+        Mistake(
+            "Only the first block's numbers are there: blocks count, too. The first thread of "
+            "block b has number b * blockDim.x.",
+            first_block_only,
+        ),
+        Mistake("The last number is left out: i < n is right, i < n - 1 is not.", last_left_out),
+        Mistake(
+            "The first number is left out: threads and blocks count from 0.",
+            lambda case: np.where(np.arange(case.count) > 0, added(case), case["C"]),
+        ),
+        Mistake("A is copied: add B[i].", lambda case: case["A"]),
+        Mistake(
+            "It is right with blocks of one size only: a block's width is blockDim.x, not "
+            "a number.",
+            when=other_width,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The last block has more threads than numbers are left. A guard stops them: if "
+            "(i < n).",
+        ),
+    ),
+    hints=(
+        "Number the threads of all blocks through: what is the number of the first thread of "
+        "block 1 if a block has blockDim.x threads?",
+        "i = blockIdx.x * blockDim.x + threadIdx.x. In the last block some i are n or larger.",
+        "A thread whose number has no element does nothing: if (i < n) ...",
+    ),
+    right=(
+        right("a guard"),
+        right("a loop with the grid's stride", "right_stride.cu"),
+        right("an early return", "right_return.cu"),
+    ),
+    wrong=(
+        wrong("no guard", "a guard stops them", ("if (i < n) ", ""), status="finding"),
+        wrong("i <= n", "a guard stops them", ("i < n", "i <= n"), status="finding"),
+        wrong("n - 1", "last number", ("i < n", "i < n - 1")),
+        wrong("threadIdx alone", "blocks count, too", ("blockIdx.x * blockDim.x + ", "")),
+        wrong("subtracted", "must be a[i] + b[i]", ("A[i] + B[i]", "A[i] - B[i]")),
+        wrong("counted from 1", "count from 0", ("threadIdx.x;", "threadIdx.x + 1;")),
+        wrong("A alone", "add b[i]", ("A[i] + B[i]", "A[i]")),
+        wrong("64 written into the kernel", "blockDim.x", ("* blockDim.x", "* 64")),
+        wrong("n written into the kernel", "never written", ("i < n", "i < 100 && i < n")),
+        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    ),
+)

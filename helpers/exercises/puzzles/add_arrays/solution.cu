@@ -1,0 +1,6 @@
+// %%kernel add_arrays
+__global__ void add_arrays(float* C, const float* A, const float* B, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) C[i] = A[i] + B[i];
+}

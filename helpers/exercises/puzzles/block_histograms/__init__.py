@@ -1,0 +1,215 @@
+"""Atomics in shared memory: each block counts its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle
+
+BINS, SHARE, THREADS = 256, 1_024, 256
+COUNT = "    __syncthreads();\n    P"
+
+
+def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> Case:
+    """A block for each `share` of the values."""
+    blocks = ceil_div(N.size, share)
+    return Case(
+        f"n = {N.size:,}",
+        {"P": unwritten((blocks, bins), np.int32), "N": N},
+        ("P",),
+        (Step((blocks,), (threads,), ("P", "N", np.int32(N.size))),),
+        {"size": N.size},
+        {"bins": bins, "share": share},
+    )
+
+
+def values(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Values from 0 to 255, small ones more often."""
+    return np.minimum(rng.integers(0, BINS, n), rng.integers(0, BINS, n)).astype(np.int32)
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A ragged size, a few values, and sizes around a block's share."""
+    for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
+        yield case(values(rng, n))
+
+
+def counted(case: Case, most: int = 0) -> np.ndarray:
+    """The counts of each block, of its first `most` cells (0: of all)."""
+    N, share = case["N"], case["share"]
+    return np.array(
+        [
+            np.bincount(N[first : first + (most or share)], minlength=case["bins"])
+            for first in range(0, N.size, share)
+        ],
+        np.int32,
+    )
+
+
+def first_block_alone(case: Case) -> np.ndarray:
+    """What comes out if every block counts the cells of block 0."""
+    return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
+
+
+EXERCISE = puzzle(
+    "block_histograms",
+    11,
+    "Atomics: a histogram of each block",
+    Path(__file__).parent,
+    task="P[256 * b + v] must be how often v stands in N[1024 * b] to N[1024 * b + 1023]",
+    cases=cases,
+    reference=counted,
+    example=case(np.array([2, 0, 2, 1, 3, 2, 0, 0, 3, 1], np.int32), 4, 6, 2),
+    follow=(0, 2),
+    comes_from={"N": ((0,), (2,), (5,))},
+    budgets=(
+        Budget(
+            "sectors of N for each 8 values",
+            lambda case, one: one.total("sectors", "global", "load", "N") * 8 / case["N"].size,
+            lambda case: 8 * (ceil_div(case["N"].size, 8) + 4) / case["N"].size,
+            "Each value is loaded once, by neighbouring lanes: thread t takes cells t, t + 256, "
+            "t + 512 and t + 768 of its block, or four neighbouring ones in one load (int4).",
+        ),
+    ),
+    most_of_a_block=lambda case: case["bins"],
+    timed=lambda rng: case(values(rng, 10_000_000)),
+    mistakes=(
+        Mistake(
+            "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
+            "256 threads, so each thread counts four.",
+            lambda case: counted(case, THREADS),
+        ),
+        Mistake(
+            "Every block counts the cells of block 0: a block's own begin at 1024 * blockIdx.x.",
+            first_block_alone,
+        ),
+        Mistake(
+            "A block counts the cells of the blocks behind it, too: its own end at "
+            "1024 * blockIdx.x + 1023.",
+            when=lambda case, got, want: bool((got >= want).all() and (got[-1] == want[-1]).all()),
+        ),
+        Mistake(
+            "The counts are 1 where a value occurs at all: add up, do not set.",
+            lambda case: np.minimum(counted(case), 1),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Two threads change one counter at the same time, and one of the two is lost. "
+            "atomicAdd(&counts[v], 1) reads, adds and writes in one piece.",
+            when=lambda found: found.array != "P" and "update" not in found.message,
+        ),
+        FindingHint(
+            "race",
+            "Three phases touch the counters: set to 0, count, store. A __syncthreads() belongs "
+            "between each two of them.",
+            when=lambda found: found.array != "P",
+        ),
+        FindingHint(
+            "uninitialised",
+            "Shared memory begins with anything, not with 0: the threads set the counters "
+            "to 0, and "
+            "a __syncthreads() follows.",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The last block has fewer cells: i < n.",
+            when=lambda found: found.array == "N",
+        ),
+        FindingHint(
+            "out-of-bounds", "There are 256 counters for each block, from 256 * blockIdx.x on."
+        ),
+    ),
+    hints=(
+        "256 counters in __shared__ memory. Who sets them to 0, and who must wait for that?",
+        "Two threads may find the same value at the same time: atomicAdd(&counts[N[i]], 1).",
+        "Set to 0, wait, count (i = 1024 * blockIdx.x + t, then 256 further, four times), wait, "
+        "and let each thread store one count.",
+    ),
+    right=(
+        right("one histogram"),
+        right("four cells in one load", "right_vectors.cu"),
+        right("a histogram of each warp", "right_copies.cu"),
+    ),
+    wrong=(
+        wrong(
+            "no atomic",
+            "in one piece",
+            ("atomicAdd(&counts[N[i]], 1)", "++counts[N[i]]"),
+            status="finding",
+        ),
+        wrong(
+            "counters are not set to 0",
+            "begins with anything",
+            ("    counts[t] = 0;\n", ""),
+            status="finding",
+        ),
+        wrong(
+            "no barrier behind the zeros",
+            "between each two",
+            ("counts[t] = 0;\n    __syncthreads();", "counts[t] = 0;"),
+            status="finding",
+        ),
+        wrong(
+            "no barrier before the store",
+            "between each two",
+            (COUNT, "    P"),
+            status="finding",
+        ),
+        wrong("no guard", "fewer cells", (" && i < n", ""), status="finding"),
+        wrong(
+            "one cell a thread", "each thread counts four", ("i < first + 1024", "i < first + 256")
+        ),
+        wrong("block 0's cells", "cells of block 0", ("first = 1024 * blockIdx.x", "first = 0")),
+        wrong(
+            "256 cells for each block",
+            "n[1024 * b] to n[1024 * b + 1023]",
+            ("first = 1024 * blockIdx.x", "first = 256 * blockIdx.x"),
+        ),
+        wrong(
+            "stored without the block",
+            "two blocks write",
+            ("P[256 * blockIdx.x + t]", "P[t]"),
+            status="finding",
+        ),
+        wrong("up to the end of N", "blocks behind it", ("i < first + 1024 && ", "")),
+        wrong("set, not added", "do not set", ("atomicAdd", "atomicExch")),
+        wrong(
+            "only values below 64 are stored",
+            "never written",
+            ("    P[256", "    if (t < 64) P[256"),
+        ),
+        wrong(
+            "counted in global memory",
+            "atomics in global memory",
+            ("atomicAdd(&counts[N[i]], 1)", "atomicAdd(&P[256 * blockIdx.x + N[i]], 1)"),
+            ("    P[256 * blockIdx.x + t] = counts[t];\n", ""),
+            ("    counts[t]", "    P[256 * blockIdx.x + t]"),
+            status="budget",
+        ),
+        wrong(
+            "a thread for each value", "loaded once", file="wrong_each_value.cu", status="budget"
+        ),
+        wrong(
+            "lanes four cells apart",
+            "neighbouring lanes",
+            file="wrong_four_apart.cu",
+            status="budget",
+        ),
+    ),
+)

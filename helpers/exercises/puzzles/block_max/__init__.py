@@ -1,0 +1,210 @@
+"""Reduction: the largest number of each block, in eight steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    per_block,
+    per_output,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
+
+BLOCK = 256
+STEP = "        __syncthreads();\n    }"
+
+
+def case(N: np.ndarray, block: int = BLOCK) -> Case:
+    """A thread for each number, a result for each block."""
+    blocks = ceil_div(N.size, block)
+    step = Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
+    return Case(
+        f"n = {N.size:,}",
+        {"P": unwritten(blocks), "N": N},
+        ("P",),
+        (step,),
+        {"size": N.size},
+        {"block": block},
+    )
+
+
+def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Different numbers below 0: a block that counts a 0 has another maximum.
+
+    The largest of block 0 stands in its last thread, those of the other blocks in threads that are
+    drawn, so that a kernel which leaves threads out does not find them.
+    """
+    N = -rng.permutation(np.arange(1, n + 1)).astype(np.float32)
+    lanes = rng.integers(0, BLOCK, ceil_div(n, BLOCK))
+    lanes[0] = BLOCK - 1
+    for first, lane in zip(range(0, n, BLOCK), lanes, strict=True):
+        block = N[first : first + BLOCK]
+        swap = [block.argmax(), lane % block.size]
+        block[swap] = block[swap[::-1]]
+    return N
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A ragged size, two numbers, and sizes around a block."""
+    for n in sizes_of(rng, BLOCK, 6_000):
+        yield case(numbers(rng, n))
+
+
+def largest(case: Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
+    """The largest number of each block, of the threads that `keep` selects."""
+    return padded(case["N"], case["block"], fill)[:, keep].max(axis=1)
+
+
+EXERCISE = puzzle(
+    "block_max",
+    8,
+    "Reduction: the largest number of a block",
+    Path(__file__).parent,
+    task="P[b] must be the largest number of block b",
+    cases=cases,
+    reference=largest,
+    example=case(np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], np.float32), 4),
+    follow=(1,),
+    comes_from={"N": ((4,), (5,), (6,), (7,))},
+    budgets=(
+        Budget(
+            "global load requests per block",
+            per_block("global", "load"),
+            8,
+            "Each of the block's 8 warps loads its 32 numbers once, one number a thread.",
+        ),
+        shared_loads(
+            40,
+            "In each step half of the threads that are left compare a pair: eight steps, not 255 "
+            "comparisons in a row by one thread.",
+        ),
+        barriers(17, "A barrier behind the filling and one or two behind each of the eight steps."),
+        none_of("shared", "atomic", what="atomics in shared memory"),
+        Budget(
+            "stores of each result",
+            per_output("global", "store"),
+            1,
+            "One thread writes the block's result: if (t == 0).",
+            quiet=True,
+        ),
+    ),
+    most_of_a_block=lambda case: 1,
+    timed=lambda rng: case(numbers(rng, 10_000_000)),
+    mistakes=(
+        Mistake(
+            "The last block counts 0 for threads without a number, and all its numbers are "
+            "below 0. "
+            "What changes no maximum is -INFINITY.",
+            lambda case: largest(case, fill=0.0),
+        ),
+        Mistake(
+            "All maxima are 0: a maximum must not begin with 0 if the numbers may be below it.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
+            "Only every second number is looked at: the last step has half = 1.",
+            lambda case: largest(case, slice(0, None, 2)),
+        ),
+        Mistake(
+            "Half of the numbers are not looked at: the first step has half = 128.",
+            lambda case: largest(case, slice(0, 128)),
+        ),
+        Mistake(
+            "Only the last block is wrong, and some of its threads have no number: what they bring "
+            "must change no maximum. That is -INFINITY.",
+            when=lambda case, got, want: (got == want)[:-1].all() and case["N"].size % BLOCK > 0,
+        ),
+        Mistake("It is the first number of each block.", lambda case: largest(case, slice(0, 1))),
+        Mistake("It is the largest of the first warp.", lambda case: largest(case, slice(0, 32))),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The last block has more threads than numbers are left: i < n, or -INFINITY instead.",
+            when=lambda found: found.array == "N",
+        ),
+        FindingHint(
+            "out-of-bounds", "A block has one result: P[blockIdx.x], written by one thread."
+        ),
+        FindingHint(
+            "race",
+            "A step reads what other threads wrote in the step before: a __syncthreads() belongs "
+            "behind the filling and behind each step. And in a step only threads below "
+            "`half` write.",
+            when=lambda found: found.array != "P",
+        ),
+        FindingHint("race", "All threads write the block's result: let thread 0 do it."),
+    ),
+    hints=(
+        "256 numbers in shared memory. If thread t of the first 128 keeps the larger one "
+        "of s[t] and "
+        "s[t + 128], how many candidates are left?",
+        "Then with 64, 32, ... 1. Between two steps all threads wait: __syncthreads(), outside of "
+        "the `if`.",
+        "A thread without a number puts -INFINITY into s[t]. At the end thread 0 writes s[0].",
+    ),
+    right=(
+        right("halves in shared memory"),
+        right("candidates in registers", "right_first.cu"),
+        right("shuffles in each warp, then among the warps", "right_warps.cu"),
+    ),
+    wrong=(
+        wrong("0 for threads without a number", "-infinity", ("-INFINITY", "0.0f")),
+        wrong(
+            "begins with 0",
+            "begin with 0",
+            ("P[blockIdx.x] = s[0]", "P[blockIdx.x] = fmaxf(0.0f, s[0])"),
+        ),
+        wrong("-1 for threads without a number", "only the last block", ("-INFINITY", "-1.0f")),
+        wrong("the smallest", "must be the largest", ("fmaxf(s[t], s", "fminf(s[t], s")),
+        wrong(
+            "every thread writes the result",
+            "one thread writes",
+            ("if (t == 0) P", "P"),
+            status="budget",
+        ),
+        wrong("the last step is missing", "half = 1", ("half > 0", "half > 1")),
+        wrong("the first step is missing", "half = 128", ("half = 128", "half = 64")),
+        wrong("no step", "first number of each block", ("half = 128", "half = 0")),
+        wrong("no barrier in the steps", "behind each step", (STEP, "    }"), status="finding"),
+        wrong(
+            "no barrier behind the filling",
+            "behind the filling",
+            ("-INFINITY;\n    __syncthreads();", "-INFINITY;"),
+            status="finding",
+        ),
+        wrong(
+            "the barrier in the branch",
+            "must not stand in a branch",
+            (
+                "if (t < half) s[t] = fmaxf(s[t], s[t + half]);\n        __syncthreads();",
+                "if (t < half) {\n            s[t] = fmaxf(s[t], s[t + half]);\n"
+                "            __syncthreads();\n        }",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "no guard",
+            "the last block has more threads",
+            ("i < n ? N[i] : -INFINITY", "N[i]"),
+            status="finding",
+        ),
+        wrong(
+            "one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"
+        ),
+        wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
+    ),
+)

@@ -1,0 +1,209 @@
+"""Shared memory and a barrier: each block deals its own cells anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    cells,
+    per_output,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle
+
+BLOCK = 256
+BARRIER = "    __syncthreads();\n"
+
+
+def case(N: np.ndarray, step: int, block: int = BLOCK) -> Case:
+    """Whole blocks."""
+    blocks = N.size // block
+    return Case(
+        f"{blocks} block{'s' if blocks > 1 else ''}, step {step}",
+        {"P": unwritten(N.size), "N": N},
+        ("P",),
+        (Step((blocks,), (block,), ("P", "N", np.int32(step))),),
+        {"size": N.size, "step": step},
+        {"step": step, "block": block},
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Some blocks, and odd steps, with which every cell is dealt once."""
+    for blocks, step in (
+        (int(rng.integers(3, 7)), 2 * int(rng.integers(4, 60)) + 1),
+        (1, 3),
+        (2, 2 * int(rng.integers(4, 60)) + 1),
+        (4, 33),
+    ):
+        yield case(cells(rng, blocks * BLOCK), step)
+
+
+def places(case: Case) -> np.ndarray:
+    """The number in its block of the cell of each thread."""
+    return case["step"] * np.arange(case["block"]) % case["block"]
+
+
+def dealt(case: Case) -> np.ndarray:
+    """The cells of each block, dealt."""
+    return case["N"].reshape(-1, case["block"])[:, places(case)].ravel()
+
+
+def undealt(case: Case) -> np.ndarray:
+    """What comes out if cell t goes to place step * t, the other way around."""
+    P = np.empty_like(case["N"]).reshape(-1, case["block"])
+    P[:, places(case)] = case["N"].reshape(-1, case["block"])
+    return P.ravel()
+
+
+def first_block_alone(case: Case) -> np.ndarray:
+    """What comes out if every block deals the cells of the first one."""
+    return np.tile(case["N"][: case["block"]][places(case)], case.steps[0].grid[0])
+
+
+EXERCISE = puzzle(
+    "deal_cells",
+    5,
+    "Shared memory: a block deals its cells",
+    Path(__file__).parent,
+    task="output t of a block must be its cell (step * t) % 256",
+    cases=cases,
+    reference=dealt,
+    counts={"size": "sizes", "step": "steps"},
+    example=case(np.arange(16, dtype=np.float32), 3, 8),
+    follow=(11,),
+    comes_from={"N": ((9,),)},
+    budgets=(
+        Budget(
+            "sectors of N per output",
+            per_output("global", "load", "N", "sectors"),
+            1 / 8,
+            "Lane t should load cell t, so that 32 lanes share 4 sectors. Deal the cells in "
+            "__shared__ memory, where any order is cheap.",
+        ),
+        Budget(
+            "sectors of P per output",
+            per_output("global", "store", "P", "sectors"),
+            1 / 8,
+            "Lane t should store output t, so that 32 lanes share 4 sectors.",
+            quiet=True,
+        ),
+        Budget(
+            "bank conflicts",
+            lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
+            0,
+            quiet=True,
+        ),
+    ),
+    most_of_a_block=lambda case: case["block"],
+    timed=lambda rng: case(cells(rng, 40_000 * BLOCK), 33),
+    mistakes=(
+        Mistake(
+            "The cells are copied in their order: output t is cell (step * t) % 256.",
+            lambda c: c["N"],
+        ),
+        Mistake(
+            "It is dealt the wrong way around: cell t went to output (step * t) % 256. Store "
+            "with t, and read with (step * t) % 256.",
+            undealt,
+        ),
+        Mistake(
+            "Every block deals the cells of block 0: a block's own cells begin at "
+            "blockIdx.x * 256.",
+            first_block_alone,
+        ),
+        Mistake(
+            "A step is written into the kernel: it is an argument.",
+            when=lambda case, got, want: np.isfinite(got).all() and case["step"] != 3,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "A thread reads a cell that another one has written, and nothing says that it was "
+            "written already: a __syncthreads() belongs between filling and reading.",
+            when=lambda found: found.array != "P",
+        ),
+        FindingHint(
+            "uninitialised",
+            "A cell is read before a thread has filled it: all 256 cells must be filled, and a "
+            "__syncthreads() belongs between filling and reading.",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "Of N and P a block has the cells from blockIdx.x * 256 to blockIdx.x * 256 + 255. In "
+            "shared memory they have the numbers 0 to 255, whatever block it is.",
+        ),
+    ),
+    hints=(
+        "An array `__shared__ float cells[256];` belongs to all threads of a block. Let thread t "
+        "fill cells[t].",
+        "Then thread t needs a cell that another thread has filled. When is it there?",
+        "Between filling and reading stands __syncthreads(), and all 256 threads come to it.",
+    ),
+    right=(
+        right("filled and read"),
+        right("filled from the other end, by pointers", "right_pointers.cu"),
+        right(
+            "an unsigned index", "solution.cu", ("(step * t) % 256", "(unsigned)(step * t) % 256u")
+        ),
+    ),
+    wrong=(
+        wrong("no barrier", "between filling and reading", (BARRIER, ""), status="finding"),
+        wrong(
+            "the barrier stands before the filling",
+            "between filling and reading",
+            (
+                f"    cells[t] = N[start + t];\n{BARRIER}",
+                f"{BARRIER}    cells[t] = N[start + t];\n",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "read from global memory",
+            "lane t should load cell t",
+            ("= cells[(step * t) % 256]", "= N[start + (step * t) % 256]"),
+            status="budget",
+        ),
+        wrong(
+            "dealt while loading",
+            "lane t should load cell t",
+            ("= N[start + t]", "= N[start + (step * t) % 256]"),
+            ("= cells[(step * t) % 256]", "= cells[t]"),
+            status="budget",
+        ),
+        wrong("copied", "in their order", ("cells[(step * t) % 256]", "cells[t]")),
+        wrong(
+            "the wrong way around",
+            "wrong way around",
+            ("cells[t] =", "cells[(step * t) % 256] ="),
+            ("= cells[(step * t) % 256]", "= cells[t]"),
+        ),
+        wrong("block 0's outputs", "two blocks write", ("P[start + t]", "P[t]"), status="finding"),
+        wrong(
+            "the block's start in shared memory",
+            "whatever block it is",
+            ("cells[(step * t) % 256]", "cells[start + (step * t) % 256]"),
+            status="finding",
+        ),
+        wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
+        wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
+        wrong("a step written into the kernel", "it is an argument", ("step * t", "3 * t")),
+        wrong(
+            "half of the cells are filled",
+            "must be filled",
+            ("    cells[t] = N", "    if (t < 128) cells[t] = N"),
+            status="finding",
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""A map of two axes: an image upside down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    cells,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle, sectors_per_request
+
+ACROSS = (
+    "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from threadIdx.x: "
+    "then its lanes stand side by side in a row. In a column each lane needs a sector of its own."
+)
+
+
+def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> Case:
+    """Blocks of 32 x 8 threads over an image."""
+    height, width = N.shape
+    grid = (ceil_div(width, block[0]), ceil_div(height, block[1]))
+    step = Step(grid, block, ("P", "N", np.int32(width), np.int32(height)))
+    return Case(
+        f"{height} rows of {width}",
+        {"P": unwritten(N.shape), "N": N},
+        ("P",),
+        (step,),
+        {"size": (height, width)},
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Images that are higher than wide and wider than high, none of whole blocks but one."""
+    drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
+    for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
+        yield case(cells(rng, shape))
+
+
+EXERCISE = puzzle(
+    "flip_rows",
+    3,
+    "Two axes: an image upside down",
+    Path(__file__).parent,
+    task="row height - 1 - y of P must be row y of N",
+    cases=cases,
+    reference=lambda case: case["N"][::-1],
+    example=case(np.arange(15, dtype=np.float32).reshape(3, 5), (4, 2)),
+    follow=(2, 1),
+    comes_from={"N": ((0, 1),)},
+    budgets=(
+        sectors_per_request("N", "load", 5, ACROSS),
+        sectors_per_request("P", "store", 5, ACROSS),
+    ),
+    most_of_a_block=lambda case: 256,
+    timed=lambda rng: case(cells(rng, (4_096, 4_096))),
+    mistakes=(
+        Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
+        Mistake(
+            "Left and right are exchanged, not top and bottom: the row changes, the column stays.",
+            lambda c: c["N"][:, ::-1],
+        ),
+        Mistake(
+            "It is turned by half a turn: only the row changes, the column stays.",
+            lambda c: c["N"][::-1, ::-1],
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Two guards are needed, x < width and y < height. The last row has the number "
+            "height - 1.",
+        ),
+        FindingHint(
+            "race",
+            "Two threads write one cell. A step to the next row is `width` cells long, and without "
+            "x < width a thread goes on in the next row.",
+        ),
+    ),
+    hints=(
+        "There are two numbers for a thread now: threadIdx.x with blockIdx.x and blockDim.x, and "
+        "the same with .y.",
+        "Both need a guard: if (x < width && y < height).",
+        "Read N[y * width + x]; the row to write is height - 1 - y, in the same column.",
+    ),
+    right=(
+        right("named by the input"),
+        right("named by the output", "right_gather.cu"),
+    ),
+    wrong=(
+        wrong("no guard for x", "two guards", ("x < width && ", ""), status="finding"),
+        wrong("no guard for y", "two guards", (" && y < height", ""), status="finding"),
+        wrong("height - y", "height - 1", ("height - 1 - y", "height - y"), status="finding"),
+        wrong(
+            "a stride of height",
+            "`width` cells long",
+            ("P[(height - 1 - y) * width + x]", "P[(height - 1 - y) * height + x]"),
+            status="finding",
+        ),
+        wrong(
+            "columns for rows",
+            "must be row y of n",
+            (
+                "P[(height - 1 - y) * width + x] = N[y * width + x]",
+                "P[x * height + height - 1 - y] = N[x * height + y]",
+            ),
+        ),
+        wrong("copied", "row y must become", ("(height - 1 - y)", "y")),
+        wrong(
+            "left and right",
+            "top and bottom",
+            ("P[(height - 1 - y) * width + x]", "P[y * width + width - 1 - x]"),
+        ),
+        wrong("half a turn", "half a turn", ("* width + x] =", "* width + width - 1 - x] =")),
+        wrong(
+            "lanes down the columns",
+            "side by side",
+            (
+                "blockIdx.x * blockDim.x + threadIdx.x",
+                "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
+            ),
+            (
+                "blockIdx.y * blockDim.y + threadIdx.y",
+                "blockIdx.y * 8 + (threadIdx.y * 32 + threadIdx.x) % 8",
+            ),
+            status="budget",
+        ),
+    ),
+)

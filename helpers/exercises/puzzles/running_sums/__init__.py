@@ -1,0 +1,190 @@
+"""Scan: running sums within each block, in eight steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    cells,
+    none_of,
+    per_block,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import as_blocks, barriers, puzzle, shared_loads, sizes_of
+
+BLOCK = 256
+BOTH_READ = "        __syncthreads();    // all have read before one writes\n"
+BOTH_WRITTEN = "        __syncthreads();    // all have written before one reads\n"
+
+
+def case(N: np.ndarray, block: int = BLOCK) -> Case:
+    """A thread for each number."""
+    n = N.size
+    step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
+    return Case(
+        f"n = {n:,}", {"P": unwritten(n), "N": N}, ("P",), (step,), {"size": n}, {"block": block}
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A ragged size, two numbers, and sizes around a block."""
+    for n in sizes_of(rng, BLOCK, 1_300):
+        yield case(cells(rng, n))
+
+
+def scanned(case: Case, block: int = 0) -> np.ndarray:
+    """The running sums of each block, or of another number of cells."""
+    return as_blocks(case["N"], block or case["block"], lambda rows: rows.cumsum(axis=1))
+
+
+def of_neighbours(case: Case) -> np.ndarray:
+    """What comes out if only a part of the steps is made: sums of the last 128 numbers."""
+
+    def change(rows: np.ndarray) -> np.ndarray:
+        sums = rows.cumsum(axis=1)
+        return np.concatenate([sums[:, :128], sums[:, 128:] - sums[:, :-128]], axis=1)
+
+    return as_blocks(case["N"], case["block"], change)
+
+
+EXERCISE = puzzle(
+    "running_sums",
+    10,
+    "Scan: running sums of a block",
+    Path(__file__).parent,
+    task="P[i] must be the sum of the numbers of its block up to N[i]",
+    cases=cases,
+    reference=scanned,
+    example=case(np.array([3, 1, 4, 1, 5, 9, 2], np.float32), 4),
+    follow=(3,),
+    comes_from={"N": ((0,), (1,), (2,), (3,))},
+    watch=((0, 0, 0), 1),
+    budgets=(
+        Budget(
+            "global load requests per block",
+            per_block("global", "load"),
+            8,
+            "Each thread loads its own number, once. Sums are made in shared memory.",
+        ),
+        shared_loads(
+            140,
+            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, "
+            "4, ... 128 "
+            "places to its left. It already is a sum of as many numbers.",
+        ),
+        barriers(17, "One barrier behind the filling, and at most two in each of the eight steps."),
+        none_of("shared", "atomic", what="atomics in shared memory"),
+    ),
+    most_of_a_block=lambda case: case["block"],
+    timed=lambda rng: case(cells(rng, 10_000_000)),
+    mistakes=(
+        Mistake(
+            "N[i] itself is not in its sum: this scan is inclusive.",
+            lambda case: scanned(case) - case["N"],
+        ),
+        Mistake(
+            "The sums go on over the blocks. Here each block begins anew.",
+            lambda case: case["N"].astype(np.float64).cumsum(),
+        ),
+        Mistake(
+            "The sums begin anew in each warp of 32: the steps 32, 64 and 128 are missing.",
+            lambda case: scanned(case, 32),
+        ),
+        Mistake("The last step, 128, is missing.", of_neighbours),
+        Mistake(
+            "The sums run from the right to the left.",
+            lambda case: as_blocks(
+                case["N"], case["block"], lambda rows: rows[:, ::-1].cumsum(axis=1)[:, ::-1]
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Thread t has t numbers to its left: it adds s[t - far] only if t >= far.",
+            when=lambda found: found.array not in ("P", "N"),
+        ),
+        FindingHint(
+            "out-of-bounds", "The last block has more threads than numbers are left: if (i < n)."
+        ),
+        FindingHint(
+            "race",
+            "In one step thread t reads s[t - far], and another thread writes it. Read into a "
+            "variable, __syncthreads(), then write, __syncthreads().",
+            when=lambda found: found.array != "P",
+        ),
+    ),
+    hints=(
+        "After the step with 1, s[t] is the sum of 2 numbers: its own and its left neighbour's. "
+        "What must it add to be a sum of 4?",
+        "s[t - 2], which is a sum of 2, too; then s[t - 4], and so on up to 128. A thread with "
+        "t < far adds nothing.",
+        "Everybody reads and writes s in a step. So read into a variable, wait, write, wait.",
+    ),
+    right=(
+        right("read, wait, write, wait"),
+        right("two arrays by turns", "right_two_arrays.cu"),
+        right("shuffles in each warp, then the warps' totals", "right_warps.cu"),
+    ),
+    wrong=(
+        wrong(
+            "no barrier between reading and writing",
+            "read into a variable",
+            (BOTH_READ, ""),
+            status="finding",
+        ),
+        wrong(
+            "no barrier behind the writing",
+            "read into a variable",
+            (BOTH_WRITTEN, ""),
+            status="finding",
+        ),
+        wrong("the first step is missing", "up to n[i]", ("far = 1", "far = 2")),
+        wrong("exclusive", "scan is inclusive", ("P[i] = s[t]", "P[i] = t > 0 ? s[t - 1] : 0.0f")),
+        wrong(
+            "only within warps",
+            "in each warp of 32",
+            ("t >= far ?", "t % 32 >= far ?"),
+            ("far < 256", "far < 32"),
+        ),
+        wrong("the last step is missing", "last step, 128", ("far < 256", "far < 128")),
+        wrong(
+            "from the right",
+            "right to the left",
+            ("t >= far ? s[t - far]", "t + far < 256 ? s[t + far]"),
+        ),
+        wrong(
+            "no guard in a step",
+            "only if t >= far",
+            ("t >= far ? s[t - far] : 0.0f", "s[t - far]"),
+            status="finding",
+        ),
+        wrong(
+            "a barrier in a branch",
+            "in a branch",
+            (
+                "        s[t] += left;\n" + BOTH_WRITTEN,
+                "        s[t] += left;\n        if (t >= far) __syncthreads();\n",
+            ),
+            status="finding",
+        ),
+        wrong("each thread adds all", "eight steps", file="wrong_long_sums.cu", status="budget"),
+        wrong(
+            "sums from global memory",
+            "loads its own number",
+            file="wrong_global.cu",
+            status="budget",
+        ),
+    ),
+)

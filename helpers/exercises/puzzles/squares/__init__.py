@@ -1,0 +1,113 @@
+"""Map: each thread of one block squares its own number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    cells,
+    per_output,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle
+
+
+def case(N: np.ndarray) -> Case:
+    """One block with a thread for each number."""
+    step = Step((1,), (N.size,), ("P", "N"))
+    return Case(
+        f"n = {N.size}", {"P": unwritten(N.size), "N": N}, ("P",), (step,), {"size": N.size}
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Less than a warp, whole warps, and ragged sizes up to the largest block."""
+    for n in (int(rng.integers(70, 500)), 2, 31, 32, 33, 1_024):
+        yield case(cells(rng, n))
+
+
+def same(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all values of a result are one number."""
+    return bool(np.isfinite(got).all() and np.unique(got).size == 1)
+
+
+EXERCISE = puzzle(
+    "squares",
+    1,
+    "Map: each thread its own number",
+    Path(__file__).parent,
+    task="P[i] must be N[i] * N[i]",
+    cases=cases,
+    reference=lambda case: case["N"] * case["N"],
+    example=case(np.array([3, 1, 4, 1.5, 9, 2], np.float32)),
+    follow=(2,),
+    comes_from={"N": ((2,),)},
+    budgets=(
+        Budget(
+            "loads per number",
+            per_output("global", "load"),
+            1,
+            "Load N[i] once: the compiler joins the two factors if nothing is stored between them.",
+        ),
+    ),
+    most_of_a_block=lambda case: case.count,
+    mistakes=(
+        Mistake("The numbers are copied, not squared: multiply N[i] by itself.", lambda c: c["N"]),
+        Mistake("The numbers are doubled, not squared.", lambda c: 2 * c["N"]),
+        Mistake(
+            "Only the first number is right: each thread takes its own, threadIdx.x.",
+            lambda c: np.where(np.arange(c.count) == 0, c["N"] ** 2, c["P"]),
+        ),
+        Mistake(
+            "All values are the same: each thread must read its own number, N[threadIdx.x].",
+            when=same,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "There are as many threads as numbers, and they count from 0: thread i takes N[i].",
+        ),
+        FindingHint(
+            "race",
+            "Several threads write the same cell: thread i writes P[i], and i is threadIdx.x.",
+        ),
+    ),
+    hints=(
+        "Who am I? threadIdx.x is this thread's number in its block, from 0 on.",
+        "The thread with number i reads N[i] and writes P[i]. No loop is needed.",
+    ),
+    right=(
+        right("a variable for the index"),
+        right("a __device__ function", "right_function.cu"),
+        right("a reference to the output", "solution.cu", ("P[i] =", "float& p = P[i];\n    p =")),
+    ),
+    wrong=(
+        wrong(
+            "one thread does everything", "own part", file="wrong_one_thread.cu", status="budget"
+        ),
+        wrong("copied", "copied, not squared", ("N[i] * N[i]", "N[i]")),
+        wrong("doubled", "doubled", ("N[i] * N[i]", "2 * N[i]")),
+        wrong("only thread 0", "each thread takes its own", ("P[i] =", "if (i < 1) P[i] =")),
+        wrong(
+            "the first number for all", "must read its own number", ("N[i] * N[i]", "N[0] * N[0]")
+        ),
+        wrong("cubed", "must be n[i] * n[i]", ("N[i] * N[i]", "N[i] * N[i] * N[i]")),
+        wrong("a constant", "must read its own number", ("N[i] * N[i]", "9.0f")),
+        wrong(
+            "counted from 1", "count from 0", ("threadIdx.x", "threadIdx.x + 1"), status="finding"
+        ),
+        wrong("the last warp is left out", "never written", ("P[i] =", "if (i < 32) P[i] =")),
+        wrong("all threads write P[0]", "same cell", ("P[i] =", "P[0] ="), status="finding"),
+    ),
+)

@@ -1,0 +1,182 @@
+"""Broadcast: a column and a row make a table whose rows do not lie close together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    right,
+    whole_numbers,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle, sectors_per_request
+
+BROADCAST = (
+    "All 32 lanes of a warp should stand in one row of the table: then they want the same "
+    "column[y], which is one sector for all of them (a broadcast)."
+)
+
+
+def case(
+    column: np.ndarray, row: np.ndarray, padding: np.ndarray, block: tuple[int, int] = (32, 8)
+) -> Case:
+    """Blocks of 32 x 8 threads over a table; padding: of its rows, (height, pitch - width)."""
+    height, width, pitch = column.size, row.size, row.size + padding.shape[1]
+    # What T holds at first: cells that must change, and the padding, which must not.
+    T = np.concatenate([np.full((height, width), -777.25, np.float32), padding], axis=1)
+    grid = (ceil_div(width, block[0]), ceil_div(height, block[1]))
+    sizes = (np.int32(width), np.int32(height), np.int32(pitch))
+    return Case(
+        f"{height} rows of {width}, pitch {pitch}",
+        {"T": T, "column": column, "row": row},
+        ("T",),
+        (Step(grid, block, ("T", "column", "row", *sizes)),),
+        {"size": (height, width), "pitch": pitch},
+    )
+
+
+def drawn(rng: np.random.Generator, height: int, width: int, gap: int) -> Case:
+    """A table of random numbers."""
+    column, row = whole_numbers(rng, height, 99), whole_numbers(rng, width, 99)
+    return case(column, row, whole_numbers(rng, (height, gap), 99))
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Tables that are higher than wide and wider than high, with and without padding."""
+    height, width = int(rng.integers(18, 40)), int(rng.integers(70, 120))
+    for shape in ((height, width, 5), (2, 33, 31), (31, 5, 3), (16, 64, 0), (9, 31, 1)):
+        yield drawn(rng, *shape)
+
+
+def tabled(case: Case) -> np.ndarray:
+    """The table, and the padding as it was."""
+    T = case["T"].copy()
+    T[:, : case["row"].size] = case["column"][:, None] + case["row"]
+    return T
+
+
+def without_pitch(case: Case) -> np.ndarray:
+    """What comes out if the rows follow each other closely."""
+    T = case["T"].copy()
+    close = (case["column"][:, None] + case["row"]).ravel()
+    T.reshape(-1)[: close.size] = close
+    return T
+
+
+def padding_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether only cells of the padding are wrong."""
+    width = case["row"].size
+    return bool((got == want)[:, :width].all() and (got != want)[:, width:].any())
+
+
+EXERCISE = puzzle(
+    "sum_table",
+    4,
+    "Broadcast: a column and a row make a table",
+    Path(__file__).parent,
+    task="T[y * pitch + x] must be column[y] + row[x]",
+    cases=cases,
+    reference=tabled,
+    counts={"size": "sizes", "pitch": "pitches"},
+    example=case(
+        np.array([10, 20, 30], np.float32),
+        np.array([1, 2, 3, 4], np.float32),
+        np.full((3, 2), -1, np.float32),
+        (4, 2),
+    ),
+    follow=(1, 2),
+    comes_from={"column": ((1,),), "row": ((2,),)},
+    upright=("column",),
+    budgets=(
+        sectors_per_request("column", "load", 1, BROADCAST),
+        sectors_per_request("T", "store", 5, BROADCAST),
+    ),
+    most_of_a_block=lambda case: 256,
+    timed=lambda rng: drawn(rng, 4_096, 4_000, 96),
+    mistakes=(
+        Mistake(
+            "The rows follow each other closely. The stride from one row to the next is `pitch`, "
+            "not `width`.",
+            without_pitch,
+        ),
+        Mistake(
+            "The table is right, but the padding is written, too: the guard for x is x < width.",
+            when=padding_written,
+        ),
+        Mistake(
+            "The first column is all that is right: row[x] belongs to column x, not row[0].",
+            lambda c: np.where(
+                np.arange(c["T"].shape[1]) < c["row"].size,
+                c["column"][:, None] + c["row"][0],
+                c["T"],
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "`column` has a number for each row, column[y]; `row` has one for each column, row[x].",
+            when=lambda found: found.array in ("column", "row") and "reads" in found.message,
+        ),
+        FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),
+        FindingHint(
+            "race",
+            "Two threads write one cell: the stride from one row to the next is `pitch`, and "
+            "x < width keeps a thread in its row.",
+        ),
+    ),
+    hints=(
+        "As in the puzzle before: x from the .x of thread and block, y from the .y, and a guard "
+        "for each.",
+        "A stride is how many cells lie between a cell and the one below it. For T that is pitch.",
+        "T[y * pitch + x] = column[y] + row[x].",
+    ),
+    right=(
+        right("an index"),
+        right("a pointer to the row, and a loop along it", "right_pointer.cu"),
+    ),
+    wrong=(
+        wrong("the stride is width", "not `width`", ("y * pitch", "y * width")),
+        wrong(
+            "column and row exchanged",
+            "a number for each row",
+            ("column[y] + row[x]", "column[x] + row[y]"),
+            status="finding",
+        ),
+        wrong(
+            "x up to pitch",
+            "guard for x is x < width",
+            ("x < width", "x < pitch"),
+            ("row[x]", "(x < width ? row[x] : 0.0f)"),
+        ),
+        wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
+        wrong("a product", "must be column[y] + row[x]", ("] + row", "] * row")),
+        wrong("row[0] for all", "belongs to column x", ("row[x]", "row[0]")),
+        wrong(
+            "lanes down the columns",
+            "a broadcast",
+            (
+                "blockIdx.x * blockDim.x + threadIdx.x",
+                "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
+            ),
+            (
+                "blockIdx.y * blockDim.y + threadIdx.y",
+                "blockIdx.y * 8 + (threadIdx.y * 32 + threadIdx.x) % 8",
+            ),
+            status="budget",
+        ),
+        wrong(
+            "only the first row of blocks",
+            "as they were before",
+            ("y < height", "y < 8 && y < height"),
+        ),
+    ),
+)

@@ -1,0 +1,250 @@
+"""A product of two small matrices, from tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    right,
+    unwritten,
+    whole_numbers,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle
+
+TILE = 16
+
+
+def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> Case:
+    """A thread for each cell of C."""
+    (rows, inner), cols = A.shape, B.shape[1]
+    grid = (ceil_div(cols, tile), ceil_div(rows, tile))
+    sizes = (np.int32(rows), np.int32(cols), np.int32(inner))
+    return Case(
+        f"{rows} x {inner} times {inner} x {cols}",
+        {"C": unwritten((rows, cols)), "A": A, "B": B},
+        ("C",),
+        (Step(grid, (tile, tile), ("C", "A", "B", *sizes)),),
+        {"size": (rows, cols, inner)},
+        {"tile": tile},
+    )
+
+
+def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> Case:
+    """A product of whole numbers, which float32 holds exactly."""
+    return case(whole_numbers(rng, (rows, inner)), whole_numbers(rng, (inner, cols)))
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A ragged product, a small one, one of whole tiles, and one that is a tile and one more."""
+    rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
+    for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17)):
+        yield drawn(rng, *sizes)
+
+
+def product(case: Case, of: int = 0) -> np.ndarray:
+    """A B, of the first `of` terms (0: of all)."""
+    A, B = (case[name].astype(np.float64) for name in ("A", "B"))
+    return A[:, : of or A.shape[1]] @ B[: of or A.shape[1]]
+
+
+def whole_tiles(case: Case) -> np.ndarray:
+    """What comes out if the terms behind the last whole tile are left out."""
+    terms = case["A"].shape[1] // case["tile"] * case["tile"]
+    return product(case, terms) if terms else np.zeros(case["C"].shape)
+
+
+def tiles_turned(case: Case) -> np.ndarray:
+    """What comes out if each tile of B is read along its rows, not down its columns."""
+    A, B, b = case["A"].astype(np.float64), case["B"].astype(np.float64), case["tile"]
+    inner, cols = (-size % b for size in B.shape)
+    B = np.pad(B, ((0, inner), (0, cols)))
+    tiles = B.reshape(B.shape[0] // b, b, -1, b).transpose(0, 3, 2, 1)
+    return (np.pad(A, ((0, 0), (0, inner))) @ tiles.reshape(B.shape))[:, : case["B"].shape[1]]
+
+
+EXERCISE = puzzle(
+    "tile_product",
+    12,
+    "Tiles of two matrices: a small product",
+    Path(__file__).parent,
+    task="C[r][c] must be the sum over k of A[r][k] * B[k][c]",
+    cases=cases,
+    reference=product,
+    example=case(
+        np.array([[1, 2, 3], [4, 5, 6]], np.float32),
+        np.array([[1, 0], [2, 1], [5, 3]], np.float32),
+        2,
+    ),
+    follow=(1, 0),
+    comes_from={"A": ((1, 0), (1, 1), (1, 2)), "B": ((0, 0), (1, 0), (2, 0))},
+    pictured=2,
+    budgets=(
+        Budget(
+            "loads of A and B",
+            lambda case, one: one.total("lanes", "global", "load"),
+            lambda case: (
+                2
+                * int(np.prod(case.steps[0].grid))
+                * case["tile"] ** 2
+                * ceil_div(case["A"].shape[1], case["tile"])
+            ),
+            "In each turn a thread loads one cell of A and one of B into __shared__ tiles, and the "
+            "16 threads of a row, or of a column, use each of them.",
+        ),
+        Budget(
+            "sectors for each load request",
+            lambda case, one: (
+                one.total("sectors", "global", "load")
+                / max(one.total("requests", "global", "load"), 1)
+            ),
+            6,
+            "The 16 lanes with neighbouring threadIdx.x should load neighbouring cells of a row.",
+        ),
+        Budget(
+            "bank conflicts",
+            lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
+            0,
+            "Lanes with neighbouring threadIdx.x should read neighbouring cells of a tile, or all "
+            "the same one.",
+        ),
+    ),
+    most_of_a_block=lambda case: case["tile"] ** 2,
+    timed=lambda rng: drawn(rng, 1_024, 1_024, 1_024),
+    mistakes=(
+        Mistake(
+            "The terms behind the last whole tile of 16 are missing: the loop goes on while "
+            "first < inner, and what lies behind counts as 0.",
+            whole_tiles,
+        ),
+        Mistake(
+            "Only the first tile's 16 terms are in the sum.",
+            lambda case: product(case, min(case["tile"], case["A"].shape[1])),
+        ),
+        Mistake(
+            "The last of the 16 terms of each tile is missing: k runs from 0 to 15.",
+            lambda case: (
+                product(case)
+                - case["A"][:, TILE - 1 :: TILE].astype(np.float64) @ case["B"][TILE - 1 :: TILE]
+            ),
+        ),
+        Mistake(
+            "C is stored with rows and columns exchanged: C[r * cols + c].",
+            lambda case: product(case).T.reshape(case["C"].shape),
+        ),
+        Mistake(
+            "The tile of B is read along its rows. The sum over k goes down a column of B: "
+            "b[k][x].",
+            tiles_turned,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Rows, columns and inner need not be multiples of 16: ask before you load (a cell "
+            "outside counts as 0), and before you store.",
+        ),
+        FindingHint(
+            "race",
+            "Two threads write one cell of C: a thread beyond the last column must not store.",
+            when=lambda found: found.array == "C",
+        ),
+        FindingHint(
+            "race",
+            "Each turn has two barriers: one between filling the tiles and reading them, one "
+            "between reading them and filling them again.",
+        ),
+        FindingHint(
+            "uninitialised",
+            "A cell of a tile is read that no thread filled: outside of A and B it must be 0.",
+        ),
+    ),
+    hints=(
+        "Thread (x, y) of the block makes C[r][c]. It needs row r of A and column c of B: take 16 "
+        "values of k at a time.",
+        "Fill a[y][x] with A[r][first + x] and b[y][x] with B[first + y][c], 0 where there "
+        "is no such "
+        "cell. Wait. Add a[y][k] * b[k][x] for the 16 values of k. Wait, and go on.",
+        "All threads make all turns, those without a cell of C, too. The guard stands at "
+        "the store.",
+    ),
+    right=(
+        right("one pair of tiles"),
+        right("two pairs by turns, and no zeros", "right_two_buffers.cu"),
+    ),
+    wrong=(
+        wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
+        wrong(
+            "no barrier behind the filling",
+            "each turn has two barriers",
+            ("        __syncthreads();\n        for", "        for"),
+            status="finding",
+        ),
+        wrong(
+            "no barrier behind the reading",
+            "each turn has two barriers",
+            ("        __syncthreads();    // the next turn fills the tiles again\n", ""),
+            status="finding",
+        ),
+        wrong(
+            "whole tiles alone",
+            "behind the last whole tile",
+            ("first < inner; first", "first + 16 <= inner; first"),
+        ),
+        wrong(
+            "one tile",
+            "first tile's 16 terms",
+            ("first < inner; first", "first < min(inner, 16); first"),
+        ),
+        wrong("15 terms", "k runs from 0 to 15", ("k < 16", "k < 15")),
+        wrong(
+            "no guard for A",
+            "ask before you load",
+            ("r < rows && first + x < inner ?", "first + x < inner ?"),
+            status="finding",
+        ),
+        wrong(
+            "no guard at the store",
+            "must not store",
+            ("if (r < rows && c < cols) C", "C"),
+            status="finding",
+        ),
+        wrong("C transposed", "rows and columns exchanged", ("C[r * cols + c]", "C[c * rows + r]")),
+        wrong("A's tile the wrong way around", "sum over k of a[r][k]", ("a[y][k]", "a[k][y]")),
+        wrong(
+            "a sum begun anew in each turn",
+            "sum over k of a[r][k]",
+            ("        for (int k", "        sum = 0.0f;\n        for (int k"),
+        ),
+        wrong(
+            "threads without a cell of C leave",
+            "no thread may return",
+            ("    float sum", "    if (r >= rows || c >= cols) return;\n    float sum"),
+            status="finding",
+        ),
+        wrong(
+            "B's tile the wrong way around",
+            "down a column of b",
+            ("a[y][k] * b[k][x]", "a[y][k] * b[x][k]"),
+        ),
+        wrong(
+            "lanes down the columns of B",
+            "neighbouring cells of a row",
+            (
+                "b[y][x] = first + y < inner && c < cols ? B[(first + y) * cols + c]",
+                "b[x][y] = first + x < inner && blockIdx.x * 16 + y < cols ? "
+                "B[(first + x) * cols + blockIdx.x * 16 + y]",
+            ),
+            status="budget",
+        ),
+    ),
+)

@@ -1,0 +1,176 @@
+"""Transpose: a tile turned in shared memory, so that neither side is scattered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    cells,
+    right,
+    unwritten,
+    wrong,
+)
+from helpers.exercises.puzzles import puzzle, sectors_per_request
+
+TILE = (
+    "Lanes that are neighbours in a row of N lie a whole row apart in P. Load along the rows of N "
+    "into a tile of 32 x 32 cells in __shared__ memory, wait, and store along the rows of P."
+)
+
+
+def case(N: np.ndarray, block: int = 32) -> Case:
+    """Square blocks, a thread for each cell."""
+    height, width = N.shape
+    grid = (ceil_div(width, block), ceil_div(height, block))
+    step = Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
+    return Case(
+        f"{height} rows of {width}",
+        {"P": unwritten((width, height)), "N": N},
+        ("P",),
+        (step,),
+        {"size": (height, width)},
+        {"block": block},
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Wider than high and higher than wide, one of whole tiles, one of few cells."""
+    drawn = (int(rng.integers(33, 60)), int(rng.integers(66, 90)))
+    for shape in (drawn, (2, 33), (40, 3), (32, 64)):
+        yield case(cells(rng, shape))
+
+
+EXERCISE = puzzle(
+    "transpose",
+    7,
+    "Transpose: rows in, rows out, and no bank conflict",
+    Path(__file__).parent,
+    task="P[x * height + y] must be N[y * width + x]",
+    cases=cases,
+    reference=lambda case: case["N"].T,
+    example=case(np.arange(6, dtype=np.float32).reshape(2, 3), 2),
+    follow=(2, 1),
+    comes_from={"N": ((1, 2),)},
+    pictured=3,
+    budgets=(
+        sectors_per_request("N", "load", 5, TILE),
+        sectors_per_request("P", "store", 5, TILE),
+        Budget(
+            "bank conflicts",
+            lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
+            0,
+            "The cells of a column of tile[32][32] are 32 words apart: all of them lie in "
+            "one bank. "
+            "With rows of 33 cells each of them lies in the next bank.",
+        ),
+    ),
+    most_of_a_block=lambda case: case["block"] ** 2,
+    timed=lambda rng: case(cells(rng, (4_096, 4_096))),
+    mistakes=(
+        Mistake(
+            "The cells are copied in their order. P[x * height + y] is N[y * width + x].",
+            lambda case: case["N"].reshape(case["P"].shape),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "N has height rows of width cells: N[y * width + x], if x < width and y < height.",
+            when=lambda found: found.array == "N",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "P has width rows of height cells. For the store the guards change places, too: its "
+            "column must be below height, its row below width.",
+        ),
+        FindingHint(
+            "race",
+            "A cell of the tile is read that another thread fills: a __syncthreads() belongs "
+            "between filling the tile and reading it.",
+            when=lambda found: found.array not in ("P", "N"),
+        ),
+        FindingHint(
+            "race",
+            "Two threads write one cell of P: a row of P has height cells, and the .x and .y of "
+            "blockIdx change places for the store.",
+        ),
+        FindingHint(
+            "uninitialised",
+            "A cell of the tile is read that no thread filled. For the store three things change "
+            "places: the .x and .y of blockIdx, the two indices of the tile, and the guards "
+            "(column < height, row < width).",
+        ),
+    ),
+    hints=(
+        "A direct copy is coalesced on one side only. Which side, and how many sectors does a "
+        "request need on the other one? Draw the accesses of your kernel.",
+        "Load tile[threadIdx.y][threadIdx.x], wait, and store tile[threadIdx.x][threadIdx.y]. The "
+        "column in P is blockIdx.y * 32 + threadIdx.x, the row blockIdx.x * 32 + threadIdx.y.",
+        "The store has guards of its own: column < height, row < width. And a tile of [32][33] "
+        "has no bank conflict.",
+    ),
+    right=(
+        right("rows of 33 cells"),
+        right("turned while it is filled, rotated rows", "right_turned_store.cu"),
+    ),
+    wrong=(
+        wrong("no tile", "store along the rows of p", file="wrong_direct.cu", status="budget"),
+        wrong("rows of 32 cells", "in one bank", ("tile[32][33]", "tile[32][32]"), status="budget"),
+        wrong(
+            "no barrier",
+            "between filling the tile and reading it",
+            ("    __syncthreads();\n", ""),
+            status="finding",
+        ),
+        wrong(
+            "the guards of the load for the store",
+            "the guards change places",
+            ("column < height && row < width", "x < width && y < height"),
+            status="finding",
+        ),
+        wrong(
+            "the blocks do not change places",
+            "the .x and .y of blockidx",
+            ("column = blockIdx.y", "column = blockIdx.x"),
+            ("row = blockIdx.x", "row = blockIdx.y"),
+            status="finding",
+        ),
+        wrong(
+            "the tile is not turned",
+            "the two indices of the tile",
+            ("= tile[threadIdx.x][threadIdx.y]", "= tile[threadIdx.y][threadIdx.x]"),
+            status="finding",
+        ),
+        wrong(
+            "no guard of the load",
+            "if x < width and y < height",
+            ("    if (x < width && y < height) tile", "    tile"),
+            status="finding",
+        ),
+        wrong(
+            "rows of P of width cells",
+            "p has width rows of height cells",
+            ("row * height", "row * width"),
+            status="finding",
+        ),
+        wrong(
+            "copied",
+            "in their order",
+            (
+                "    if (column < height && row < width) P[row * height + column] = "
+                "tile[threadIdx.x][threadIdx.y]",
+                "    if (x < width && y < height) P[y * width + x] = "
+                "tile[threadIdx.y][threadIdx.x] + 0 * (row + column)",
+            ),
+        ),
+    ),
+)
