@@ -76,7 +76,7 @@ def wrong_gradients():
         names = r"\b(mlp_\w+|launch_threads|clock_cost)\b"
         parts.append(f"namespace wrong_{number} {{")
         parts.append(re.sub(names, rf"\1_{number}", body.replace(right, wrong)) + "}")
-    path = toolchain.shared_library("wrong_gradients", "\n".join(parts), ("-O1", "-pthread"))
+    path = toolchain.shared_library("wrong_gradients", "\n".join(parts), ("-O0", "-pthread"))
     library = ctypes.CDLL(str(path))
     return {
         name: SimpleNamespace(mlp_gradient=library[f"mlp_gradient_{number}"])

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,6 +39,12 @@ def run(one: rates.Variant, source: str = ""):
     return few, y, seen
 
 
+@cache
+def run_of(name: str):
+    """The run of a variant of the kernel as it stands: two tests look at it."""
+    return run(VARIANTS[name])
+
+
 def checked(few: rates.Variant, y: np.ndarray, whole: rates.Variant) -> None:
     """Compare what few blocks have written: their threads' cells, or those of a stride that they
     came to."""
@@ -53,7 +60,7 @@ def checked(few: rates.Variant, y: np.ndarray, whole: rates.Variant) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_kernel_computes_what_its_head_says(name):
-    few, y, _ = run(VARIANTS[name])
+    few, y, _ = run_of(name)
     assert y.any()
     checked(few, y, VARIANTS[name])
 
@@ -91,7 +98,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_kernel_asks_for_what_is_said(name):
-    few, _, seen = run(VARIANTS[name])
+    few, _, seen = run_of(name)
     for resource, amount in few.amounts(1 if "DRAM" in name else TURNS).items():
         if resource == "atomics" and "stride 0" in name:
             continue  # one lane in 32 of the first turns: the simulator lets one update for all
