@@ -371,7 +371,7 @@ def _sum(rows: Iterable[LineTraffic], counter: str) -> int:
 
 
 def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
-    is_global, is_shared = row.space == "global", row.space == "shared"
+    moves_sectors, is_shared = row.space in ("global", "local"), row.space == "shared"
     extra = (
         f"{row.serialised:,} serialised"
         if row.serialised
@@ -383,7 +383,8 @@ def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
     return (
         str(row.line), f"{row.space} {row.access}", row.array, f"{row.requests:,}",
         f"{row.active_lanes:.3g}",
-        f"{row.sectors:,}" if is_global else "", f"{row.efficiency:.0%}" if is_global else "",
+        f"{row.sectors:,}" if moves_sectors else "",
+        f"{row.efficiency:.0%}" if moves_sectors else "",
         f"{row.wavefronts:,}" if is_shared else "",
         f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
     )  # fmt: skip
@@ -412,6 +413,17 @@ def _percent(share: float) -> str:
     )
 
 
+def _of_local_memory(profile: Profile) -> Iterable[str]:
+    rows = [row for row in profile.lines if row.space == "local"]
+    if rows:
+        lines = _listed(sorted({row.line for row in rows}))
+        yield (
+            f"{_sum(rows, 'requests'):,} requests go to local memory ({lines}): an array of a "
+            "thread's own that is indexed by a variable, or whose address is taken, has no "
+            "registers"
+        )
+
+
 def _sentences(profile: Profile) -> Iterable[str]:
     for access in ("load", "store", "atomic"):
         rows = [row for row in profile.lines if row.space == "global" and row.access == access]
@@ -432,6 +444,7 @@ def _sentences(profile: Profile) -> Iterable[str]:
                 f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
                 f"{passes:.3g} wavefronts a request"
             )
+    yield from _of_local_memory(profile)
     yield from _of_turns(profile)
     for row in (row for row in profile.lines if row.repeated):
         yield (

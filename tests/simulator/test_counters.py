@@ -591,6 +591,48 @@ def test_a_row_of_a_tile_is_read_by_vectors_in_an_unrolled_loop():
     )
 
 
+# ---- local memory ----
+
+OWN_ARRAY = (
+    "float a[64];\nfor (int j = 0; j < 64; ++j) a[j] = x[(threadIdx.x + j) % n];\n"
+    "float sum = 0;\nfor (int j = 0; j < n; ++j) sum += a[{index}];\ny[threadIdx.x] = sum;"
+)
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        ("j % 64", 4),  # all lanes at one place: a line of 128 bytes
+        ("(j + threadIdx.x) % 64", 32),  # each lane in a line of its own
+        ("(j + threadIdx.x % 2) % 64", 8),  # two lines, and each lane stays in its own sector
+    ],
+)
+def test_an_array_indexed_by_a_variable_lies_in_local_memory(index, sectors):
+    found = profile(OWN_ARRAY.format(index=index), cells=64)
+    loads = [row for row in found.lines if (row.space, row.access) == ("local", "load")]
+    assert sum(row.requests for row in loads) == 64
+    assert sum(row.lanes for row in loads) == 64 * 32
+    assert sum(row.sectors for row in loads) == 64 * sectors
+    stores = [row for row in found.lines if (row.space, row.access) == ("local", "store")]
+    assert sum(row.bytes_used for row in stores) == 64 * 4 * 32
+    assert "local memory" in str(found)
+
+
+def test_an_array_that_the_compiler_keeps_in_registers_is_no_local_memory():
+    body = (
+        "float a[8];\nfor (int j = 0; j < 8; ++j) a[j] = x[threadIdx.x + j];\n"
+        "float sum = 0;\nfor (int j = 0; j < 8; ++j) sum += a[j] * a[7 - j];\n"
+        "y[threadIdx.x] = sum;"
+    )
+    assert [row for row in profile(body).lines if row.space == "local"] == []
+
+
+def test_arguments_of_a_function_are_no_local_memory():
+    before = "__device__ __noinline__ float twice(float a, float b) { return a + b; }"
+    body = "y[threadIdx.x] = twice(x[threadIdx.x], x[threadIdx.x + 1]);"
+    assert [row for row in profile(body, before=before).lines if row.space == "local"] == []
+
+
 # ---- in words ----
 
 

@@ -182,6 +182,12 @@ EXERCISE = Exercise(
             "half a turn",
             ("(m * 7 + r - o) * 7 + q", "(m * 7 + 6 - r + o) * 7 + 6 - q"),
         ),
+        wrong(
+            "a loop over columns that stays a loop: the cells have no registers",
+            "accesses to local memory",
+            ("for (int q = 0;", "#pragma unroll 1\n            for (int q = 0;"),
+            status="budget",
+        ),
         wrong("seven rows", "only the upper row", ("r < 8", "r < 7")),
         wrong(
             "nothing is written",

@@ -230,7 +230,7 @@ bool run_together(const LaunchRequest& launch) {
     doubtful = false;
     for (Worker* w : team) {
         begin_worker(*w, launch, first_block);
-        if (w != &worker) map_shared(*w);
+        if (w != &worker) map_shared(*w), w->local_region = worker.local_region;
         w->one_of_many = true, w->updates_number = updates_number;
     }
     std::atomic<std::uint64_t> next{0};
@@ -253,6 +253,7 @@ bool run_together(const LaunchRequest& launch) {
     for (std::thread& one : threads) one.join();
     for (std::size_t k = 1; k < team.size(); ++k) {
         if (!doubtful) add_counters(*team[k]);
+        team[k]->local_region = nullptr;    // the first worker's, which removes it
         unmap_shared(*team[k]);
     }
     if (!doubtful) return true;

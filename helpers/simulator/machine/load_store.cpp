@@ -89,6 +89,26 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
     return true;
 }
 
+// Tells the counters of an access of local memory. What passes arguments to functions is none: on a
+// GPU these are registers.
+void count_local(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc,
+                 std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
+                 Access access) {
+    if (!(w.observe & TRAFFIC) || (i.flags & (NO_COUNT | PARAMETER)) || w.local_region == nullptr)
+        return;
+    // The place in a lane's own memory, counted from where the counters know local memory to be.
+    std::uint64_t places[WARP_SIZE] = {};
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        places[lane] = w.local_region->start + addresses[lane] -
+                       reinterpret_cast<std::uint64_t>(warp.local_of(lane));
+    }
+    const std::uint32_t width = i.join > 0 ? static_cast<std::uint32_t>(i.join) : size;
+    w.traffic.local({places, lanes, static_cast<std::uint32_t>(pc), width, size,
+                     static_cast<std::uint8_t>(access), w.local_region, nullptr},
+                    w.traffic.watches(w.block_linear, warp.number));
+}
+
 // Lanes whose generic addresses lie in their own local memory, and those in the kernel's
 // parameters.
 std::uint32_t local_lanes(const Worker& w, const Warp& warp, std::uint32_t lanes,
@@ -277,6 +297,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
     }
     if (i.space == LOCAL_SPACE) {
         if (!check_local(w, warp, i, pc, lanes, addresses, size, LOAD)) return false;
+        count_local(w, warp, i, pc, lanes, addresses, size, LOAD);
         move_in(warp, i, lanes, addresses);
         return true;
     }
@@ -284,7 +305,10 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         std::uint32_t own = local_lanes(w, warp, lanes, addresses);
-        if (own != 0 && !check_local(w, warp, i, pc, own, addresses, size, LOAD)) return false;
+        if (own != 0) {
+            if (!check_local(w, warp, i, pc, own, addresses, size, LOAD)) return false;
+            count_local(w, warp, i, pc, own, addresses, size, LOAD);
+        }
         rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
     }
     if (rest != 0) {
@@ -325,6 +349,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (i.space == LOCAL_SPACE) {
         if (!check_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
+        count_local(w, warp, i, pc, lanes, addresses, size, STORE);
         move_out(warp, i, lanes, addresses);
         return true;
     }
@@ -332,7 +357,10 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         std::uint32_t own = local_lanes(w, warp, lanes, addresses);
-        if (own != 0 && !check_local(w, warp, i, pc, own, addresses, size, STORE)) return false;
+        if (own != 0) {
+            if (!check_local(w, warp, i, pc, own, addresses, size, STORE)) return false;
+            count_local(w, warp, i, pc, own, addresses, size, STORE);
+        }
         rest &= ~own;
     }
     if (rest != 0) {

@@ -16,6 +16,10 @@
 // is inactive or reads the same address. A conflict is a wavefront beyond the first of its part. Sometimes the hardware
 // adds a wavefront for work that arrives at the same time; the simulator does not.
 //
+// Local memory. The same word of all lanes is a line of 128 bytes, so that lanes that access one
+// place of their own memories need four sectors for 4 bytes a lane. An array for which ptxas finds
+// registers costs nothing, and values that it moves here for want of registers are not counted.
+//
 // Constant memory serves all lanes with one word at once; each further word is a replay. This is
 // measured for lanes that look up different words. A constant that ptxas puts into an instruction
 // as an operand costs no request on a GPU.
@@ -192,6 +196,18 @@ public:
             site.sectors +=
                 tally_.add((targets[lane] >> 5) * 0x100000001B3ull ^ r.addresses[lane] >> 7) == 1;
             touched.add(*r.of(lane), r.addresses[lane], r.size, false);
+        }
+        if (watched) remember(r);
+    }
+    // An access of local memory. Its addresses are places in a lane's own memory.
+    void local(const Request& r, bool watched) {
+        Site& site = entered(r);
+        tally_.clear();
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
+            const auto lane = static_cast<std::uint64_t>(__builtin_ctz(left));
+            const std::uint64_t place = (r.addresses[lane] - r.region->start) / r.size * r.size;
+            for (std::uint64_t word = place >> 2; word <= (place + r.size - 1) >> 2; ++word)
+                site.sectors += tally_.add((word << 7 | lane << 2) >> 5) == 1;
         }
         if (watched) remember(r);
     }

@@ -19,6 +19,7 @@ from .sass import Access, Lines
 
 _INSTRUCTION_BYTES = 16
 _PLAIN = {0x180: "LD", 0x181: "LDG", 0x184: "LDS", 0x185: "ST", 0x186: "STG", 0x188: "STS"}
+_LOCAL = {0x183: "LDL", 0x187: "STL"}
 _WIDTHS = ((".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2), ("", 4), (".64", 8), (".128", 16))
 # Atomics, copies, and instructions that connect lanes, by the low 12 bits. Only their presence in a
 # line counts, not their width.
@@ -40,7 +41,7 @@ _OTHERS = frozenset(
         *(0x03E, 0x045, 0x102, 0x105, 0x106, 0x108, 0x112),  # F2FP I2FP FCHK F2I I2F MUFU
         *(0x082, 0x087, 0x08C, 0x090, 0x091, 0x092, 0x096),  # UMOV USEL UISETP UIADD3 ULEA ...
         *(0x099, 0x09C, 0x0A4, 0x0A5, 0x0CA, 0x1C3),  # USHF UPLOP3 UIMAD R2UR S2UR
-        *(0x0B9, 0x0BB, 0x119, 0x182, 0x183, 0x187),  # ULDC S2R LDC, and of local memory LDL STL
+        *(0x0B9, 0x0BB, 0x119, 0x182),  # ULDC S2R LDC
         *(0x118, 0x11A, 0x11D, 0x141, 0x144, 0x145, 0x146),  # NOP DEPBAR BAR BSYNC CALL BSSY YIELD
         *(0x147, 0x148, 0x14D, 0x150, 0x192, 0x1AF, 0x1C6),  # BRA WARPSYNC EXIT RET MEMBAR ...
         *(0x02F, 0x0BD, 0x100, 0x11B, 0x1A7, 0x1B2, 0x1B7),  # ELECT UFLO FLO ENDCOLLECTIVE ...
@@ -80,13 +81,14 @@ def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
         low, high = struct.unpack_from("<QQ", code, address)
         line = lines.get(address, line)
         operation = low & 0x1FF
-        if operation in _PLAIN:
+        name = _PLAIN.get(operation) or _LOCAL.get(operation)
+        if name is not None:
             width = high >> 9 & 7
             if width >= len(_WIDTHS):
                 raise NotRead(f"a load or store of width {width} at {address:#x}")
             if line:
                 suffix, size = _WIDTHS[width]
-                found.setdefault(line, []).append(Access(_PLAIN[operation] + suffix, size))
+                found.setdefault(line, []).append(Access(name + suffix, size))
         elif low & 0xFFF in _SPECIAL:
             if line:
                 found.setdefault(line, []).append(Access(_SPECIAL[low & 0xFFF], 0))

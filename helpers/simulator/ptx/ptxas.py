@@ -34,6 +34,7 @@ from .opcodes import (
     ACQUIRE,
     GENERIC,
     GLOBAL_SPACE,
+    LOCAL_SPACE,
     NO_COUNT,
     NON_COHERENT,
     RELAXED,
@@ -157,10 +158,38 @@ def mark(
             join |= second.bytes << 8 | (second.shift - first.shift) << 16
         instructions["join"][one.row], instructions["target"][one.row] = join, first.shift
     lines = _Lines(code)
+    if machine_code is not None:
+        _mark_local(instructions, certain, context, rows, lines, machine_code)
     for update in atomics.updates(rows, addresses, instructions, lines.of, machine_code):
         certain[update.row] = update.certain
         instructions["join"][update.row] = update.how
     return certain
+
+
+def _mark_local(
+    instructions: np.ndarray,
+    certain: np.ndarray,
+    context: Context,
+    rows: Columns,
+    lines: _Lines,
+    machine_code: sass.Lines,
+) -> None:
+    """Writes how accesses of local memory count: not at all where ptxas has found registers for an
+    array or joined them to another access, and as wide as the machine code's where that is one
+    width.
+    """
+    ids = context.operation_ids
+    operation, space = rows.field("operation"), rows.field("space")
+    for name, root in (("ld", sass.LOCAL_LOAD), ("st", sass.LOCAL_STORE)):
+        chosen = (operation == ids.get(name, -1)) & (space == LOCAL_SPACE)
+        for row in np.flatnonzero(chosen).tolist():
+            there = machine_code.get(lines.of(row), ())
+            widths = {one.bytes for one in there if one.root == root}
+            certain[row] = len(widths) <= 1
+            if not widths:
+                instructions["flags"][row] |= NO_COUNT
+            elif len(widths) == 1:
+                instructions["join"][row] = widths.pop()
 
 
 class _Lines:

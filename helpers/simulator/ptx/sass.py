@@ -16,10 +16,13 @@ _LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
 _BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _LOADS, _STORES = ("LD", "LDG", "LDS"), ("ST", "STG", "STS")
+# Of local memory. ptxas also makes them for values that do not fit into registers, at lines of
+# other instructions.
+LOCAL_LOAD, LOCAL_STORE = "LDL", "STL"
 _OTHERS = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDSM", "STSM", "LDGSTS", "UBLKCP", "UBLKRED")
 # Before an atomic: one lane acts for others. Several atomics may share a vote.
 _ACROSS_LANES = ("VOTE", "VOTEU", "SHFL", "REDUX", "POPC", "UPOPC")
-_ACCESSES = frozenset((*_LOADS, *_STORES, *_OTHERS, *_ACROSS_LANES))
+_ACCESSES = frozenset((*_LOADS, *_STORES, LOCAL_LOAD, LOCAL_STORE, *_OTHERS, *_ACROSS_LANES))
 
 
 class Access(NamedTuple):
@@ -44,7 +47,7 @@ class Access(NamedTuple):
 
 
 Lines = dict[int, tuple[Access, ...]]
-RULES = "4"  # raised when `accesses` reads more or otherwise
+RULES = "5"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
