@@ -89,12 +89,19 @@ _JOINED = (
     "nvcc joins two loads of neighbours to one; the simulator's compiler, NVRTC, "
     "writes their addresses in another way, in which they stay two"
 )
+# Readings of one launch that differ from each other: no rule on addresses can give them.
 _MORE = (
-    "the hardware takes 78 to 82 passes more (4 %) in three readings; by which rule is not known"
+    "the hardware repeats 78 to 82 passes in three readings, each time another number, so that "
+    "time decides and no address. The machine code has the stores that the simulator counts; those "
+    "of the outputs are exact, as conv2d_mma_halves shows. The others run while weights and cells "
+    "arrive from global memory in the same memory of the multiprocessor; that they collide is "
+    "likely, but not measured apart"
 )
 _MORE_OF_DENSE = (
-    "the hardware takes 207 passes more for 608 stores, in which the rule finds no conflict; "
-    "by which rule is not known"
+    "the hardware repeats 207, 221 or 249 passes in three readings, so that time decides and no "
+    "address: the machine code has 608 stores of 32 neighbouring words. They run while loads of "
+    "other warps arrive from global memory in the same memory of the multiprocessor; that they "
+    "collide is likely, but not measured apart"
 )
 _UNROLLED = (
     "ptxas unrolls the loop over outputs by four, with a rest of two and one: in the last tile, "

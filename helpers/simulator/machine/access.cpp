@@ -1,4 +1,4 @@
-// access.cpp -- every load, store and atomic: in which array it lies, and what observers say of it
+// access.cpp -- each load, store and atomic: finds its array, asks the observers, counts it
 #include "access.h"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ constexpr std::uint64_t null_page = 1 << 16;    // addresses below come from nul
 
 // ---- which array ----
 
-// No array is there: the one that was meant, as far as one can tell, names the fault.
+// Refuses an access outside every array. The finding names the array that the source most likely
+// means.
 void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
                   std::int32_t pc, Access access) {
     if (address < null_page)
@@ -73,15 +74,15 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         return refuse_access(w, warp, lane, OUT_OF_BOUNDS, nearest, address, size, pc, access);
     }
     Region* region = memory.find(address);
-    // What this instruction touched before says best which array was meant.
+    // Most likely the instruction means the array that it accessed before.
     const Region* meant = region != nullptr                ? region
                           : w.recent[pc].region != nullptr ? w.recent[pc].region
                                                            : memory.nearest(address);
     refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, address, size, pc, access);
 }
 
-// The array that an instruction's address is counted from, where the encoder is sure of it and the
-// pointer leads to one.
+// Returns the array that the pointer of an instruction leads to; null if the encoder does not know
+// the pointer, or if the pointer leads to no array.
 Region* origin_of(const Worker& w, std::int32_t pc) {
     const std::int32_t origin = w.launch.program.origins[pc];
     std::uint64_t address = 0;
@@ -93,8 +94,8 @@ Region* origin_of(const Worker& w, std::int32_t pc) {
     return address != 0 ? memory.find(address) : nullptr;
 }
 
-// The arrays of all lanes, where not all stand in the one that the instruction touched last. Null
-// in `one`: in several.
+// Finds the array of each lane, if not all lanes access the array that the instruction accessed
+// last. `one` is the array of all lanes, null if they access several.
 bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                  const std::uint64_t* addresses, std::uint32_t size, Access access,
                  Region** regions, Region** one) {
@@ -115,7 +116,7 @@ bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
         if (region == nullptr || !region->holds(addresses[lane], size)) {
             if (first != nullptr)
                 w.recent[pc].region =
-                    first;    // what the lanes before touched names the array that was meant
+                    first;    // the lanes before this one accessed the array that is meant
             refuse_place(w, warp, lane, addresses[lane], size, pc, access);
             return false;
         }
@@ -155,7 +156,7 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
         lanes &= ~(first_half << (half_warp * h));
     }
     if (access == LOAD &&
-        lanes == ALL_LANES) {    // where the lanes stand close together: one look at all of it
+        lanes == ALL_LANES) { // lanes close together: look at all their bytes at once
         std::uint64_t least = addresses[0], most = addresses[0];
         for (int lane = 1; lane < WARP_SIZE; ++lane)
             least = std::min(least, addresses[lane]), most = std::max(most, addresses[lane]);
@@ -240,7 +241,7 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     }
     if (!(w.observe & TRAFFIC) || !count) return true;
     Region* first = one != nullptr ? one : regions[__builtin_ctz(lanes)];
-    if (counted == 0) {    // moved along with another access
+    if (counted == 0) {    // another access moves these bytes along
         w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
         return true;
     }
@@ -251,7 +252,7 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
         w.traffic.request(request, watched);
         return true;
     }
-    // ptxas has made one access of another size of it, or two.
+    // ptxas has replaced the access by one of another size, or by two.
     const std::uint32_t second = counted >> 8 & 255;
     std::uint64_t moved[WARP_SIZE];
     request.addresses = moved, request.size = counted & 255;

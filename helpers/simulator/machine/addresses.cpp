@@ -7,7 +7,7 @@ std::uint64_t window_of(const Worker& w) {
     return reinterpret_cast<std::uint64_t>(w.shared_window);
 }
 
-// The lanes' values of an operand that may have 32 or 64 bits.
+// Reads an operand of 32 or 64 bits, for each lane.
 std::uint64_t value_at(const Warp& warp, const Instruction& i, std::int32_t slot, int lane) {
     const bool narrow = (i.flags & ADDRESS_32) || i.type == U32 || i.type == B32 || i.type == S32;
     return narrow ? warp.at<std::uint32_t>(slot)[lane] : warp.at<std::uint64_t>(slot)[lane];

@@ -1,9 +1,9 @@
-// async.cpp -- cp.async, and the accesses that come while copies are on their way
+// async.cpp -- cp.async, and accesses to shared memory while copies are pending
 //
-// A copy reads its source at once and is a request of the load-store unit, to global memory: to
-// shared memory none is counted. Its target is written twice for the observers: when the copy
-// starts, since it may overwrite what others still read, and when it has arrived, since only then,
-// and behind a barrier, others may read it.
+// A copy reads its source at once. This is one request to global memory; the hardware counts none
+// to shared memory. The observers see two writes to the target. The first comes when the copy
+// starts, because it may overwrite bytes that other threads still read. The second comes when the
+// bytes have arrived, because other threads may read them only then, behind a barrier.
 #include <cstring>
 
 #include "async_parts.h"
@@ -25,7 +25,7 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         targets[lane] = address_at(w, warp, i, 0, lane, true);
         sources[lane] = address_at(w, warp, i, 1, lane, false);
     });
-    for (uint32_t left = lanes; left != 0;) {    // lanes that read alike; nearly always all
+    for (uint32_t left = lanes; left != 0;) {    // lanes with equal sizes; nearly always all
         const int lead = __builtin_ctz(left);
         const uint32_t read = given != nullptr ? given[lead] : size;
         uint32_t alike = given != nullptr ? 0 : left;
@@ -78,7 +78,7 @@ bool commit_group(Worker&, Warp& warp, const Instruction&, int32_t, uint32_t lan
     for_lanes(lanes, [&](int lane) { warp.copies.group[lane] += 1; });
     return true;
 }
-// At most `immediate` of the groups that were committed last may be on their way.
+// Waits until at most `immediate` groups, those that the thread committed last, are pending.
 bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
     const auto allowed = static_cast<uint32_t>(i.immediate);
     return let_arrive(w, warp, [&](const AsyncCopy& one) {
@@ -139,7 +139,7 @@ bool write_arrived(Worker& w, Warp& warp, const std::vector<AsyncCopy>& arrived)
     }
     uint64_t addresses[WARP_SIZE];
     for (std::size_t k = 0;
-         k < arrived.size();) {    // what one instruction has sent off, as one access
+         k < arrived.size();) {    // the copies of one instruction are one access
         const AsyncCopy& first = arrived[k];
         uint32_t lanes = 0;
         for (; k < arrived.size(); ++k) {

@@ -45,9 +45,9 @@ std::uint64_t whole(int operation, std::uint64_t old_bits, std::uint64_t operand
     }
 }
 
-// Additions where memory is shared are those of the arithmetic units. Global memory has units of
-// its own: of floats, subnormal numbers count as zero; of doubles, a NaN stays as it is, and of two
-// that which is added.
+// The arithmetic units do the additions in shared memory. Global memory has units of its own: they
+// take a subnormal float for zero. They keep the bits of a NaN among doubles; of two NaNs they keep
+// the one that is added.
 float added(float old, float operand, bool in_global) {
     return canonical(in_global ? flushed(flushed(old) + flushed(operand)) : old + operand);
 }
@@ -70,8 +70,8 @@ std::uint16_t half(int operation, std::uint16_t old, std::uint16_t operand, bool
     return is_bf16 ? brain_of_float(result) : half_of_float(result);
 }
 
-// The bits that an operation leaves behind. For a compare-and-swap `operand` is what is compared
-// and `fresh` the new value.
+// Returns the bits in memory after an operation. A compare-and-swap compares with `operand` and
+// stores `fresh`.
 std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::uint64_t old,
                         std::uint64_t operand, std::uint64_t fresh, bool in_global) {
     bool is_bit_pattern = operation == ATOMIC_CAS || operation == ATOMIC_EXCH;
@@ -119,8 +119,8 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
     }
 }
 
-// Plain reads that these lanes' compare-and-swaps of the same address make good are no race with
-// later ones: they only guessed.
+// A loop of compare-and-swap starts with a plain read, a guess. The compare-and-swap of the same
+// lane tests the guess, so the read is no race with later updates: forget it.
 void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
              std::uint32_t size) {
     Region* region = memory.find(address);
@@ -144,7 +144,7 @@ bool in_shared(const Instruction& i, std::uint64_t address) {
     return region != nullptr && (region->space == SHARED || region->space == DYNAMIC_SHARED);
 }
 
-// What it costs in the form that ptxas gives it.
+// Counts an atomic in the form that ptxas gives it.
 void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc,
                   std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                   bool swaps) {
@@ -285,8 +285,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
                 result_of(operation, i.type, i.bytes, old, operand, wanted, in_global);
             std::memcpy(place, &fresh, i.bytes);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
-            // A thread that did not get its way may be waiting for one that has not had its turn: a
-            // lock.
+            // The thread may wait for a lock whose owner has not had its turn.
             if ((swaps && fresh == old) || operation == ATOMIC_EXCH) warp.yielding = true;
         }
     }

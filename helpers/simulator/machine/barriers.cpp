@@ -1,4 +1,4 @@
-// barriers.cpp -- barriers of a block: who waits, who may go on, and what is wrong with it
+// barriers.cpp -- barriers of a block: which threads wait, which go on, and faults of barriers
 #include <vector>
 
 #include "paths.h"
@@ -58,7 +58,7 @@ bool pass_barrier(Worker& w) {
             exited = true, gone = w.place(warp, __builtin_ctz(out), warp.exit_pc, LOAD);
     }
     if (waiting.empty()) return false;
-    // Barriers that count their threads: those whose number is reached.
+    // Barriers with a number of threads: release those that have enough.
     std::vector<Waiting> plain;
     for (const Waiting& one : waiting) {
         if (one.path->barrier_count == 0) {
@@ -97,7 +97,7 @@ bool pass_barrier(Worker& w) {
             caller_of(*one.path) != caller_of(*first.path);
         if (elsewhere == nullptr && other_call) elsewhere = &one;
     }
-    if (plain.empty()) {    // a barrier whose number of threads can never be reached
+    if (plain.empty()) {    // a barrier that will never have enough threads
         finding.kind = BARRIER_DIVERGENCE, finding.other = exited ? gone : finding.here;
         w.end_launch(finding);
         return false;

@@ -88,7 +88,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     w.block_linear = number;
     w.block_number = w.first_block + static_cast<std::uint32_t>(number) * (w.one_of_many ? 2 : 1);
     w.turn = ++w.now;
-    begin_turn(w);    // a full one: the warps alternate at the same places, whatever ran before
+    begin_turn(w);    // a full turn, so that the warps alternate as in every other block
     w.order.begin_block();
     w.arrived.clear();
     w.async = {};

@@ -1,4 +1,4 @@
-// builtins.cpp -- what CUDA gives every kernel to call: printf, assert, malloc and free
+// builtins.cpp -- the functions that every kernel can call: printf, assert, malloc and free
 #include <cstdio>
 #include <cstring>
 
@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t printed_limit = 1 << 20, text_limit = 4096;
 constexpr std::size_t heap_limit =
-    std::size_t(8) << 20;    // cudaLimitMallocHeapSize, as it is unless a program changes it
+    std::size_t(8) << 20;    // the default of cudaLimitMallocHeapSize
 
-// Arguments of the call: offsets in the caller's local memory.
+// Returns the arguments of a call, as offsets in the caller's local memory.
 struct Arguments {
     const std::int32_t* at;
     std::int32_t returns, count;
@@ -38,7 +38,7 @@ void write_local(Worker& w, Warp& warp, int lane, std::uint32_t offset, T value)
     std::memset(w.local_written.data() + (place - w.local.data()), 1, sizeof value);
 }
 
-// Bytes that can be read from a generic address on, at most `most`; 0 where nothing is.
+// Returns how many bytes a thread can read from a generic address on, `most` at most.
 std::size_t readable(const Worker& w, std::uint64_t address, std::size_t most) {
     const auto local = reinterpret_cast<std::uint64_t>(w.local.data());
     if (!w.local.empty() && address - local < w.local.size())
@@ -47,7 +47,7 @@ std::size_t readable(const Worker& w, std::uint64_t address, std::size_t most) {
     return region == nullptr ? 0 : std::min<std::size_t>(most, region->end - address);
 }
 
-// A string of the kernel's, cut where its memory or the limit ends.
+// Reads a string of the kernel. It ends at the limit or with its array, at the latest.
 std::string text_at(const Worker& w, std::uint64_t address) {
     std::size_t bytes = readable(w, address, text_limit);
     const auto* start = reinterpret_cast<const char*>(address);
@@ -56,7 +56,7 @@ std::string text_at(const Worker& w, std::uint64_t address) {
 
 // ---- printf ----
 
-// The values that a lane has stored one after another, each at a multiple of its size.
+// The arguments of one lane's printf, one after another, each at a multiple of its size.
 class Values {
 public:
     Values(const Worker& w, std::uint64_t address)
@@ -83,8 +83,8 @@ template <class... T> void append(std::string& text, const char* format, T... va
                     std::min<std::size_t>(static_cast<std::size_t>(length), sizeof buffer - 1));
 }
 
-// One conversion, from `%` to its letter; widths and precisions are bounded, so that no text grows
-// without end.
+// One conversion, from `%` to its letter. Widths and precisions have limits, so that every text is
+// finite.
 std::string formatted(const Worker& w, std::string specification, Values& values) {
     std::string text, plain;
     bool wide = false;
@@ -209,11 +209,11 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 
 }    // namespace
 
-// The k-th of ptx/encode.py's BUILTINS.
+// Runs function k of BUILTINS in ptx/encode.py.
 bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  int builtin) {
     enum { PRINTF, ASSERT, MALLOC, FREE };
-    if (w.one_of_many) {    // lines in the order of blocks, and one heap
+    if (w.one_of_many) {    // printf keeps the order of blocks, and there is one heap
         w.give_up();
         return false;
     }

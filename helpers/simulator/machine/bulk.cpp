@@ -1,9 +1,10 @@
 // bulk.cpp -- copies by the copy engine: cp.async.bulk, cp.reduce.async.bulk, and the fence before
 // them
 //
-// They are no requests of the load-store unit. One to shared memory arrives when somebody waits at
-// its mbarrier. One to global memory moves its bytes at once, since nobody may look before its
-// group has been waited for; its source is watched until then.
+// The load-store unit makes no requests for them. The bytes of a copy to shared memory arrive when
+// a thread waits at its mbarrier. A copy to global memory moves its bytes at once, because no
+// thread may read them before it has waited for the group. Until then the observers watch its
+// source.
 #include <cstdio>
 #include <cstring>
 
@@ -19,7 +20,7 @@ using std::uint64_t;
 
 // ---- reductions ----
 
-// Joins `bytes` of `with` into those at `to`, element by element.
+// Combines the elements at `to` with those at `with`, in `bytes` bytes.
 using Reduction = void (*)(void* to, const void* with, uint32_t bytes);
 
 template <class T, class F> void each_element(void* to, const void* with, uint32_t bytes, F f) {
@@ -87,7 +88,7 @@ const NamedReduction reductions[] = {
 };
 constexpr int reduction_count = static_cast<int>(std::size(reductions));
 
-// ---- what a bulk copy must keep ----
+// ---- requirements of a bulk copy ----
 
 bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* format, uint64_t value) {
     char text[128];
@@ -115,9 +116,9 @@ uint32_t clock_of(const ThreadClocks& clocks, uint32_t thread) {
     return thread < clocks.size() ? clocks[thread] : 0;
 }
 
-// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane: by the
-// thread that stored, by one behind a barrier, or by the copy's own thread once it knew of the
-// store.
+// Whether a fence.proxy.async came between an ordinary store and the bulk copy of a lane. Three
+// threads may execute it: the one that stored, any thread behind a barrier, or the copy's own
+// thread, if something orders it after the store.
 bool is_fenced(const Worker& w, const Warp& warp, const Earlier& store, const Toucher& me) {
     const AsyncBarriers& async = w.async;
     const uint32_t thread = Toucher::thread_of(store.who), when = store.when;
@@ -133,7 +134,7 @@ bool is_fenced(const Worker& w, const Warp& warp, const Earlier& store, const To
            (by_warp || async.order.covers(store, me, after));
 }
 
-// What the copy engine may not see: an ordinary store, or the mbarrier.init of what it signals.
+// Reports an ordinary store, or an mbarrier.init, that the copy engine may not see.
 void tell_of_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& region,
                    uint64_t offset, uint32_t size, Access access, const Earlier& store,
                    const char* what) {
@@ -148,7 +149,7 @@ void tell_of_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& re
     w.findings.add(finding);
 }
 
-// Ordinary stores to shared memory that the copy engine does not see yet: nobody has fenced them.
+// Looks for ordinary stores to shared memory without a fence: the copy engine may not see them.
 void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size,
                  Access access) {
     Region* region = memory.find(address);
@@ -166,7 +167,7 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
     }
 }
 
-// The copy engine signals an mbarrier that it may not see yet: nobody has fenced the mbarrier.init.
+// Looks for the fence after the mbarrier.init of the mbarrier that the copy engine will signal.
 void watch_init(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address,
                 const Mbarrier& barrier) {
     const Region* region = memory.find(address);
@@ -182,7 +183,7 @@ void watch_init(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address,
 
 // ---- copies ----
 
-// A bulk copy is no request, but DRAM gives and takes its sectors all the same.
+// A bulk copy is no request, but it reads or writes sectors of DRAM.
 void touch(Worker& w, uint64_t address, uint32_t size, bool writes) {
     if (!(w.observe & TRAFFIC)) return;
     const Region* region = memory.find(address);
@@ -265,8 +266,8 @@ bool commit_group(Worker&, Warp& warp, const Instruction&, int32_t, uint32_t lan
     for_lanes(lanes, [&](int lane) { warp.copies.bulk_group[lane] += 1; });
     return true;
 }
-// At most `immediate` of the groups that a thread committed last may still read their sources.
-// (What they write is there already.)
+// Waits until at most `immediate` groups, those that the thread committed last, read their sources.
+// (Their targets have the bytes already.)
 bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
     auto& bulk = w.async.bulk;
     const auto allowed = static_cast<uint64_t>(i.immediate);
@@ -285,9 +286,9 @@ bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t l
     return true;
 }
 
-// What these threads have stored so far is seen by the copy engine.
+// From now on the copy engine sees all earlier stores of these threads.
 bool fence_proxy(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t lanes) {
-    if (i.space == GLOBAL_SPACE) return true;    // stores to shared memory are watched alone
+    if (i.space == GLOBAL_SPACE) return true;    // the machine watches only stores to shared memory
     ++w.now;
     for_lanes(lanes, [&](int lane) {
         warp.clock[lane] = w.now;

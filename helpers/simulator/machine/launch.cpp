@@ -76,8 +76,8 @@ std::deque<Worker> helpers;
 std::uint32_t next_block_number = 1;
 std::uint32_t workers_used = 1;    // by the last launch
 
-// The table of operations by name, so that numbers do not depend on the order in which files are
-// linked.
+// The table of operations, sorted by name. So the numbers of the operations do not depend on the
+// order in which the linker takes the files.
 const std::vector<NamedOperation>& table() {
     static const std::vector<NamedOperation> sorted = [] {
         std::vector<NamedOperation> all = operations();
@@ -93,7 +93,7 @@ const std::vector<NamedOperation>& table() {
 }
 
 constexpr std::uint64_t most_batches = 1 << 16;    // different values of a Touched::Batch
-constexpr std::uint32_t longest_poll = 48;    // instructions of a loop that does little but wait
+constexpr std::uint32_t longest_poll = 48;    // instructions; a longer loop does more than wait
 
 void decode_all(Worker& w) {
     static const std::vector<Decoded> known = [] {
@@ -137,8 +137,8 @@ void unmap_shared(Worker& w) {
     if (w.local_region != nullptr) memory.remove(w.local_region), w.local_region = nullptr;
 }
 
-// Block numbers are never used twice, so that what earlier launches left in the race cells says
-// nothing.
+// Gives each block of each launch a number of its own. So the content of race cells from earlier
+// launches is recognisably old.
 std::uint32_t take_block_numbers(std::uint64_t blocks) {
     if (blocks > UINT32_MAX - next_block_number) {
         memory.forget_races();
@@ -210,8 +210,8 @@ void add_counters(const Worker& from) {
         worker.executed[pc] += from.executed[pc];
 }
 
-// Runs blocks on several workers. True when nothing was found; else the arrays hold again what they
-// held before.
+// Runs blocks on several workers. Returns true if they found nothing; else it has restored the
+// arrays.
 bool run_together(const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     const std::uint64_t count = sampled_blocks(launch);
@@ -237,7 +237,7 @@ bool run_together(const LaunchRequest& launch) {
     const std::uint64_t batches = std::min<std::uint64_t>(team.size() * 64, most_batches / 2);
     const std::uint64_t batch = std::max<std::uint64_t>(1, count / batches);
     auto work = [&](Worker& w) {
-        for (Region* region : w.shared) region->dirty = true;    // the first block finds leftovers
+        for (Region* region : w.shared) region->dirty = true;    // earlier launches left bytes
         for (std::uint64_t from; !doubtful && (from = next.fetch_add(batch)) < count;) {
             w.traffic.touched.begin_batch(static_cast<Touched::Batch>(from / batch));
             for (std::uint64_t k = from; k < std::min(from + batch, count) && !doubtful; ++k) {
@@ -259,7 +259,7 @@ bool run_together(const LaunchRequest& launch) {
     if (!doubtful) return true;
     for (Worker* w : team)
         if (stop_requested && w->aborted &&
-            !w->findings.list().empty()) {    // a second run would not end either
+            !w->findings.list().empty()) {    // one worker would not come to the end either
             if (w != &worker) worker.findings = w->findings, worker.fatal = w->fatal;
             worker.aborted = true;
             return true;
@@ -271,7 +271,7 @@ bool run_together(const LaunchRequest& launch) {
 void run_launch() {
     const LaunchRequest launch = worker.launch;
     map_shared(worker);
-    if (launch.local_bytes > 0) {    // a name for findings: the memory itself is the workers'
+    if (launch.local_bytes > 0) {    // only a name for findings; each worker has the memory itself
         static char nowhere[16];
         worker.local_region = memory.add(reinterpret_cast<std::uintptr_t>(nowhere), 1, LOCAL);
     }
@@ -307,7 +307,7 @@ int halo_free(std::uintptr_t start) { return memory.release(start); }
 int halo_is_freed(std::uintptr_t address) { return memory.is_freed(address); }
 std::size_t halo_used() { return memory.used(); }
 
-// Start, size and id of the array that holds an address; 0 when none does.
+// Finds the array that holds an address: its start, size and number. Returns 0 if there is none.
 int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* bytes,
                 std::uint32_t* id) {
     const Region* region = memory.find(address);
@@ -315,14 +315,14 @@ int halo_region(std::uintptr_t address, std::uintptr_t* start, std::uint64_t* by
     *start = region->start, *bytes = region->bytes(), *id = region->id;
     return 1;
 }
-// The start of the array of this number, 0 where there is none.
+// Returns the start of the array with this number, 0 if there is none.
 std::uintptr_t halo_region_start(std::uint32_t id) {
     for (const auto& region : memory.regions())
         if (region->id == id) return region->start;
     return 0;
 }
-// Zeroed memory for a variable of a module; constant: only the host may write it. 0 where there is
-// none.
+// Allocates zeroed memory for a variable of a module. constant: only the host may write to it.
+// Returns 0 if there is not enough memory.
 std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int constant) {
     const std::size_t alignment = std::max<std::size_t>(align, 256),
                       rounded = (bytes + alignment - 1) / alignment * alignment + 256;
@@ -345,7 +345,7 @@ std::uint32_t halo_region_id(std::uintptr_t address) {
 void halo_mark_initialised(std::uintptr_t address, std::size_t bytes) {
     if (Region* region = memory.find(address)) region->mark_initialised(address, bytes);
 }
-// How many of the bytes from `address` on have been written.
+// Returns how many of the bytes from `address` on hold a value.
 std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
     const Region* region = memory.find(address);
     std::size_t written = 0;
@@ -355,8 +355,7 @@ std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
             written += region->initialised.cells[address - region->start + i];
     return written;
 }
-// Offset from `address` of the first of `bytes` that nothing has written; `bytes` when there is
-// none.
+// Returns the offset from `address` of the first byte without a value, `bytes` if all have one.
 std::size_t halo_first_unwritten(std::uintptr_t address, std::size_t bytes) {
     const Region* region = memory.find(address);
     if (region == nullptr || region->complete) return bytes;
@@ -366,13 +365,14 @@ std::size_t halo_first_unwritten(std::uintptr_t address, std::size_t bytes) {
                ? bytes
                : static_cast<std::size_t>(static_cast<const std::uint8_t*>(first) - shadow);
 }
-// 1 + the instruction of the last launch that wrote to the array at `address`; 0 when it did not.
+// Returns 1 + the first instruction of the last launch that stores to the array at `address`; 0 if
+// the launch did not store to it.
 std::uint32_t halo_store_pc(std::uintptr_t address) {
     const Region* region = memory.find(address);
     return region != nullptr && region->stored_to ? region->store_pc : 0;
 }
-// An argument or a variable of the next launch. element: bytes of what it points to, 0 for unknown;
-// writable: through this pointer.
+// Announces an argument or a variable of the next launch. element: bytes of an element, 0 if
+// unknown; writable: the kernel may write through this pointer.
 void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
     Region* region = memory.find(address);
     if (region == nullptr || region->space == CONSTANT) return;
@@ -381,7 +381,7 @@ void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
     if (region->races.cells == nullptr && element != 0)
         region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
 }
-// As after an allocation: nothing there counts as written.
+// Makes the array as after its allocation: no byte has a value.
 void halo_forget(std::uintptr_t address) {
     if (Region* region = memory.find(address)) {
         region->complete = false;
@@ -404,7 +404,8 @@ int halo_start(const LaunchRequest* launch) {
     });
     return 0;
 }
-// Waits for at most `milliseconds`; 1 when the launch is over. Short waits let Python see Ctrl-C.
+// Waits for at most `milliseconds`. Returns 1 if the launch is over. Python sees Ctrl-C between
+// short waits.
 int halo_wait(int milliseconds) {
     std::unique_lock<std::mutex> lock(mutex);
     if (!finished.wait_for(lock, std::chrono::milliseconds(milliseconds), [] { return done; }))
@@ -414,7 +415,7 @@ int halo_wait(int milliseconds) {
     return 1;
 }
 void halo_stop() { stop_requested = true; }
-// Shared arrays are known up to here, so that findings can name them.
+// Until here the shared arrays keep their numbers, so that findings can name them.
 std::uint32_t halo_shared_region(std::uint32_t i) {
     return i < worker.shared.size() ? worker.shared[i]->id : 0;
 }
@@ -426,7 +427,7 @@ void halo_finish() { unmap_shared(worker); }
 std::uint32_t halo_workers_used() { return workers_used; }
 int halo_aborted() { return worker.aborted; }
 const Finding* halo_fatal() { return &worker.fatal; }
-// What the kernel printed.
+// Returns the text that the kernel printed.
 const char* halo_printed(std::size_t* bytes) {
     return *bytes = worker.printed.size(), worker.printed.data();
 }
@@ -435,7 +436,7 @@ const Finding* halo_findings(std::size_t* count) {
 }
 std::size_t halo_site_count() { return worker.traffic.sites().size(); }
 void halo_site(std::size_t i, Site* site) { *site = worker.traffic.sites()[i]; }
-// Different sectors of global memory that the launch read, and wrote.
+// Return how many different sectors of global memory the launch read and wrote.
 std::uint64_t halo_sectors_read() { return worker.traffic.touched.read(); }
 std::uint64_t halo_sectors_written() { return worker.traffic.touched.written(); }
 const std::uint64_t* halo_executed(std::size_t* count) {

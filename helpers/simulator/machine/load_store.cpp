@@ -1,5 +1,4 @@
-// load_store.cpp -- loads and stores: the lanes' addresses, the checks of local memory, and the
-// move
+// load_store.cpp -- loads and stores: addresses, checks of local memory, and the transfer of bytes
 #include <algorithm>
 #include <cstring>
 
@@ -109,8 +108,8 @@ void count_local(Worker& w, const Warp& warp, const Instruction& i, std::int32_t
                     w.traffic.watches(w.block_linear, warp.number));
 }
 
-// Lanes whose generic addresses lie in their own local memory, and those in the kernel's
-// parameters.
+// Finds the lanes whose generic addresses lie in their own local memory, and those whose addresses
+// lie in the kernel's parameters.
 std::uint32_t local_lanes(const Worker& w, const Warp& warp, std::uint32_t lanes,
                           const std::uint64_t* addresses) {
     if (w.local.empty()) return 0;
@@ -135,7 +134,7 @@ std::uint32_t parameter_lanes(const Worker& w, std::uint32_t lanes, const std::u
     return found;
 }
 
-// ---- the move itself ----
+// ---- the transfer of bytes ----
 
 template <class T>
 void gather(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
@@ -195,7 +194,7 @@ struct Bits128 {
 void move_in(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::uint64_t* addresses,
              const Shapes& shapes = {}) {
     switch (i.bytes) {
-        case 1:    // lives in 16 bits
+        case 1:    // a slot of 16 bits holds it
             for (int k = 0; k < i.elements; ++k) {
                 std::int32_t slot = warp.operand(i, 1 + k);
                 if (slot < 0) continue;
@@ -246,8 +245,8 @@ bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uin
     return false;
 }
 
-// A flag that threads of several blocks look at: no race with the other accesses of its kind. A
-// volatile variable is one where the kernel has fences and waits for it in a loop.
+// Whether an access is to a flag between threads, which does not race with other such accesses. A
+// volatile variable is a flag if the kernel has fences and waits for it in a loop.
 bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc) {
     if (i.flags & (ACQUIRE | RELEASE)) return true;
     if (i.space == SHARED_SPACE) return false;
@@ -266,7 +265,7 @@ void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t la
     if (!w.order.used) return;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        if (i.flags & RELEASE) {    // as a fence before it
+        if (i.flags & RELEASE) {    // it acts as a fence before the store
             warp.clock[lane] = ++w.now;
             (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                 warp.clock[lane];
@@ -324,7 +323,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         }
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
-            warp.yielding = true;    // it may be waiting
+            warp.yielding = true;    // the lane may wait for another one
             if (w.observe & TRAFFIC) {
                 Region* region = memory.find(addresses[__builtin_ctz(rest)]);
                 w.traffic.request({addresses, rest, static_cast<std::uint32_t>(pc), size, size,
@@ -365,7 +364,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (rest != 0) {
         bool flag = is_flag(w, i, pc);
-        if (flag)    // to the observer of initialisation it is a store
+        if (flag)    // the observer of initialisation must see a store
             for (std::uint32_t left = rest; left != 0; left &= left - 1) {
                 const std::uint64_t address = addresses[__builtin_ctz(left)];
                 Region* region = memory.find(address);

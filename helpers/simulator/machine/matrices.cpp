@@ -1,10 +1,10 @@
 // matrices.cpp -- matrices between memory and the registers of a warp: ldmatrix, stmatrix,
 // movmatrix, wmma.load, wmma.store
 //
-// Requests are what compute capability 9.0 makes. ldmatrix and stmatrix: one, of 16 bytes a lane, a
-// matrix being eight of them. wmma: one for each register, of neighbouring elements; where the
-// matrix lies the other way round, elements of 16 bits still go in pairs (the lanes exchange them),
-// others one by one.
+// The machine counts the requests that compute capability 9.0 makes. ldmatrix and stmatrix make one
+// request of 16 bytes a lane; eight lanes access a matrix. wmma makes one request for each
+// register, of neighbouring elements. If the matrix is stored in the other order, elements of 16
+// bits still move in pairs, because the lanes exchange them; other elements move one by one.
 #include <cstring>
 
 #include "async_parts.h"
@@ -151,7 +151,7 @@ constexpr Form forms[] = {
 constexpr int form_count = static_cast<int>(std::size(forms));
 constexpr int most_registers = 8;
 
-// Where the first element of each register lies, for each lane.
+// The place of the first element of each register, for each lane.
 struct Cells {
     std::array<std::array<uint8_t, WARP_SIZE>, most_registers> row{}, column{};
     // The same for the pairs of 16 bits that a lane moves where the lanes exchange them.
@@ -171,7 +171,7 @@ struct Cells {
     }
 };
 
-// The matrix in memory, as all lanes see it.
+// The matrix in memory. All lanes must give the same.
 struct Matrix {
     uint64_t start, stride;    // stride: in elements
     bool by_rows;
@@ -204,7 +204,8 @@ bool find_matrix(Worker& w, Warp& warp, const Instruction& i, int32_t pc, const 
     return true;
 }
 
-// The requests of a load or a store. along: memory runs along the elements that a register holds.
+// Makes the requests of a load or a store. along: the elements of a register are neighbours in
+// memory.
 bool observe_matrix(Worker& w, Warp& warp, int32_t pc, const Form& form, const Cells& cells,
                     const Matrix& matrix, bool along, Access access) {
     const int per_request = !along && form.bits != 16 ? 1
@@ -233,8 +234,7 @@ bool runs_along(const Form& form, bool by_rows) {
     return by_rows != minor_is_row;
 }
 
-// The lanes' parts of one register. step: bytes between its elements, where they do not lie side by
-// side.
+// Moves one register of all lanes. step: bytes between its elements, if they are no neighbours.
 void load_register(uint32_t* to, const uint64_t* from, int bits, bool along, uint64_t step) {
     if (along || bits == 32)
         for (int lane = 0; lane < WARP_SIZE; ++lane) to[lane] = read<uint32_t>(from[lane]);

@@ -1,9 +1,9 @@
-// mbarrier.cpp -- mbarrier objects: arrivals, bytes, phases, and what threads know of each other by
-// them
+// mbarrier.cpp -- mbarrier objects: arrivals, bytes, phases, and the order that they make between
+// threads
 //
-// What an object holds lies in AsyncBarriers; its 8 bytes of shared memory hold a mark, by which
-// other stores to them are seen. A state, as mbarrier.arrive returns it, is the arrivals that were
-// pending (20 bits), which object (20 bits), and its phase.
+// AsyncBarriers has the content of an object. Its 8 bytes of shared memory have a mark; other
+// stores to them destroy the mark, so that the machine sees them. mbarrier.arrive returns a state:
+// the pending arrivals (20 bits), the number of the object (20 bits), and its phase.
 #include <cstdio>
 #include <cstring>
 
@@ -18,7 +18,7 @@ using std::uint64_t;
 
 constexpr uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;    // as PTX has it
 constexpr uint32_t patience =
-    1u << 20;    // waits in a row without any progress, until they are called endless
+    1u << 20;    // waits in a row without progress; more are endless
 constexpr uint32_t phase_bits = 23;
 
 uint64_t mark_of(uint64_t address) { return 0x6D62617272696572ull ^ address << 20; }
@@ -39,7 +39,7 @@ uint64_t barrier_address(const Worker& w, const Warp& warp, const Instruction& i
     return address_at(w, warp, i, k, lane, i.space == SHARED_SPACE);
 }
 
-// The phase ends when nothing is missing.
+// Ends the phase if no arrival and no byte is missing.
 void end_phase(Mbarrier& barrier) {
     if (barrier.pending != 0 || barrier.bytes != 0) return;
     barrier.phase += 1, barrier.pending = barrier.count;
@@ -97,7 +97,7 @@ bool invalidate(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_
 
 // ---- arrivals ----
 
-// Takes `count` from what the phase waits for. `drops`: from the phases to come as well.
+// Counts `count` arrivals in this phase. drops: later phases need so many arrivals less.
 bool arrive_at(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, Mbarrier& barrier,
                uint32_t count, bool drops) {
     if (count > barrier.pending && !deliver(w, address, barrier))
@@ -166,8 +166,8 @@ bool transaction(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32
     return true;
 }
 
-// The mbarrier gets an arrival when the copies that this thread has sent off by cp.async are there.
-// Without .noinc the phase waits for it beside those that were agreed.
+// The thread arrives when the copies that it has started by cp.async are complete. Without .noinc
+// the phase needs one more arrival.
 template <bool counted>
 bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
@@ -238,7 +238,7 @@ bool pending_count(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t 
     return true;
 }
 
-// The mbarriers that these threads have made so far are seen by the copy engine.
+// From now on the copy engine sees the mbarriers that these threads have made.
 bool fence_init(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes) {
     ++w.now;
     for_lanes(lanes, [&](int lane) {

@@ -19,7 +19,7 @@ void tell_of_exited(Worker& w, Warp& warp, const Path& path) {
     w.findings.add(finding);
 }
 
-// What each lane of `lanes` did so far comes before what any of them does from now on.
+// Orders all earlier accesses of these lanes before all their later ones.
 void order_lanes(Worker& w, Warp& warp, std::uint32_t lanes) {
     LaneClocks joined{};
     if (warp.ordered)
@@ -97,7 +97,7 @@ bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
     }
     std::uint32_t left = lanes;
     operation.stage(warp, i, lanes);
-    while (left != 0) {    // nearly always one round: all lanes have the same mask
+    while (left != 0) {    // nearly always once: all lanes have the same mask
         std::uint32_t mask = warp.live, group = left;
         const std::int32_t slot =
             operation.mask_operand >= 0 ? warp.operand(i, operation.mask_operand) : -1;

@@ -1,4 +1,4 @@
-// race_watch.cpp -- what the observer of races does at an access of a warp to one array
+// race_watch.cpp -- looks for races when a warp accesses an array
 #include <algorithm>
 #include <cstring>
 
@@ -6,9 +6,9 @@
 
 namespace {
 
-// ---- what cannot be ruled out at once ----
+// ---- accesses that may race ----
 
-// Whether an earlier access of this launch comes before the present one for sure.
+// Whether something orders an earlier access of this launch before the present one.
 bool comes_before(const Worker& w, const Warp& warp, const Earlier& earlier, std::uint64_t address,
                   const Toucher& me) {
     const LaneClocks& after = warp.after[me.thread() & 31];
@@ -38,14 +38,14 @@ Place place_of(const Worker& w, const Earlier& earlier, const Toucher& me) {
     place.block[2] = linear / grid.x / grid.y;
     if (earlier.block == me.block &&
         place.thread ==
-            me.thread()) {    // the last of several is this thread: the others are unknown
+            me.thread()) {    // one of several threads, and the cell knows only this one
         if (earlier.flags & Races::MANY_BLOCKS) place.block[0] = Place::unknown;
         place.thread = Place::unknown;
     }
     return place;
 }
 
-// True when it was a race, so that a wide access tells it once.
+// Reports a race, if it is one. Returns true then, so that a wide access reports it once.
 __attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Region& region,
                                        const Earlier& earlier, std::uint64_t address,
                                        std::uint32_t size, std::int32_t pc, Access access,
@@ -67,8 +67,8 @@ __attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Re
     return true;
 }
 
-// The write that an access must be held against: for an atomic the plain one, where atomics came
-// after it.
+// Returns the earlier write with which an access may race. For an atomic it is the plain write,
+// even if other atomics came after it.
 Earlier written_before(const Worker& w, const RaceCell& cell, Access access) {
     if (access == ATOMIC && (cell.write_flags & Races::PLAIN_BEFORE)) {
         auto known = w.plain_before.find(&cell);
@@ -77,16 +77,16 @@ Earlier written_before(const Worker& w, const RaceCell& cell, Access access) {
     return Races::last_write(cell);
 }
 
-// A byte of what a lane stores.
+// Returns one byte of the value that a lane stores.
 std::uint8_t stored_byte(const Warp& warp, const Instruction& i, int lane, std::uint64_t at) {
     const std::int32_t slot = warp.operand(i, 1 + static_cast<int>(at / i.bytes));
-    const std::size_t width = i.bytes == 1 ? 2 : i.bytes;    // bytes live in 16 bits
+    const std::size_t width = i.bytes == 1 ? 2 : i.bytes;    // a slot of 16 bits holds a byte
     return static_cast<std::uint8_t>(
         warp.at<char>(slot)[static_cast<std::size_t>(lane) * width + at % i.bytes]);
 }
 
-// Whether a lane stores what the bytes hold already: by an earlier instruction, or by a lane before
-// it.
+// Whether a lane stores the value that is there already, from an earlier instruction or from a
+// lower lane.
 __attribute__((noinline)) bool stores_equal(const Worker& w, const Warp& warp, int lane,
                                             std::uint64_t address, std::uint64_t first,
                                             std::uint64_t count, std::int32_t pc) {
@@ -114,7 +114,8 @@ __attribute__((noinline)) void refine(Region& region, std::uint64_t offset, std:
     region.refine(grain);
 }
 
-// Readers that a lock has ordered before this one: whoever comes after this one comes after them.
+// Forgets readers that a lock has ordered before this one. A thread that comes after this one comes
+// after them, too.
 __attribute__((noinline)) void forget_readers_before(const Worker& w, const Warp& warp,
                                                      RaceCell& cell, std::uint32_t oldest,
                                                      std::uint64_t address, const Toucher& me) {
@@ -139,8 +140,8 @@ void watch_together(Worker& w, Region& region, std::uint64_t address, std::uint3
             return w.give_up();
 }
 
-// A half-warp whose lanes lie one behind the other, while other workers run. False: its cells have
-// to be looked at one by one.
+// Looks at the neighbouring cells of a half-warp at once, while other workers run. Returns false if
+// the caller must look at them one by one.
 template <Access access>
 bool touch_stretch_together(Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
                             const Toucher& me) {
@@ -155,7 +156,7 @@ bool touch_stretch_together(Worker& w, Region& region, std::uint64_t address, st
     const bool is_whole = stretch.apart != oldest;
     bool collides = false;
     if (is_whole) {
-        stretch.shift = 0;    // in this launch all have one cell a lane
+        stretch.shift = 0;    // in this launch each lane accesses one cell
         collides = Races::collides<access == STORE>(stretch.all, me, oldest);
     }
     stretch.unlock();
@@ -207,8 +208,8 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
         w.traffic.repeated(static_cast<std::uint32_t>(pc), &region, size);
 }
 
-// All lanes read one word that nobody has written since the last barrier: the first and the last
-// lane stand for all.
+// All lanes read one word that no thread has written since the last barrier. It is enough to
+// remember the first and the last lane.
 inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t address,
                         std::uint32_t size, std::int32_t pc) {
     RaceCell* cell = region.cells_at(address - region.start, size);
@@ -228,8 +229,8 @@ inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t add
 
 // ---- accesses that cannot collide ----
 
-// The cells of a stretch speak for themselves. From now on the stretch may speak for them again,
-// where what they know is history, or, for a store, older than the block's last barrier.
+// The cells of a stretch have states of their own. If all states are history, or, for a store,
+// older than the block's last barrier, one state for the stretch is enough again.
 template <bool write>
 bool gather(Region& region, Stretch& stretch, std::uint64_t first, std::uint32_t block,
             std::uint32_t turn, std::uint32_t when, std::uint32_t who) {
@@ -247,7 +248,8 @@ bool gather(Region& region, Stretch& stretch, std::uint64_t first, std::uint32_t
     return true;
 }
 
-// A half-warp whose lanes lie one behind the other. True: it cannot collide, and the cells know it.
+// Looks at the neighbouring cells of a half-warp at once. Returns true if it does not collide; then
+// the cells remember the access.
 template <bool write>
 inline bool touch_stretches(const Worker& w, Region& region, std::uint64_t address,
                             std::uint32_t size, std::uint32_t when, std::uint32_t who) {
@@ -281,7 +283,7 @@ inline bool touch_stretches(const Worker& w, Region& region, std::uint64_t addre
     return true;
 }
 
-// A half-warp that reads one place. After two lanes the others say nothing new.
+// A half-warp reads one place. It is enough to remember two lanes.
 inline bool read_by_half(const Worker& w, Region& region, std::uint64_t address, std::uint32_t size,
                          std::uint32_t when, std::uint32_t who) {
     const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
@@ -304,8 +306,8 @@ inline bool same_clocks(const std::uint32_t* clocks) {
     return differ == 0;
 }
 
-// Accesses that cannot collide, which nearly all are: since the last barrier nobody has written the
-// cells, and for a store nobody has read them. The lanes that are left need a closer look.
+// Remembers the accesses that cannot collide: since the last barrier no thread has written to the
+// cells, and for a store none has read them. Nearly all accesses are such. Returns the other lanes.
 template <Access access>
 std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, std::uint32_t lanes,
                              const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc,
@@ -361,7 +363,7 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
             if (shape == GENERAL || !same_clocks(&warp.clock[lane])) continue;
             const std::uint32_t half = first_half << lane;
             if (shape == UNIFORM && access == LOAD)
-                lanes &= ~half | (3u << lane);    // after two lanes the others say nothing new
+                lanes &= ~half | (3u << lane);    // two lanes are enough to remember
             else if (shape == CONTIGUOUS &&
                      touch_stretch_together<access>(w, region, addresses[lane], size,
                                                     Toucher32(w, warp, lane, pc)))

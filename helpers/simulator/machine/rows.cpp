@@ -1,6 +1,6 @@
-// rows.cpp -- indices held against the axes of arrays, before accesses of hardly optimised code
+// rows.cpp -- compares indices with the extents of arrays, in the careful form of a kernel
 //
-// The encoder puts them where it is sure which array an access is about (ptx/axes.py).
+// The encoder adds these operations before accesses whose array it knows (ptx/axes.py).
 #include "machine.h"
 
 namespace {

@@ -8,7 +8,7 @@
 namespace {
 
 constexpr std::uint32_t patience =
-    256;    // turns that a warp spins until lanes that wait for the spinning ones go on
+    256;    // turns that lanes of a warp spin until the lanes that wait for them at a join go on
 
 // ---- joins ----
 
@@ -24,7 +24,7 @@ std::int32_t open_join(Warp& warp, Join::Kind kind, std::int32_t pc, std::int32_
     return static_cast<std::int32_t>(at);
 }
 
-// Where the running path must stop to wait for the others.
+// Returns the instruction at which the running path waits for the others, -1 if there is none.
 std::int32_t join_pc(const Warp& warp, std::int32_t join) {
     return join >= 0 && warp.joins[join].kind == Join::BRANCH_JOIN ? warp.joins[join].pc : -1;
 }
@@ -34,7 +34,7 @@ void release_frame(Warp& warp, Frame* frame) {
     frame->caller = nullptr, frame->function = -1;    // free
 }
 
-// All lanes that can come to a join are there: one path goes on.
+// If all lanes that can come to a join are there, one path goes on. Returns whether it does.
 bool complete_join(Warp& warp, std::int32_t index) {
     Join& join = warp.joins[index];
     if (!join.used || join.arrived != join.expected) return false;
@@ -50,7 +50,7 @@ void remove_path(Warp& warp, std::size_t index) {
     warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-// Lanes that will never come to the joins from `join` on outwards, up to and without `end`.
+// These lanes will not come to `join` and the joins around it, up to `end`, which they may reach.
 void leave_joins(Warp& warp, std::int32_t join, std::int32_t end, std::uint32_t lanes) {
     while (join >= 0 && join != end) {
         const std::int32_t outer = warp.joins[join].outer;
@@ -81,7 +81,8 @@ Frame* take_frame(Warp& warp, const Function& function, std::int32_t number) {
     return frame;
 }
 
-// The arguments of a call lie in the caller's local memory, those of the function first in its own.
+// Calls each(caller's offset, function's offset, bytes) for the arguments or the return values of a
+// call. The caller has them in its local memory, the function at the start of its own.
 template <class Each>
 void each_passed(const Worker& w, const Instruction& call, bool returns, Each each) {
     const std::int32_t* at = w.launch.program.operands + call.more;
@@ -143,7 +144,7 @@ bool enter_function(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc,
     return true;
 }
 
-// The lanes leave the function; true when the path goes on in the caller at once.
+// The lanes leave the function. When the last one has left, one path goes on in the caller.
 void leave_function(Worker& w, Warp& warp, std::uint32_t lanes) {
     Frame* frame = warp.path().frame;
     const Instruction& call = w.instruction(frame->call);
@@ -192,7 +193,8 @@ void part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
     }
 }
 
-// A branch by a table: one path for each target. False where an index is outside the table.
+// A branch by a table makes one path for each target. Returns false if an index is outside the
+// table.
 bool branch_by_index(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
                      std::uint32_t lanes) {
     const auto* index = warp.at<std::uint32_t>(i.operand[0]);
@@ -319,8 +321,8 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     }
 }
 
-// Lanes that wait at a join for one that spins, or waits itself, may be those that it waits for:
-// since Volta they go on without it. True when there are some.
+// A lane may spin or wait for lanes that wait for it at a join. Since Volta such lanes go on
+// without it. Returns true if there are some.
 bool part_joins(Warp& warp) {
     bool any = false;
     for (std::size_t k = 0; k < warp.joins.size(); ++k) {
@@ -336,8 +338,8 @@ bool part_joins(Warp& warp) {
     return any;
 }
 
-// A backward branch: the launch may have been stopped, or others may have waited long enough. True:
-// let them.
+// Ends the turn of a path at a backward branch. It also ends the launch if it must stop. Returns
+// true: other paths and warps come next.
 bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
     begin_turn(w);
     if (stop_requested.load(std::memory_order_relaxed)) {
@@ -353,8 +355,8 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
     return true;
 }
 
-// Runs the warp's current path until it waits, ends, or has had its turn. True when it was
-// interrupted in the middle.
+// Runs the warp's current path until it waits, ends, or has had its turn. Returns true if its turn
+// was over before it waited or ended.
 bool run_path(Worker& w, Warp& warp) {
     const Instruction* const code = w.launch.program.instructions;
     const Decoded* const decoded_code = w.decoded.data();
@@ -375,7 +377,7 @@ bool run_path(Worker& w, Warp& warp) {
                 remove_path(warp, warp.current);
                 return false;
             }
-            join.used = false;    // the last to come goes on for all
+            join.used = false;    // the path that comes last goes on with all lanes
             Path& path = warp.path();
             path.lanes = join.arrived, path.join = join.outer, path.pc = pc;
             again();
@@ -530,7 +532,7 @@ bool run_warp(Worker& w, Warp& warp) {
         warp.current = next - 1;
         const bool interrupted = run_path(w, warp);
         if (w.aborted) return false;
-        if (interrupted) {    // the others of this warp come first when it is its turn again
+        if (interrupted) {    // next time the other paths of this warp come first
             std::rotate(warp.paths.begin(),
                         warp.paths.begin() + static_cast<std::ptrdiff_t>(warp.current),
                         warp.paths.begin() + static_cast<std::ptrdiff_t>(warp.current) + 1);

@@ -17,8 +17,9 @@
 // adds a wavefront for work that arrives at the same time; the simulator does not.
 //
 // Local memory. The same word of all lanes is a line of 128 bytes, so that lanes that access one
-// place of their own memories need four sectors for 4 bytes a lane. An array for which ptxas finds
-// registers costs nothing, and values that it moves here for want of registers are not counted.
+// place of their own memories need four sectors for 4 bytes a lane (measured, and for lanes at
+// different places as well). An array for which ptxas finds registers costs nothing, and values
+// that it moves here for want of registers are not counted.
 //
 // Constant memory serves all lanes with one word at once; each further word is a replay. This is
 // measured for lanes that look up different words. A constant that ptxas puts into an instruction

@@ -1,5 +1,4 @@
-// warp_operations.cpp -- shuffles, votes, matches and reductions: what the lanes of a mask tell
-// each other
+// warp_operations.cpp -- shuffles, votes, matches and reductions between the lanes of a mask
 #include <algorithm>
 
 #include "machine.h"
@@ -39,7 +38,7 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
     const auto* b = warp.at<uint32_t>(i.operand[3]);
     const auto* c = warp.at<uint32_t>(i.operand[4]);
     uint32_t values[WARP_SIZE], inside = 0;
-    for_lanes(lanes, [&](int lane) {    // the ISA's own pseudo code
+    for_lanes(lanes, [&](int lane) {    // as the pseudo code of the PTX manual
         const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31);
         const int segments = static_cast<int>(c[lane] >> 8 & 31);
         const int most = (lane & segments) | (clamp & ~segments), least = lane & segments;

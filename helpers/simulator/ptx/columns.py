@@ -43,7 +43,7 @@ class Columns:
         return len(self.template)
 
     def field(self, name: str) -> np.ndarray:
-        """A field of each row's template."""
+        """Returns one field of each row's template."""
         return self.fields[:, Template._fields.index(name)]
 
 

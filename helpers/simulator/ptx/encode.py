@@ -215,7 +215,7 @@ def encode(
 
 
 def _lines(code: Code, count: int) -> np.ndarray:
-    """The line of the PTX text of each instruction of a function."""
+    """Returns the line of the PTX text of each instruction of a function."""
     statement = np.searchsorted(code.first_rows[: len(code.body.lines)], np.arange(count), "right")
     return np.array([0, *code.body.lines], np.int32)[statement]
 
@@ -263,9 +263,8 @@ class _Shared:
 
 
 def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
-    """Lower the kernel and every function that it may call.
-
-    Shared memory is laid out first, in order of appearance.
+    """Lowers the kernel and every function that it may call, after it has placed shared memory in
+    order of appearance.
     """
     module = context.module
     bodies, waiting = {}, [name]

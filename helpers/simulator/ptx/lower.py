@@ -112,7 +112,7 @@ class Lowering(Values):
     # ---- instructions
 
     def plain(self, statement: Statement, opcode: Opcode) -> None:
-        """Results first, then what is read: everything without rules of its own."""
+        """Lowers an instruction without rules of its own: its results, then its sources."""
         operands, types = statement.operands, opcode.types
         if opcode.policy:
             operands = operands[:-1]
@@ -139,7 +139,7 @@ class Lowering(Values):
         self.emit(template, results + self.sources(operands, types, skip))
 
     def with_gaps(self, statement: Statement, opcode: Opcode) -> None:
-        """shfl, vote, match.all and elect, whose missing operands are written out as NONE."""
+        """Lowers shfl, vote, match.all and elect. A missing operand becomes NONE."""
         operands, types = statement.operands, opcode.types
         first = operands[0]
         results = [first.first, first.second] if isinstance(first, Pair) else [first]
@@ -199,7 +199,7 @@ class Lowering(Values):
             self.plain(statement, opcode)
 
     def to_space(self, statement: Statement, opcode: Opcode) -> None:
-        """cvta; generic addresses of .global and .const memory are their own."""
+        """Lowers cvta. Addresses of .global and .const memory are generic addresses already."""
         result, source = statement.operands
         type = opcode.types[-1]
         operands = [self.result(result, type), self.source(source, type)]
@@ -218,7 +218,7 @@ class Lowering(Values):
         )
 
     def barrier(self, statement: Statement, opcode: Opcode) -> None:
-        """bar and barrier: [result,] number, count of threads or NONE [, predicate]."""
+        """Lowers bar and barrier: [result,] number, count of threads or NONE [, predicate]."""
         operands = list(statement.operands)
         if opcode.name.startswith(("bar.warp", "barrier")):
             self.emit(self.template(opcode, 0, 0, True), self.sources(operands, ("u32",), 0))
@@ -259,7 +259,7 @@ class Lowering(Values):
         self.emit(self.template(opcode, 0, 0, True), [])
 
     def policy(self, statement: Statement, opcode: Opcode) -> None:
-        """createpolicy: what caches keep is not modelled."""
+        """Lowers createpolicy to nothing, because the simulator does not model caches."""
         written = self.result(statement.operands[0], "b64")
         self.emit(
             self.template(describe("mov.b64"), 0, 1, False),
@@ -299,7 +299,7 @@ class Lowering(Values):
         self.code.branches.append(Branch(row, [], self.guard != 0, name == "trap"))
 
     def leave_early(self) -> None:
-        """In a kernel, a branch to its end is an exit under the branch's guard, as ptxas has it."""
+        """Turns a kernel's branch to its end into an exit under the same guard, as ptxas does."""
         ways = {one.row: one for one in self.code.branches}
         exit_template = self.template(describe("exit"), 0, 0, True)
         for one in self.code.branches:
@@ -359,8 +359,9 @@ class Lowering(Values):
         return -1 - BUILTINS.index(name)
 
     def passed(self, operand: Operand, argument: bool) -> tuple[int, int]:
-        """Offset and bytes of something that is passed; a register or a constant is stored to
-        memory of its own first."""
+        """Returns offset and bytes of a call's argument. A register or a constant is stored to
+        memory of its own first.
+        """
         if isinstance(operand, Variable) and operand.space == "param":
             return operand.offset, operand.size
         if isinstance(operand, int) and self.widths[operand]:

@@ -89,7 +89,7 @@ class Module:
 
     @property
     def kernels(self) -> list[str]:
-        """Names of the kernels, in their order."""
+        """The names of the kernels, in the order of the text."""
         return [one.name for one in self.functions.values() if one.kernel]
 
     def body(self, name: str) -> Body:

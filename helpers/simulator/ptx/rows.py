@@ -51,9 +51,8 @@ class Unsupported(ValueError):
 
 
 class Template(NamedTuple):
-    """What rows of one opcode share.
-
-    Operands start .. stop are results; apart: their slots differ from all that is read.
+    """The common part of the rows of one opcode. Operands start .. stop are results; apart: their
+    slots differ from those of all sources.
     """
 
     operation: int
@@ -88,17 +87,17 @@ class Statics:
     index: dict[tuple[int, int, int, str], int] = field(default_factory=dict)
 
     def constant(self, width: int, bits: int) -> int:
-        """The operand of a constant; ``width`` 0 is a predicate."""
+        """Returns the operand of a constant; ``width`` 0 is a predicate."""
         return -2 - self.index.setdefault((0, width, bits, ""), len(self.index))
 
     def special(self, name: str) -> int:
-        """The operand of a special register."""
+        """Returns the operand of a special register."""
         return -2 - self.index.setdefault(
             (STATIC_KINDS[name], 8 if name == "gridid" else 4, 0, ""), len(self.index)
         )
 
     def symbol(self, name: str, addend: int) -> int:
-        """The operand of the address of a .global or .const variable, to be relocated."""
+        """Returns the operand of the address of a .global or .const variable, to be relocated."""
         return -2 - self.index.setdefault((0, 8, addend, name), len(self.index))
 
 
@@ -155,13 +154,13 @@ class Context:
 
     @cached_property
     def operations(self) -> Operations:
-        """The names behind `operation_ids`."""
+        """The names of the operations in `operation_ids`."""
         return _operations(self.operation_ids)
 
 
 @dataclass(slots=True)
 class Branch:
-    """A row after which another than the next may run."""
+    """A row after which execution may continue elsewhere than at the next row."""
 
     row: int
     labels: list[Label]

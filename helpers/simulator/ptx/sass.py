@@ -26,8 +26,9 @@ _ACCESSES = frozenset((*_LOADS, *_STORES, LOCAL_LOAD, LOCAL_STORE, *_OTHERS, *_A
 
 
 class Access(NamedTuple):
-    """One instruction that accesses memory, or lets lanes know of each other: its opcode with all
-    suffixes, and the bytes of a lane (of plain loads and stores)."""
+    """An instruction that accesses memory or exchanges values between lanes: its opcode with all
+    suffixes, and the bytes of a lane (of plain loads and stores).
+    """
 
     opcode: str
     bytes: int
@@ -38,7 +39,7 @@ class Access(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a load or a store of a thread's own."""
+        """Whether it is a load or a store for the thread itself."""
         return self.root in _LOADS or self.root in _STORES
 
     @property
@@ -51,7 +52,7 @@ RULES = "5"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
-    """What `accesses` returns, as JSON has it."""
+    """Returns the result of `accesses` as values for JSON."""
     return {
         section: {str(line): [list(one) for one in found] for line, found in lines.items()}
         for section, lines in sections.items()
@@ -59,7 +60,7 @@ def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
 
 
 def from_record(record: dict[str, Any]) -> dict[str, Lines]:
-    """The reverse of `to_record`."""
+    """Returns accesses from the values of `to_record`."""
     return {
         section: {int(line): tuple(Access(*one) for one in found) for line, found in lines.items()}
         for section, lines in record.items()
@@ -82,7 +83,7 @@ def accesses(listing: str) -> dict[str, Lines]:
 
 
 def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Lines:
-    """The accesses of a kernel and of the functions that stand beside the kernels."""
+    """Returns the accesses of a kernel and of the functions beside the kernels."""
     found: Lines = {}
     for section, lines in sections.items():
         if section not in kernels:
@@ -92,7 +93,7 @@ def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Li
 
 
 def _instructions(listing: str) -> Iterator[tuple[str, int, str]]:
-    """(section, line of the PTX text, opcode) of each instruction whose line is known."""
+    """Yields (section, line of the PTX text, opcode) of each instruction with a known line."""
     section, line = "", 0
     for text in listing.splitlines():
         if match := _INSTRUCTION.match(text):

@@ -1,4 +1,4 @@
-"""What PTX is made of: places, operands, variables, statements."""
+"""The parts of PTX: places, operands, variables, statements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPE_BYTES = {  # of one value; a predicate has no bytes of its own
 
 
 class ParseError(ValueError):
-    """Text that is not PTX as this reader knows it; the message quotes it."""
+    """Text that this reader does not know as PTX; the message quotes it."""
 
 
 class Place(NamedTuple):
@@ -48,7 +48,7 @@ class Special:
 
 @dataclass(slots=True, frozen=True)
 class Symbol:
-    """The address of a variable, parameter or function, and what is added to it."""
+    """The address of a variable, parameter or function, and an offset."""
 
     name: str
     offset: int = 0
@@ -146,9 +146,8 @@ Operand = (
 
 @dataclass(slots=True)
 class Statement:
-    """One instruction.
-
-    guard: register of its predicate or -1; negated: it runs where the predicate is false.
+    """One instruction. guard: register of its predicate or -1; negated: it runs in lanes whose
+    predicate is false.
     """
 
     opcode: str

@@ -1,5 +1,6 @@
-"""Operands: values that are read, results, constants, special registers and addresses, with what
-they need beforehand."""
+"""Lowers operands: sources, results, constants, special registers and addresses, with the rows that
+they need before the instruction.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +46,12 @@ _SLOT_WIDTHS = {name: 2 if width == 1 else width for name, width in WIDTHS.items
 
 
 def slot_width(type: str) -> int:
-    """Bytes of a value in a slot: values of 8 bits lie in slots of 16."""
+    """Returns the bytes of a value in a slot; a value of 8 bits has a slot of 16."""
     return _SLOT_WIDTHS[type]
 
 
 def float_bits(value: float, type: str) -> int:
-    """The bits of a float of another type, rounded to nearest even."""
+    """Returns the bits of a float in another type, rounded to nearest even."""
     if type == "f64":
         return int.from_bytes(struct.pack("<d", value), "little")
     if type == "f16":
@@ -60,9 +61,8 @@ def float_bits(value: float, type: str) -> int:
 
 
 class Values:
-    """Appends rows to a function's code.
-
-    `guard`, `predicate` and `place` are the statement's that is being lowered.
+    """Appends rows to a function's code. `guard`, `predicate` and `place` belong to the present
+    statement.
     """
 
     def __init__(self, context: Context, function: Function):
@@ -106,15 +106,16 @@ class Values:
         return found
 
     def emit(self, template: int, operands: list[int], immediate: int = 0, flags: int = 0) -> int:
-        """Append a row under the statement's guard. Returns its index."""
+        """Appends a row under the statement's guard. Returns its index."""
         self.rows.append(
             Row(template, operands, self.guard, self.predicate, immediate, flags, self.place)
         )
         return len(self.rows) - 1
 
     def simple(self, text: str, operands: list[int], guarded: bool = False) -> int:
-        """Append a row of an opcode with one result, of ours and not of the statement's: without
-        its guard if not asked for."""
+        """Appends a row that the statement does not have itself: an opcode with one result, without
+        the statement's guard unless asked for.
+        """
         template = self.template(describe(text), 0, 1, False)
         guard, predicate = (self.guard, self.predicate) if guarded else (0, NONE)
         self.rows.append(Row(template, operands, guard, predicate, 0, 0, self.place))
@@ -125,8 +126,9 @@ class Values:
         return len(self.widths) - 1
 
     def convert(self, result: int, source: int, type: str, guarded: bool = True) -> int:
-        """Move a value to a register of another width: the low bits, or extended by the sign of
-        type s..."""
+        """Moves a value to a register of another width. It keeps the low bits, or extends the
+        value; types s... extend the sign.
+        """
         to, of = 8 * self.widths[result], 8 * self.widths[source]
         if not to or not of or max(to, of) > 64:
             raise self.unsupported(f"operands of these widths in {type or 'an instruction'}")
@@ -136,7 +138,7 @@ class Values:
     # ---- operands
 
     def source(self, operand: Operand, type: str) -> int:
-        """The operand of a value that is read, of a type ("": a register as it is)."""
+        """Returns the operand of a source of a type ("": a register as it is)."""
         if isinstance(operand, int):
             width = self.widths[operand]
             if not type or width == (needed := slot_width(type)):
@@ -163,7 +165,9 @@ class Values:
         raise self.unsupported(f"an operand {operand} here")
 
     def sources(self, operands: list[Operand], types: tuple[str, ...], skip: int) -> list[int]:
-        """The operands that are read, vectors written out; `skip` types are those of results."""
+        """Returns the operands of all sources, vectors element by element; the first `skip` types
+        belong to results.
+        """
         found: list[int] = []
         for index, operand in enumerate(operands, skip):
             type = types[min(index, len(types) - 1)]
@@ -176,8 +180,9 @@ class Values:
         return found
 
     def result(self, operand: Operand, type: str) -> int:
-        """The operand of a result; where the register is of another width, a temporary that is
-        converted behind the row."""
+        """Returns the operand of a result. If the register has another width, it is a temporary,
+        and a conversion follows the row.
+        """
         if isinstance(operand, Nothing):
             return NONE
         if not isinstance(operand, int):
@@ -227,7 +232,7 @@ class Values:
         return self.simple(f"cvt.u{8 * needed}.u{8 * width}", [self.temporary(needed), found])
 
     def part(self, operand: Part, type: str) -> int:
-        """One byte or half of a register (video instructions)."""
+        """Returns one byte or half of a register (video instructions)."""
         start, size = (
             (8 * int(operand.selector[1:]), 8)
             if operand.selector[0] == "b"
@@ -245,8 +250,9 @@ class Values:
     # ---- addresses
 
     def where(self, base: Symbol | Variable, offset: int) -> tuple[int, int, int, str]:
-        """Where a named thing lies: state space, offset, flags, and the symbol that is still to be
-        added."""
+        """Returns the place of a name: state space, offset, flags, and the symbol that relocation
+        adds.
+        """
         if isinstance(base, Symbol):
             offset += base.offset
             name = self.context.module.aliases.get(base.name, base.name)
@@ -272,7 +278,7 @@ class Values:
         raise self.unsupported(f"a .{base.space} variable in a function")
 
     def address_value(self, base: Symbol | Variable, width: int = 8, offset: int = 0) -> int:
-        """The address of a named thing as a value."""
+        """Returns the address of a name as a value."""
         if isinstance(base, Symbol):
             name = self.context.module.aliases.get(base.name, base.name)
             if name in self.context.module.functions:
@@ -296,7 +302,7 @@ class Values:
         )
 
     def address(self, address: Address) -> int:
-        """An address with its displacement added: an operand of 64 bits."""
+        """Returns an address plus its displacement, as an operand of 64 bits."""
         base = address.base
         constant = self.context.statics.constant
         if base is None:
@@ -322,7 +328,7 @@ class Values:
         results: int,
         name: str | None = None,
     ) -> None:
-        """Append a row that accesses memory: the address is its first operand."""
+        """Appends a row that accesses memory; the address is its first operand."""
         if not isinstance(address, Address):
             raise self.unsupported(f"the address of {opcode.text}")
         base, at, flags, symbol, space, register = (

@@ -25,7 +25,7 @@ _VALUE = re.compile(r"[^,()]+(?:\((?:[^()]|\([^()]*\))*\)[^,()]*)*")
 
 @functools.lru_cache(maxsize=1 << 14)
 def integer(text: str) -> int:
-    """The value of PTX's integer constants: decimal, 0x, 0b and octal, with U or a sign."""
+    """Returns the value of a PTX integer constant: decimal, 0x, 0b or octal, with U or a sign."""
     digits = text.replace(" ", "").rstrip("U")
     if digits[0] in "+-~!":
         value = integer(digits[1:])
@@ -36,7 +36,7 @@ def integer(text: str) -> int:
 
 
 def read_variable(space: str, text: str, linkage: str = "") -> Variable:
-    """Read a declaration behind its state space: `.align 4 .b8 name[20] = {...}`."""
+    """Reads a declaration from behind its state space: `.align 4 .b8 name[20] = {...}`."""
     match = _VARIABLE.match(text)
     if match is None or match[2] not in (*TYPE_BYTES, "texref", "samplerref", "surfref"):
         raise ParseError(f"variable .{space} {text.strip()[:80]}")
@@ -62,8 +62,9 @@ def read_variable(space: str, text: str, linkage: str = "") -> Variable:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The values of an initialiser, braces removed (inner ones are dense: the compiler writes
-    arrays flat). Tables may be long: each character is looked at once."""
+    """Returns the values of an initialiser without its braces. The compiler writes arrays flat, so
+    inner braces hold nothing else. Tables may be long, so the loop looks at each character once.
+    """
     found = _VALUE.finditer(text.replace("{", " ").replace("}", " "))
     return (one[0] for one in found if one[0].strip())
 

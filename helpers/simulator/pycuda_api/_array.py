@@ -421,7 +421,7 @@ class GPUArray:
         stream: Stream | None = None,
         out=None,
     ) -> GPUArray:
-        """selffac * self + otherfac * other."""
+        """Returns selffac * self + otherfac * other."""
         dtype = common_dtype(self, other)
         out = _result_of(self, other, dtype) if out is None else out
         a, b = (
@@ -437,11 +437,11 @@ class GPUArray:
         )
 
     def any(self, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-        """Whether any element is not 0: an array of shape ()."""
+        """Returns whether any element is not 0, as an array of shape ()."""
         return reduce_arrays("any", np.any, (self,), np.bool_, stream, allocator)
 
     def all(self, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-        """Whether no element is 0: an array of shape ()."""
+        """Returns whether no element is 0, as an array of shape ()."""
         return reduce_arrays("all", np.all, (self,), np.bool_, stream, allocator)
 
     # -- arithmetic --
@@ -538,7 +538,7 @@ class GPUArray:
 
     @property
     def real(self) -> GPUArray:
-        """The real parts: a copy of a complex array, the array itself else."""
+        """The real parts: a copy for a complex array, else the array itself."""
         if self.dtype.kind != "c":
             return self
         return run("real", np.real, (self,), self._like_me_in_memory(_real_dtype(self.dtype)))
@@ -551,7 +551,9 @@ class GPUArray:
         return run("imag", np.imag, (self,), self._like_me_in_memory(_real_dtype(self.dtype)))
 
     def conj(self, out: GPUArray | None = None) -> GPUArray:
-        """The complex conjugate, into `out` where given; a real array is its own."""
+        """Returns the complex conjugate, in `out` if it is given. The conjugate of a real array is
+        the array itself.
+        """
         if self.dtype.kind != "c":
             return self
         return run(
@@ -669,7 +671,7 @@ def _reach(array) -> tuple[int, int]:
 
 
 def _fetch(source, work: _order.Work, call: str, *, flat: bool, blocking: bool) -> np.ndarray:
-    """The elements of an array, in memory order (flat) or in its shape."""
+    """Returns the elements of an array, in memory order (flat) or in its shape."""
     if isinstance(source, GPUArray):
         address = address_of_array(source, call)
         below, nbytes = _reach(source)
@@ -741,7 +743,7 @@ def _seen_in(raw: np.ndarray, array: GPUArray, below: int) -> np.ndarray:
 
 
 def _as_it_lies(host: np.ndarray) -> np.ndarray:
-    """The elements of a host array without gaps, flat, in memory order, sharing its memory."""
+    """Returns the elements of a host array without gaps: a flat view, in memory order."""
     return host.reshape(-1) if host.flags.c_contiguous else host.T.reshape(-1)
 
 
@@ -790,7 +792,9 @@ def _element_steps(array: GPUArray) -> tuple[int, ...]:
 
 
 def read_flat(array: GPUArray, work: _order.Work, what: str) -> np.ndarray:
-    """The elements of an array without gaps, in memory order; an array of shape () gives one."""
+    """Returns the elements of an array without gaps, in memory order; an array of shape () gives
+    one.
+    """
     address, call = address_of_array(array, what), f"GPUArray {what}"
     values = np.empty(array.size, array.dtype)
     with _memory.refused(call):
@@ -808,7 +812,7 @@ def write_flat(array: GPUArray, values: np.ndarray, work: _order.Work, what: str
 
 
 def common_dtype(one, other) -> np.dtype:
-    """The dtype of one + other, as NumPy finds it for arrays, or an array and a number."""
+    """Returns NumPy's dtype of one + other, for two arrays, or an array and a number."""
     second = np.zeros(1, other.dtype) if isinstance(other, GPUArray | np.ndarray) else other
     return (np.zeros(1, one.dtype) + second).dtype
 

@@ -117,7 +117,7 @@ class ctx_flags(_Names):
 
 
 class event_flags(_Names):
-    """What an event can do."""
+    """Options of an event."""
 
     DEFAULT = 0
     BLOCKING_SYNC = 1
@@ -230,12 +230,12 @@ def init(flags: int = 0) -> None:
 
 
 def get_version() -> tuple[int, int, int]:
-    """The CUDA version that the simulator stands in for."""
+    """Returns the CUDA version that the simulator replaces."""
     return (13, 0, 0)
 
 
 def get_driver_version() -> int:
-    """The driver's version as CUDA numbers it: 1000 * major + 10 * minor."""
+    """Returns the driver's version as CUDA numbers it: 1000 * major + 10 * minor."""
     _need_init("cuDriverGetVersion")
     return 13000
 
@@ -309,7 +309,7 @@ class Device:
         return COMPUTE_CAPABILITY
 
     def total_memory(self) -> int:
-        """Bytes."""
+        """Returns the bytes of the device's memory."""
         return memory.total(self._number)
 
     def get_attribute(self, attribute: device_attribute) -> int:
@@ -327,7 +327,7 @@ class Device:
         return compute_mode(value) if attribute == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> dict[device_attribute, int]:
-        """Every attribute that the simulated device has."""
+        """Returns every attribute that the simulated device has."""
         return {
             member: self.get_attribute(member)
             for member in device_attribute
@@ -413,7 +413,7 @@ class Context:
 
     @staticmethod
     def synchronize() -> None:
-        """The host waits for all work of all streams of the current context's device."""
+        """Waits for all work of all streams of the current context's device."""
         need_context("cuCtxSynchronize")
         _order.finish_all()
 
@@ -430,7 +430,7 @@ class Context:
 
     @staticmethod
     def attach(flags: int = 0) -> Context:
-        """The current context, for a library that wants to hold it."""
+        """Returns the current context, for a library that keeps it."""
         return need_context("cuCtxAttach")
 
     @property
@@ -467,7 +467,7 @@ class Context:
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:
-        """From now on kernels of the current context may use memory of the other's device."""
+        """Lets kernels of the current context use the memory of the other context's device."""
         call = "cuCtxEnablePeerAccess"
         other = _peer(peer, call)
         if flags != 0:
@@ -490,7 +490,7 @@ class Context:
 
 
 def _peer(peer: Context, call: str) -> int:
-    """The number of another context's device; LogicError for the current context's own."""
+    """Returns the number of another context's device. Raises LogicError for the current device."""
     here = need_context(call)
     if not isinstance(peer, Context):
         raise TypeError(f"{call} takes a pycuda.driver.Context, got {type(peer).__name__}")

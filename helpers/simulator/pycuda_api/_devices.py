@@ -54,8 +54,8 @@ _peers: set[tuple[int, int]] = set()
 
 
 def wanted() -> int:
-    """How many devices HALO_DEVICES asks for. Raises ValueError for what is no whole number from 1
-    to MOST.
+    """Returns how many devices HALO_DEVICES asks for. Raises ValueError unless it is a whole number
+    from 1 to MOST.
     """
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
@@ -70,20 +70,20 @@ def wanted() -> int:
 
 
 def count() -> int:
-    """How many devices there are."""
+    """Returns the number of devices."""
     return _count
 
 
 def set_count(number: int) -> None:
-    """There are so many devices from now on."""
+    """Sets the number of devices."""
     global _count
     _count = number
 
 
 @contextlib.contextmanager
 def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]:
-    """So many devices inside the block. memory_of: the bytes that each has, the first ones first;
-    None or nothing: as usual.
+    """Simulates `number` devices inside the block. memory_of: the bytes of the devices, in their
+    order; a device without an entry, or with None, has the usual bytes.
     """
     if not 1 <= number <= MOST or len(memory_of) > number:
         raise ValueError(
@@ -104,14 +104,12 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
 
 
 def current() -> int:
-    """The number of the device that this thread's current context is on, 0 where there is no
-    context.
-    """
+    """Returns the number of the device of this thread's current context, 0 without a context."""
     return contexts.stack[-1]._device._number if contexts.stack else 0
 
 
 def several() -> bool:
-    """Whether anything can be on a wrong device."""
+    """Whether there are several devices, so that something can be on a wrong one."""
     return _count > 1
 
 
@@ -137,7 +135,9 @@ _PUSH = (
 
 
 def require_here(what: str, owner: int, call: str) -> None:
-    """LogicError, and a finding, where a stream, an event or a module of another device is used."""
+    """Raises LogicError, and records a finding, for a stream, an event or a module of another
+    device.
+    """
     if owner != current():
         message = (
             f"{what} belongs to device {owner}, and the current context is of device {current()}"
@@ -146,7 +146,9 @@ def require_here(what: str, owner: int, call: str) -> None:
 
 
 def require_same(what: str, owner: int, other: str, others: int, call: str) -> None:
-    """LogicError, and a finding, where two things of one call belong to different devices."""
+    """Raises LogicError, and records a finding, if two things of one call belong to different
+    devices.
+    """
     if owner != others:
         message = f"{what} belongs to device {owner}, and {other} to device {others}"
         _refuse(
@@ -163,7 +165,7 @@ def _refuse(call: str, reason: str, message: str, cause: str) -> None:
 
 
 def warn_of_stream(what: str, owner: int, call: str) -> None:
-    """A warning where a copy is put into a stream of another device than the current one."""
+    """Warns of a copy in a stream of another device than the current one."""
     if owner != current():
         message = (
             f"{call}: {what} belongs to device {owner}, and the current context is of device "
@@ -174,8 +176,8 @@ def warn_of_stream(what: str, owner: int, call: str) -> None:
 
 
 def check_pointer(address: int, call: str, role: str) -> None:
-    """What touches memory of another device than the current one: a memset is refused, a copy is
-    warned of.
+    """Looks for memory of another device than the current one: refuses a memset, and warns of a
+    copy.
     """
     owner = memory.device_of(address)
     if owner is None or owner == memory.EVERYWHERE or owner == current():
@@ -193,7 +195,7 @@ def check_pointer(address: int, call: str, role: str) -> None:
 
 
 def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
-    """A warning where memory is not on the device that a peer copy names."""
+    """Warns of memory that is not on the device that a peer copy names."""
     owner = memory.device_of(address)
     if owner is None or owner in (memory.EVERYWHERE, wanted):
         return
@@ -208,7 +210,9 @@ def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
 
 
 def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
-    """The finding where a kernel on the current device is given memory that it cannot reach."""
+    """Returns the finding for a kernel of the current device that gets memory which it cannot
+    reach.
+    """
     owner = memory.device_of(address)
     if owner is None or owner in (memory.EVERYWHERE, current()) or has_peer(owner):
         return None
@@ -226,7 +230,7 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
 
 
 def warn_of_thread(nbytes: int) -> None:
-    """A warning where memory is freed in a thread that PyCUDA cannot free it in."""
+    """Warns of memory that is freed in a thread in which PyCUDA cannot free it."""
     message = (
         f"free() in the thread {threading.current_thread().name!r} leaves {nbytes:,} bytes of "
         "device memory allocated: their context was made in another thread and is not current here"

@@ -53,7 +53,7 @@ def register_dtype(dtype, c_names: str | Sequence[str], alias_ok: bool = False) 
 
 
 def dtype_to_ctype(dtype, with_fp_tex_hack: bool = False) -> str:
-    """The C name of a dtype; ValueError where there is none."""
+    """Returns the C name of a dtype. Raises ValueError if it has none."""
     if dtype is None:
         raise ValueError("a dtype is needed, None given")
     dtype = np.dtype(dtype)
@@ -78,7 +78,7 @@ class Argument:
         self.name = name
 
     def declarator(self) -> str:
-        """The declaration in C."""
+        """Returns the declaration in C."""
         raise NotImplementedError(
             f"{type(self).__name__} must define declarator(): use VectorArg or ScalarArg"
         )
@@ -140,7 +140,7 @@ def complex_include(*texts: str) -> str:
 
 
 def get_arg_type(c_arg: str) -> str:
-    """The struct code of a C declaration: "P" for a pointer."""
+    """Returns the struct code of a C declaration; a pointer has "P"."""
     return parse_c_arg(c_arg).struct_char
 
 

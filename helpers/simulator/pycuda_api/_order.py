@@ -112,7 +112,7 @@ _door = threading.RLock()
 
 
 def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
-    """The function, run by one thread at a time."""
+    """Returns the function in a form that one thread at a time runs."""
 
     @functools.wraps(function)
     def run(*args, **kwargs):
@@ -161,12 +161,12 @@ def _drop_released() -> None:
 
 
 def device_of(stream: int) -> int:
-    """The device that a stream belongs to."""
+    """Returns the device of a stream."""
     return -stream if stream <= NULL else _state.devices[stream]
 
 
 def _known(stream: int) -> int:
-    """A stream's number, the current device's null stream for NULL."""
+    """Returns a stream's number; for NULL, that of the current device's null stream."""
     if stream != NULL:
         return stream
     device = _devices.current()
@@ -290,8 +290,8 @@ def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
 
 
 def _overlaps_host(old: _Access, start: int, end: int) -> bool:
-    """A kernel's pointer into shared memory stands for all of it: the host's view of it is the
-    whole array.
+    """A kernel's pointer into memory that it shares with the host may reach all of it, and so may
+    the host's view.
     """
     last = (
         old.end
@@ -365,7 +365,9 @@ def finish_stream(stream: int) -> None:
 
 @_alone
 def finish_all() -> None:
-    """The host has waited for everything on the current device, and so for what that waited for."""
+    """Records that the host has waited for all work of the current device, and for the work before
+    it.
+    """
     _drop_released()
     for stream in _device_streams(_devices.current()):
         _join(_state.host, {stream: _state.counts[stream]})

@@ -45,12 +45,14 @@ class Stream:
         return self._number
 
     def synchronize(self) -> None:
-        """The host waits for everything in this stream."""
+        """Waits for all work in this stream."""
         need_context("cuStreamSynchronize")
         _order.finish_stream(self._number)
 
     def is_done(self) -> bool:
-        """True: the simulator has done the work; the host knows it then, as after synchronize()."""
+        """Returns True, because the simulator has done the work. The host knows it then, as after
+        synchronize().
+        """
         need_context("cuStreamQuery")
         _order.finish_stream(self._number)
         return True
@@ -114,23 +116,23 @@ class Event:
         return self
 
     def synchronize(self) -> Event:
-        """The host waits for what was recorded; returns at once, as CUDA does, where nothing
-        was.
-        """
+        """Waits for the recorded work. Returns at once, as CUDA does, if nothing is recorded."""
         need_context("cuEventSynchronize")
         self._warn_unrecorded("synchronize")
         _order.host_waits(self._clock or {})
         return self
 
     def query(self) -> bool:
-        """True: the simulator has done the work; the host knows it then, as after synchronize()."""
+        """Returns True, because the simulator has done the work. The host knows it then, as after
+        synchronize().
+        """
         need_context("cuEventQuery")
         _order.host_waits(self._clock or {})
         return True
 
     def time_since(self, event: Event) -> float:
-        """NaN: there is no clock. LogicError where one of the two was not recorded, or was made
-        without timing.
+        """Returns NaN, because there is no clock. Raises LogicError if one of the two is not
+        recorded or has no timing.
         """
         return self._elapsed(event, self)
 

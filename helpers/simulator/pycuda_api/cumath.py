@@ -76,13 +76,13 @@ def _need_float32(name: str, *arrays: GPUArray) -> None:
 
 
 def fmod(arg: GPUArray, mod: GPUArray, stream=None) -> GPUArray:
-    """The remainder of arg / mod, with the sign of arg; float32."""
+    """Returns the remainder of arg / mod, with the sign of arg; float32."""
     _need_float32("fmod", arg, mod)
     return run("fmod", np.fmod, (arg, mod), GPUArray(arg.shape, arg.dtype), stream)
 
 
 def frexp(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
-    """(significands, exponents), both float32, with arg == significand * 2**exponent."""
+    """Returns (significands, exponents), both float32, with arg == significand * 2**exponent."""
     _need_float32("frexp", arg)
     significands, exponents = GPUArray(arg.shape, arg.dtype), GPUArray(arg.shape, arg.dtype)
     run("frexp", lambda x: np.frexp(x)[0], (arg,), significands, stream)
@@ -90,7 +90,7 @@ def frexp(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
 
 
 def ldexp(significand: GPUArray, exponent: GPUArray, stream=None) -> GPUArray:
-    """significand * 2**exponent; float32, the exponents cut to integers."""
+    """Returns significand * 2**exponent; float32. The exponents lose their fractions."""
     _need_float32("ldexp", significand, exponent)
     result = GPUArray(significand.shape, significand.dtype)
     return run(
@@ -103,7 +103,7 @@ def ldexp(significand: GPUArray, exponent: GPUArray, stream=None) -> GPUArray:
 
 
 def modf(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
-    """(fractional parts, integer parts), both float32."""
+    """Returns (fractional parts, integer parts), both float32."""
     _need_float32("modf", arg)
     fractions, integers = GPUArray(arg.shape, arg.dtype), GPUArray(arg.shape, arg.dtype)
     run("modf", lambda x: np.modf(x)[0], (arg,), fractions, stream)

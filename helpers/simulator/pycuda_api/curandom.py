@@ -13,8 +13,8 @@ from ._array import GPUArray, run
 
 
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
-    """A new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for int32 and
-    uint32.
+    """Returns a new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for
+    int32 and uint32.
     """
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64, np.int32, np.uint32):
@@ -34,4 +34,4 @@ def _draw(generator: np.random.Generator, size: int, dtype: np.dtype) -> np.ndar
 
 
 def get_curand_version() -> None:
-    """None: the cuRAND library is not there."""
+    """Returns None, because the cuRAND library is not there."""

@@ -120,7 +120,7 @@ def set_debugging(flag: bool = True) -> None:
 
 
 def start_profiler() -> None:
-    """Does nothing: helpers.simulator.profile counts what a launch does."""
+    """Does nothing; helpers.simulator.profile has the counters of a launch."""
 
 
 def stop_profiler() -> None:

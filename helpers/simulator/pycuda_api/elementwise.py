@@ -103,7 +103,9 @@ def get_elwise_kernel_and_types(
     use_range: bool = False,
     **kwargs,
 ) -> tuple[SourceModule, Function, list[Argument]]:
-    """(module, prepared kernel, its arguments): n, or start, stop and step, come last."""
+    """Returns (module, prepared kernel, its arguments). The last arguments are n, or start, stop
+    and step.
+    """
     arguments = (
         [parse_c_arg(part) for part in arguments.split(",")]
         if isinstance(arguments, str)
@@ -128,7 +130,7 @@ def get_elwise_kernel(
     options: list[str] | None = None,
     **kwargs,
 ) -> Function:
-    """The prepared kernel: prepared_call(grid, block, *arguments, n)."""
+    """Returns the prepared kernel, for prepared_call(grid, block, *arguments, n)."""
     return get_elwise_kernel_and_types(arguments, operation, name, keep, options, **kwargs)[1]
 
 
@@ -168,7 +170,7 @@ class ElementwiseKernel:
         return module, function, arguments
 
     def generate_stride_kernel_and_types(self, use_range: bool):
-        """(module, function, arguments), compiled at the first use."""
+        """Returns (module, function, arguments); the first use compiles them."""
         return self._kernels(bool(use_range))
 
     def get_texref(self, name: str, use_range: bool = False) -> None:
@@ -194,8 +196,8 @@ class ElementwiseKernel:
 
 
 def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tuple[list, list]:
-    """(values to launch with, the arrays among them); LogicError, RuntimeError or TypeError for
-    what does not fit.
+    """Returns (values for the launch, the arrays among them). Raises LogicError, RuntimeError or
+    TypeError for values that do not fit.
     """
     if len(given) != len(arguments):
         wanted = ", ".join(argument.declarator() for argument in arguments)

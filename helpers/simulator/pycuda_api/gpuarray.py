@@ -128,7 +128,7 @@ empty = GPUArray
 
 
 def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
-    """A copy of a host array on the device, its axes in the same order in memory."""
+    """Returns a copy of a host array on the device, with its axes in the same order in memory."""
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
     result.set(ary)
     return result
@@ -137,7 +137,7 @@ def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
 def to_gpu_async(
     ary: np.ndarray, allocator: Allocator = mem_alloc, stream: Stream | None = None
 ) -> GPUArray:
-    """As to_gpu, in a stream: a page-locked `ary` must not change before the stream is
+    """Copies as to_gpu does, in a stream: a page-locked `ary` must not change before the stream is
     synchronised.
     """
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
@@ -146,17 +146,19 @@ def to_gpu_async(
 
 
 def zeros(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
-    """A new array of zeros."""
+    """Returns a new array of zeros."""
     return GPUArray(shape, dtype, allocator, order=order).fill(np.zeros((), dtype))
 
 
 def ones(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
-    """A new array of ones."""
+    """Returns a new array of ones."""
     return GPUArray(shape, dtype, allocator, order=order).fill(np.ones((), dtype))
 
 
 def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """A new array of the shape and, unless given, the dtype and the order of `other_ary`."""
+    """Returns a new array of the shape of `other_ary`, with its dtype and order unless they are
+    given.
+    """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"Unsupported order: {order!r}")
     dtype = other_ary.dtype if dtype is None else np.dtype(dtype)
@@ -192,20 +194,20 @@ def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
 
 
 def zeros_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """As empty_like, of zeros."""
+    """Returns an array as empty_like does, filled with zeros."""
     result = empty_like(other_ary, dtype, order)
     return result.fill(np.zeros((), result.dtype))
 
 
 def ones_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """As empty_like, of ones."""
+    """Returns an array as empty_like does, filled with ones."""
     result = empty_like(other_ary, dtype, order)
     return result.fill(np.ones((), result.dtype))
 
 
 def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray:
-    """arange([start,] stop[, step]), as NumPy's; give the dtype, or get a warning where it is
-    guessed.
+    """Returns arange([start,] stop[, step]) as NumPy does. Give the dtype; a guessed one makes a
+    warning.
     """
     if args and isinstance(args[-1], np.dtype):
         dtype, args = args[-1], args[:-1]
@@ -286,7 +288,7 @@ def _gather(
 def take(
     a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None
 ) -> GPUArray:
-    """The elements of `a`, as they lie in memory, at `indices` (1D)."""
+    """Returns the elements of `a`, in memory order, at `indices` (1D)."""
     _need_indices(indices, "indices")
     _warn_of_textures("take")
     out = GPUArray(indices.shape, a.dtype, a.allocator) if out is None else out
@@ -295,7 +297,7 @@ def take(
 
 
 def multi_take(arrays, indices: GPUArray, out=None, stream: Stream | None = None) -> list[GPUArray]:
-    """take from each of several arrays."""
+    """Returns the results of `take` for several arrays."""
     if out is not None and len(out) != len(arrays):
         raise ValueError("out needs one entry for each of the arrays")
     return [take(a, indices, out[k] if out else None, stream) for k, a in enumerate(arrays)]
@@ -328,8 +330,8 @@ def _scatter(
 def multi_put(
     arrays, dest_indices: GPUArray, dest_shape=None, out=None, stream: Stream | None = None
 ) -> list[GPUArray]:
-    """Element k of each array goes to place dest_indices[k] of its output, whose other elements
-    stay as they are.
+    """Puts element k of each array at place dest_indices[k] of its output; other elements stay as
+    they are.
     """
     if not len(arrays):
         return []
@@ -353,7 +355,7 @@ def multi_take_put(
     stream: Stream | None = None,
     src_offsets: Sequence[int] | None = None,
 ) -> list[GPUArray]:
-    """Elements src_indices[k] (+ an offset for each array) of each array go to places
+    """Puts elements src_indices[k] (+ an offset for each array) of each array at places
     dest_indices[k] of its output.
     """
     if not len(arrays):
@@ -387,7 +389,7 @@ def multi_take_put(
 def concatenate(
     arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
 ) -> GPUArray:
-    """The arrays one after another along an axis that they have."""
+    """Joins the arrays along one of their axes."""
     first = arrays[0]
     for k, array in enumerate(arrays):
         if array.ndim != first.ndim:
@@ -417,7 +419,7 @@ def concatenate(
 def stack(
     arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
 ) -> GPUArray:
-    """The arrays, all of one shape, beside each other along a new axis."""
+    """Joins arrays of one shape along a new axis."""
     if not arrays:
         raise ValueError("stack got no array")
     shape = arrays[0].shape
@@ -451,7 +453,9 @@ def reshape(a: GPUArray, *shape, order: str = "C") -> GPUArray:
 def if_positive(
     criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
 ) -> GPUArray:
-    """then_ where the criterion is > 0, else_ where not."""
+    """Returns the elements of then_ at which the criterion is > 0, and of else_ at the other
+    places.
+    """
     if not criterion.shape == then_.shape == else_.shape:
         shapes = f"{criterion.shape}, {then_.shape} and {else_.shape}"
         raise ValueError(f"if_positive() takes three arrays of one shape, got {shapes}")
@@ -469,7 +473,9 @@ def if_positive(
 def where(
     criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
 ) -> GPUArray:
-    """then_ where the criterion is not 0, else_ where it is."""
+    """Returns the elements of then_ at which the criterion is not 0, and of else_ at the other
+    places.
+    """
     if not criterion.shape == then_.shape == else_.shape:
         raise NotImplementedError(
             f"the three arrays need one shape, got {criterion.shape}, {then_.shape}, {else_.shape}"
@@ -492,12 +498,16 @@ def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -
 
 
 def minimum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
-    """The smaller of two arrays, or of an array and a number; a NaN loses, as in C's fmin."""
+    """Returns the smaller elements of two arrays, or of an array and a number; a NaN loses, as in
+    C's fmin.
+    """
     return _extremum("minimum", np.fmin, a, b, out, stream)
 
 
 def maximum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
-    """The larger of two arrays, or of an array and a number; a NaN loses, as in C's fmax."""
+    """Returns the larger elements of two arrays, or of an array and a number; a NaN loses, as in
+    C's fmax.
+    """
     return _extremum("maximum", np.fmax, a, b, out, stream)
 
 
@@ -512,7 +522,7 @@ def _need_elements(array: GPUArray, what: str) -> None:
 def sum(
     a: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """The sum of all elements in `dtype`, the array's own unless given: integers wrap around."""
+    """Returns the sum of all elements in `dtype`, by default the array's; integers wrap around."""
     _need_elements(a, "sum")
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     return reduce_arrays("sum", lambda x: np.sum(x, dtype=dtype), (a,), dtype, stream, allocator)
@@ -529,13 +539,13 @@ def all(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None =
 
 
 def min(a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """The smallest element; NaNs lose, as in C's fmin."""
+    """Returns the smallest element; NaNs lose, as in C's fmin."""
     _need_elements(a, "min")
     return reduce_arrays("min", np.fmin.reduce, (a,), a.dtype, stream, None)
 
 
 def max(a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """The largest element; NaNs lose, as in C's fmax."""
+    """Returns the largest element; NaNs lose, as in C's fmax."""
     _need_elements(a, "max")
     return reduce_arrays("max", np.fmax.reduce, (a,), a.dtype, stream, None)
 
@@ -547,7 +557,7 @@ def dot(
     stream: Stream | None = None,
     allocator: Allocator | None = None,
 ) -> GPUArray:
-    """The sum of a * b over all elements, in their common dtype unless given."""
+    """Returns the sum of a * b over all elements, by default in their common dtype."""
     _need_elements(a, "dot")
     dtype = common_dtype(a, b) if dtype is None else np.dtype(dtype)
     if b.size < a.size:
@@ -567,7 +577,7 @@ def _dot(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def subset_sum(
     subset: GPUArray, a: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """The sum of a[subset]."""
+    """Returns the sum of a[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
 
     def picked(s, x):
@@ -584,7 +594,7 @@ def subset_dot(
     stream=None,
     allocator: Allocator | None = None,
 ) -> GPUArray:
-    """The sum of a[subset] * b[subset]."""
+    """Returns the sum of a[subset] * b[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     return reduce_arrays(
         "subset_dot",
@@ -597,7 +607,7 @@ def subset_dot(
 
 
 def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """The smallest of a[subset]."""
+    """Returns the smallest element of a[subset]."""
     _need_elements(subset, "subset_min")
     return reduce_arrays(
         "subset_min",
@@ -610,7 +620,7 @@ def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
 
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """The largest of a[subset]."""
+    """Returns the largest element of a[subset]."""
     _need_elements(subset, "subset_max")
     return reduce_arrays(
         "subset_max",
@@ -649,19 +659,19 @@ def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
 def logical_and(
     x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Whether both are not 0, as bool."""
+    """Returns whether both elements are not 0, as bool."""
     return _logical("logical_and", np.logical_and, x1, x2, out, allocator)
 
 
 def logical_or(
     x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Whether one of the two is not 0, as bool."""
+    """Returns whether one of the two elements is not 0, as bool."""
     return _logical("logical_or", np.logical_or, x1, x2, out, allocator)
 
 
 def logical_not(x, /, out: GPUArray | None = None, *, allocator: Allocator = mem_alloc) -> GPUArray:
-    """Whether an element is 0, as bool."""
+    """Returns whether an element is 0, as bool."""
     if np.isscalar(x):
         out = GPUArray((), np.bool_, allocator) if out is None else out
         return run("logical_not", lambda: np.logical_not(x), (), out)

@@ -162,6 +162,6 @@ def get_sum_kernel(dtype_out, dtype_in) -> ReductionKernel:
 
 @context_dependent_memoize
 def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None) -> ReductionKernel:
-    """The sum of a[i] * b[i]."""
+    """Returns a kernel for the sum of a[i] * b[i]."""
     a, b = (dtype_to_ctype(dtype_out if dtype is None else dtype) for dtype in (dtype_a, dtype_b))
     return ReductionKernel(dtype_out, "0", "a+b", "a[i]*b[i]", f"const {a} *a, const {b} *b")

@@ -59,7 +59,7 @@ __all__ = [
 
 
 def bitlog2(value: int) -> int:
-    """The largest k with 2**k <= value; 0 for 0."""
+    """Returns the largest k with 2**k <= value; 0 for 0."""
     return max(0, int(value).bit_length() - 1)
 
 
@@ -69,8 +69,8 @@ _MANTISSA_BITS = 4
 
 
 class _Pool:
-    """Keeps what is given back, in bins of similar sizes, and hands it out again. A size has 4 bits
-    behind its leading one.
+    """Keeps blocks that the program gives back, in bins of similar sizes, and hands them out again.
+    A size has 4 bits behind its leading one.
     """
 
     def __init__(self) -> None:
@@ -82,31 +82,31 @@ class _Pool:
 
     @property
     def held_blocks(self) -> int:
-        """How many blocks wait to be used again."""
+        """The number of free blocks."""
         return sum(map(len, self._bins.values()))
 
     def bin_number(self, size: int) -> int:
-        """The bin for blocks of `size` bytes."""
+        """Returns the bin for blocks of `size` bytes."""
         exponent = bitlog2(size)
         shift = exponent - _MANTISSA_BITS
         leading = size >> shift if shift >= 0 else size << -shift
         return exponent << _MANTISSA_BITS | leading & (1 << _MANTISSA_BITS) - 1
 
     def alloc_size(self, bin_nr: int) -> int:
-        """The bytes of every block of a bin: the largest size that belongs there."""
+        """Returns the bytes of every block of a bin: the largest size that belongs there."""
         exponent, mantissa = divmod(bin_nr, 1 << _MANTISSA_BITS)
         shift = exponent - _MANTISSA_BITS
         leading = 1 << _MANTISSA_BITS | mantissa
         return (leading + 1 << shift) - 1 if shift >= 0 else leading >> -shift
 
     def free_held(self) -> None:
-        """Frees the blocks that wait to be used again."""
+        """Frees the memory of the free blocks."""
         for bin_nr, blocks in self._bins.items():
             self.managed_bytes -= len(blocks) * self.alloc_size(bin_nr)
             blocks.clear()
 
     def stop_holding(self) -> None:
-        """Frees what waits, and from now on everything that is given back."""
+        """Frees the pool's free blocks, and from now on each block that the program gives back."""
         self._holding = False
         self.free_held()
 
@@ -174,12 +174,10 @@ class PooledDeviceAllocation(DevicePointer):
 
 
 class DeviceMemoryPool(_Pool):
-    """Device memory that is used again instead of being freed; `allocate` goes wherever an
-    allocator does.
-    """
+    """Device memory for use again instead of being freed; `allocate` can replace any allocator."""
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
-        """`size` bytes; what an earlier user left in them counts as written."""
+        """Returns `size` bytes. Values that an earlier user left in them count as written."""
         return PooledDeviceAllocation(
             self, _memory._whole_number(size, "DeviceMemoryPool.allocate: the size")
         )
@@ -189,7 +187,7 @@ class DeviceMemoryPool(_Pool):
 
 
 class PageLockedAllocator:
-    """Says with which flags a PageLockedMemoryPool gets its memory."""
+    """Has the flags with which a PageLockedMemoryPool gets its memory."""
 
     def __init__(self, flags: int = 0):
         self.flags = flags
@@ -223,7 +221,7 @@ class PageLockedMemoryPool(_Pool):
         self._allocator = allocator or PageLockedAllocator()
 
     def allocate(self, shape, dtype, order: str = "C") -> np.ndarray:
-        """An array, as pagelocked_empty gives it."""
+        """Returns an array, as pagelocked_empty does."""
         need_context("cuMemHostAlloc")
         shape, dtype = shape_of(shape), np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
@@ -239,13 +237,13 @@ class PageLockedMemoryPool(_Pool):
 
 
 def get_default_device(default: int = 0) -> Device:
-    """The device that CUDA_DEVICE names, else `default`."""
+    """Returns the device that CUDA_DEVICE names, else `default`."""
     return Device(int(os.environ.get("CUDA_DEVICE", default)))
 
 
 def make_default_context(ctx_maker: Callable[[Device], Context] | None = None) -> Context:
-    """A context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker`
-    (Device.make_context unless given).
+    """Returns a context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker`,
+    by default Device.make_context.
     """
     device = get_default_device()
     return device.make_context() if ctx_maker is None else ctx_maker(device)
@@ -255,7 +253,7 @@ _caches: weakref.WeakSet = weakref.WeakSet()
 
 
 def context_dependent_memoize(func: Callable) -> Callable:
-    """Keeps a function's results by its arguments, for each context apart."""
+    """Keeps a function's results by its arguments, for each context separately."""
     results: dict = {}
 
     @functools.wraps(func)
@@ -271,7 +269,7 @@ def context_dependent_memoize(func: Callable) -> Callable:
 
 
 def clear_context_caches() -> None:
-    """Empties what context_dependent_memoize keeps."""
+    """Drops the results that context_dependent_memoize keeps."""
     for wrapper in _caches:
         vars(wrapper)["_forget"]()
 
@@ -334,24 +332,24 @@ class DeviceData:
         self.register_allocation_unit = "warp"
 
     def align_bytes(self, word_size: int = 4) -> int:
-        """Bytes to which a row should be padded, for words of 4, 8 or 16 bytes."""
+        """Returns the bytes to which a row should be padded, for words of 4, 8 or 16 bytes."""
         if word_size not in (4, 8, 16):
             raise ValueError(f"no alignment is possible for words of {word_size} bytes: 4, 8 or 16")
         return 64 if word_size == 4 else 128
 
     def align(self, bytes: int, word_size: int = 4) -> int:
-        """`bytes`, rounded up to align_bytes."""
+        """Returns `bytes`, rounded up to align_bytes."""
         return _round_up(bytes, self.align_bytes(word_size))
 
     def align_words(self, word_size: int) -> int:
         return self.align_bytes(word_size) // word_size
 
     def align_dtype(self, elements: int, dtype_size: int) -> int:
-        """`elements`, rounded up so that a row of them is padded to align_bytes."""
+        """Returns `elements`, rounded up so that a row of them is padded to align_bytes."""
         return _round_up(elements, self.align_words(dtype_size))
 
     def coalesce(self, thread_count: int) -> int:
-        """`thread_count`, rounded up to half a warp."""
+        """Returns `thread_count`, rounded up to half a warp."""
         return _round_up(thread_count, 16)
 
     @staticmethod

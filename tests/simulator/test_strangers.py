@@ -1,0 +1,92 @@
+"""Kernels as strangers write them: the counters that an H200 gave, and the reasons of those that
+the simulator counts differently.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import results, simulator
+from helpers.tools import counters
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
+
+import strangers
+
+LAUNCHES = {launch.label: launch for launch in strangers.LAUNCHES}
+# The order of threads decides something of the others.
+SETTLED = [label for label, launch in LAUNCHES.items() if not launch.varies]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, dict]:
+    rows = results.load(results.MEASURED / "counters_strangers.json").rows()
+    return {row["launch"]: row for row in rows}
+
+
+def counted(label: str) -> dict[str, int]:
+    launch = LAUNCHES[label]
+    profile = simulator.profile(
+        launch.path.read_text(), launch.kernel, *launch.arguments(), grid=launch.grid,
+        block=launch.block, shared=launch.shared, options=launch.options,
+        constants=launch.constants,
+    )  # fmt: skip
+    assert profile.completed
+    return profile.counters()
+
+
+def test_the_record_has_every_launch(recorded):
+    assert set(recorded) == set(LAUNCHES)
+    assert set(strangers.KNOWN) <= set(SETTLED)
+
+
+@pytest.mark.parametrize("label", SETTLED)
+def test_the_counters_are_those_of_the_gpu(recorded, label):
+    found, row = counted(label), recorded[label]
+    known = strangers.KNOWN.get(label, {})
+    differ = {name for name in counters.COMPARED if found[name] != row[name]}
+    assert differ == set(known), {name: (found[name], row[name]) for name in differ}
+
+
+# ---- the reasons, in numbers ----
+
+
+def turns_of_rows(label: str) -> np.ndarray:
+    """How many elements each row of the sparse matrix has."""
+    return np.diff(LAUNCHES[label].arguments()[1])
+
+
+@pytest.mark.parametrize("label", ["spmv_scalar, 300 x 200", "spmv_scalar, 50 x 60"])
+def test_a_thread_a_row_takes_copies_of_16_8_and_4_turns(recorded, label):
+    requests = 0
+    turns = turns_of_rows(label)
+    for warp in (turns[first : first + 32] for first in range(0, len(turns), 32)):
+        single, rest = (warp % 4).max(), warp - warp % 4
+        of_16, of_8, of_4 = rest // 16, rest % 16 > 4, rest % 16 // 4 % 2
+        copies = 16 * of_16.max() + 8 * of_8.any() + 4 * of_4.any()
+        requests += 3 + 3 * (single + copies)  # two bounds and y; column, x and value
+    assert requests == recorded[label]["global_load_requests"]
+
+
+@pytest.mark.parametrize("label", ["spmv_vector, 300 x 200", "spmv_vector, 50 x 60"])
+def test_a_warp_a_row_takes_copies_of_4_2_and_1_turns(recorded, label):
+    requests = 0
+    for length in turns_of_rows(label).tolist():
+        turns = -(-np.maximum(length - np.arange(32), 0) // 32)
+        copies = 4 * (turns // 4).max() + 2 * (turns % 4 > 1).any() + (turns % 2).any()
+        requests += 2 + 3 * copies
+    assert requests == recorded[label]["global_load_requests"]
+
+
+@pytest.mark.parametrize(
+    ("label", "turns"), [("argmax_rows, 5 x 1000", 7), ("argmax_rows, 3 x 33", 1)]
+)
+def test_the_best_of_the_warps_is_joined_in_one_turn_of_the_rest(recorded, label, turns):
+    whole, rest = divmod(turns, 4)
+    loads = 3 * whole + (1 + 2 * (rest - 1) if rest else 0)
+    rows = LAUNCHES[label].grid[0]
+    assert rows * loads == recorded[label]["shared_load_wavefronts"]
