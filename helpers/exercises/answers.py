@@ -49,3 +49,34 @@ def wrong(
 ) -> Answer:
     """An answer that must be rejected with `status` and a message or hint that holds `says`."""
     return Answer(what, file, edits, status, says)
+
+
+def right_python(what: str, file: str = "solution.py", *edits: Edit) -> Answer:
+    """An answer in Python that must pass."""
+    return right(what, file, *edits)
+
+
+def wrong_python(
+    what: str, says: str, *edits: Edit, file: str = "solution.py", status: str = "wrong"
+) -> Answer:
+    """An answer in Python that must be rejected, as `wrong` says."""
+    return wrong(what, says, *edits, file=file, status=status)
+
+
+def broken_python(name: str, error: Edit) -> tuple[Answer, ...]:
+    """Answers in Python that end before anything is judged: a loop without an end (the file
+    wrong_endless.py), an error (an edit of the solution that divides by zero), and no function
+    `name`.
+    """
+    return (
+        wrong_python(
+            "a loop that never ends", "still running", file="wrong_endless.py", status="time"
+        ),
+        wrong_python("an error", "zerodivisionerror", error, status="refused"),
+        wrong_python(
+            "no function of that name",
+            "must define",
+            (f"def {name}(", f"def other_{name}("),
+            status="compile",
+        ),
+    )

@@ -73,10 +73,14 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
     )
 
 
-def executed(*names: str, per: str = "output") -> Amount:
-    """Warps that execute operations (by their PTX names), per "output", "warp" or "launch"."""
+def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amount:
+    """Warps that execute operations (by their PTX names), per "output", "warp" or "launch", or per
+    one of as many as a function says that a case has.
+    """
 
     def amount(case: Case, outcome: Outcome) -> float:
+        if callable(per):
+            return outcome.executed(*names) / per(case)
         return (
             outcome.executed(*names) / {"output": case.count, "warp": warps(case), "launch": 1}[per]
         )
@@ -102,3 +106,12 @@ def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
     return Budget(
         f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True
     )
+
+
+# What most answers need, and how few of them go another way.
+ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)
+NO_DETOURS = (
+    none_of("local", what="accesses to local memory"),
+    none_of("global", "atomic", what="atomics"),
+    shuffles(),
+)

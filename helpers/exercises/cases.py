@@ -79,9 +79,7 @@ def whole_numbers(
     return drawn.astype(np.float32)
 
 
-def cells(
-    rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
-) -> np.ndarray:
+def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9) -> np.ndarray:
     """As `whole_numbers`, but every eighth cell or so is a large quarter number, 512.25 to 1023.75.
 
     Sums of products with small whole numbers are exact in float32 all the same, and neither half
@@ -91,6 +89,15 @@ def cells(
     odd = 2 * rng.integers(1_024, 2_048, shape) + 1
     large = rng.random(shape) < 1 / 8
     return np.where(large, np.sign(drawn) * odd / 4, drawn).astype(np.float32)
+
+
+def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np.ndarray) -> Case:
+    """The case of a product of matrices that one warp makes. result: the name of the first
+    parameter, and its shape; factors: the other parameters.
+    """
+    arrays = {result: unwritten(shape), **factors}
+    step = Step((1,), (32,), tuple(arrays))
+    return Case(f"product {number}", arrays, (result,), (step,), {"product": number})
 
 
 def ceil_div(n: int, by: int) -> int:

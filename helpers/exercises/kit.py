@@ -2,6 +2,8 @@
 
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     all_of,
     executed,
@@ -12,11 +14,21 @@ from helpers.exercises.budgets import (
     shuffles,
     warps,
 )  # fmt: skip
-from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
+from helpers.exercises.cases import (
+    Case,
+    Step,
+    ceil_div,
+    cells,
+    unwritten,
+    warp_product,
+    whole_numbers,
+)
 from helpers.exercises.exercise import Exercise, FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [
+    "NO_DETOURS",
+    "ONE_STORE",
     "Budget",
     "Case",
     "Exercise",
@@ -35,6 +47,7 @@ __all__ = [
     "right",
     "shuffles",
     "unwritten",
+    "warp_product",
     "warps",
     "whole_numbers",
     "within_warp",

@@ -12,7 +12,7 @@ import re
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,11 @@ class Found:
     message: str
     hint: str = ""
     checked: str = ""
+
+
+def of_findings(words: str, findings: Sequence[str], hint: str) -> Found:
+    """What judging an answer gives whose work is not ordered. words: which run of it."""
+    return Found("finding", f"{words}, {len(findings)} findings; the first\n{findings[0]}", hint)
 
 
 @dataclass(frozen=True)

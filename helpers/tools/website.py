@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import nbformat
 from nbformat import NotebookNode
@@ -193,6 +193,20 @@ def _page_of(inside: str) -> str | None:
     return None
 
 
+class _Counted:
+    """A stream of warnings that counts them: Sphinx writes each by one call."""
+
+    def __init__(self, stream: TextIO):
+        self._stream, self.count = stream, 0
+
+    def write(self, text: str) -> int:
+        self.count += bool(text.strip())
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
 def build(target: Path) -> int:
     """Stage the pages and have Sphinx write the site below `target`; the number of its warnings."""
     from sphinx.application import Sphinx
@@ -202,6 +216,7 @@ def build(target: Path) -> int:
     shutil.rmtree(target, ignore_errors=True)
     stage(source)
     settings = CONFIGURATION | {"html_static_path": ["_static"], "html_css_files": ["site.css"]}
+    warnings = _Counted(sys.stderr)
     application = Sphinx(
         srcdir=source,
         confdir=None,
@@ -209,10 +224,11 @@ def build(target: Path) -> int:
         doctreedir=source / ".doctrees",
         buildername="html",
         confoverrides=settings,
+        warning=warnings,  # type: ignore[arg-type]
     )
     application.connect("doctree-read", _color_kernel_cells)
     application.build()
-    return application._warncount
+    return warnings.count
 
 
 def _color_kernel_cells(application: Any, tree: Any) -> None:

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from helpers.course import (
 )  # fmt: skip
 from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
-from helpers.simulator import toolchain
+from helpers.simulator import library, toolchain
 
 NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
 PLACE = next(place for place in submissions.places() if place.exercise == NAME)
@@ -159,17 +160,21 @@ def test_a_box_needs_no_compiler_that_it_cannot_see(kind, tmp_path, monkeypatch)
             bench._start()
     except box.NoBox as error:
         pytest.skip(str(error).splitlines()[0])
-    compiler = toolchain.find_compiler()
+    compiler, built = toolchain.find_compiler(), library.build()
     other = tmp_path / "bin/c++"
     other.parent.mkdir()
-    other.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && { echo "c++ (another) 99.1"; exit; }\n'
-        f'exec {" ".join(compiler.argv)} "$@"\n'
-    )
+    other.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "c++ (another) 99.1"\n')
     other.chmod(0o755)
+
+    def copied(arguments: list[str], cwd: Path) -> None:
+        """What the other compiler makes: the library that is there, under another key."""
+        shutil.copy(os.devnull if "-c" in arguments else built, cwd / arguments[-1])
+
+    monkeypatch.setattr(toolchain, "run_compiler", copied)
+    monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
-    assert toolchain.find_compiler() != compiler
+    assert toolchain.find_compiler() != compiler and library.build().name != built.name
     with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:  # readable by other users
         benches = Benches(kind, box.machine_folder(Path(folder)))
         try:

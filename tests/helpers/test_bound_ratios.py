@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from helpers.problems.lenet import pipeline
 
 RECORD = bound_ratios.recorded()
 ROWS = RECORD["rows"]
-TIMED = {(one.record, one.name, one.where, 1e3 * one.ms): one for one in bound_ratios.timed()}
 # One timing of each kind, which are few enough to be made anew in each run.
 AGAIN = (
     ("benchmark_conv1d", "conv1d_vector", "n = 1,000,000,000, width 31"),
@@ -26,13 +26,19 @@ AGAIN = (
 )
 
 
+@cache
+def timed() -> dict[tuple, bound_ratios.Timed]:
+    """The timings of the records, by key."""
+    return {(one.record, one.name, one.where, 1e3 * one.ms): one for one in bound_ratios.timed()}
+
+
 def key(row) -> tuple:
     return row["record"], row["kernel"], row["where"], row["measured_us"]
 
 
 def test_the_record_is_of_the_times_that_are_here():
     """Else: python -m helpers.experiments.bound_ratios --only RECORD"""
-    assert {key(row) for row in ROWS} == set(TIMED)
+    assert {key(row) for row in ROWS} == set(timed())
 
 
 def test_every_kernel_of_the_layers_is_there():
@@ -77,7 +83,7 @@ def test_bounds_rank_as_times_do():
 @pytest.mark.parametrize("chosen", AGAIN, ids=lambda chosen: "-".join(chosen[1:]))
 def test_the_recorded_bound_is_made_again(chosen):
     row = next(row for row in ROWS if key(row)[:3] == chosen)
-    again = bound_ratios.row_of(TIMED[key(row)])
+    again = bound_ratios.row_of(timed()[key(row)])
     assert again["bound_us"] == pytest.approx(row["bound_us"], rel=1e-3)
     assert again["resource"] == row["resource"]
 

@@ -402,10 +402,11 @@ def checker():
         yield made
 
 
-@pytest.mark.parametrize("pixels", [False, True], ids=["floats", "bytes"])
-@pytest.mark.parametrize("layers", FORMS.values(), ids=FORMS)
-def test_a_network_is_right(checker, layers, pixels):
-    with pipeline.Network(WEIGHTS, 3, layers, pixels=pixels) as net:
+@pytest.mark.parametrize(
+    ("form", "pixels"), [("apart", False), ("mixed", True), ("fused", False), ("fused", True)]
+)
+def test_a_network_is_right(checker, form, pixels):
+    with pipeline.Network(WEIGHTS, 3, FORMS[form], pixels=pixels) as net:
         verdict = checker.check(checker.ready(net), "it")
         assert verdict.count == 3
         assert (net.read("classes") == network.predict(pictures(3), WEIGHTS)).all()
@@ -508,7 +509,7 @@ def test_rows_of_a_record(monkeypatch):
     monkeypatch.setattr(lenet_times, "PARTS", (1, 2))
     monkeypatch.setattr(timing, "time_gpu", lambda launch, **how: launch(None))
     monkeypatch.setattr(timing, "time_end_to_end", lambda call, **how: call() is not None)
-    forms = {name: FORMS[name] for name in ("apart", "mixed")}
+    forms = {"mixed": FORMS["mixed"]}  # kernels of both kinds: with a pool of its own, and without
     rows = list(
         lenet_times.measure(WEIGHTS, datasets.fashion_mnist("test", 2), forms, (2,), host="mixed")
     )

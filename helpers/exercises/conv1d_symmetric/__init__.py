@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -91,7 +92,7 @@ EXERCISE = Exercise(
             "The weights belong in constant memory: `filter` is filled before the launch.",
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("shared", hint="The weights belong in constant memory."),
         none_of("local", what="accesses to local memory"),
         none_of("global", "atomic", what="atomics"),

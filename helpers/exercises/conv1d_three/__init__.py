@@ -9,6 +9,8 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -17,10 +19,8 @@ from helpers.exercises.kit import (
     all_of,
     ceil_div,
     cells,
-    none_of,
     per_output,
     right,
-    shuffles,
     unwritten,
     warps,
     whole_numbers,
@@ -114,10 +114,8 @@ EXERCISE = Exercise(
             3 * MOST,
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        ONE_STORE,
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE,
     mistakes=(

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -114,7 +115,7 @@ EXERCISE = Exercise(
         Budget(
             "double multiplications per warp and tap", multiplications("f16x2"), 1.2, quiet=True
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("shared"),
         none_of(
             "local",

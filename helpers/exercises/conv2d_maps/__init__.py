@@ -9,6 +9,8 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -19,7 +21,6 @@ from helpers.exercises.kit import (
     per_output,
     per_request,
     right,
-    shuffles,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -96,13 +97,11 @@ EXERCISE = Exercise(
             lambda case: 2 * case["shape"].terms / 16,
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of(
             "shared", hint="An exchange through shared memory is not needed: turn the two indices."
         ),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -82,7 +83,7 @@ EXERCISE = Exercise(
             112,
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("shared", hint="The patch stays in registers here."),
         none_of("global", "atomic", what="atomics"),
         shuffles(hint="Neighbours' cells by shuffles are another exercise: load each row once."),

@@ -11,6 +11,8 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -18,9 +20,7 @@ from helpers.exercises.kit import (
     Mistake,
     ceil_div,
     none_of,
-    per_output,
     right,
-    shuffles,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -77,11 +77,9 @@ EXERCISE = Exercise(
             2,
             "Load a cell and a weight for each tap, once.",
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("shared"),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(

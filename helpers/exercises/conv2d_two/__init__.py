@@ -9,6 +9,8 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -16,11 +18,8 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
-    none_of,
-    per_output,
     per_request,
     right,
-    shuffles,
     unwritten,
     warps,
     wrong,
@@ -108,10 +107,8 @@ EXERCISE = Exercise(
             98,
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        ONE_STORE,
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
     FindingHint,
     Mistake,
-    per_output,
     right,
     wrong,
 )
@@ -50,7 +50,7 @@ EXERCISE = Exercise(
             "Which of them does your inner loop have most "
             "of? One load of a weight can serve several outputs, one of a cell several maps.",
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
     ),
     mistakes=(
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -15,10 +17,7 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
-    none_of,
-    per_output,
     right,
-    shuffles,
     unwritten,
     warps,
     whole_numbers,
@@ -102,7 +101,7 @@ EXERCISE = Exercise(
             lambda case: ROWS * case["terms"],
             "A tile has 4 x 16 numbers of A: 64 threads load it.",
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         Budget(
             "barriers per warp",
             lambda case, one: one.barriers / warps(case),
@@ -110,9 +109,7 @@ EXERCISE = Exercise(
             "Two barriers a step are enough.",
             quiet=True,
         ),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: ROWS * COLS,
     mistakes=(

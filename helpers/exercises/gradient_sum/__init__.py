@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from helpers import cards
-from helpers.exercises.answers import right, wrong
+from helpers.exercises.answers import broken_python, right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 
 COUNTS = (2, 3, 4)  # of cards
 STEPS = 2  # of training: in each, the cards' vectors are made anew and summed
@@ -115,10 +115,7 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
     for count, one in zip(COUNTS, results, strict=True):
         words, findings = f"{count} cards", one["findings"]
         if findings:
-            first = findings[0]
-            return Found(
-                "finding", f"{words}, {len(findings)} findings; the first\n{first}", _hint(first)
-            )
+            return of_findings(words, findings, _hint(findings[0]))
         want = inputs(seed, count).sum(axis=(0, 1))
         bad = [card for card in range(count) if not np.array_equal(one["weights"][card], want)]
         if bad:
@@ -182,55 +179,38 @@ EXERCISE = PythonExercise(
         "reads the vector.",
     ),
     right=(
-        right("events, one after another", "solution.py"),
-        right("a ring of whole vectors", "right_chain.py"),
-        right("events of streams", "right_events.py"),
+        right_python("events, one after another"),
+        right_python("a ring of whole vectors", "right_chain.py"),
+        right_python("events of streams", "right_events.py"),
     ),
     wrong=(
-        wrong(
+        wrong_python(
             "the stub", "must wait for the copy into its inbox", file="stub.py", status="finding"
         ),
-        wrong("pass", "does not have the sum", file="wrong_pass.py"),
-        wrong("the host waits", "the host waits", file="wrong_host.py", status="budget"),
-        wrong(
+        wrong_python("pass", "does not have the sum", file="wrong_pass.py"),
+        wrong_python("the host waits", "the host waits", file="wrong_host.py", status="budget"),
+        wrong_python(
             "the next copy does not wait for the add",
             "must wait for that add()",
             ("            cards.streams[k].wait_for_event(added)", "            pass"),
-            file="solution.py",
             status="finding",
         ),
-        wrong(
+        wrong_python(
             "the cards go on at once",
             "goes on with its vector",
             (
                 "        cards.streams[k].wait_for_event(cards.put(0, k))\n",
                 "        cards.put(0, k)\n",
             ),
-            file="solution.py",
             status="finding",
         ),
-        wrong(
+        wrong_python(
             "only card 0 has the sum",
             "must wait for that add()",
             ("        cards.streams[k].wait_for_event(cards.put(0, k))\n", "        pass\n"),
-            file="solution.py",
             status="finding",
         ),
-        wrong("two cards, whatever there are", "does not have the sum", file="wrong_two.py"),
-        wrong("a loop that never ends", "still running", file="wrong_endless.py", status="time"),
-        wrong(
-            "an error",
-            "zerodivisionerror",
-            ("    added = None\n", "    added = 1 / 0\n"),
-            file="solution.py",
-            status="refused",
-        ),
-        wrong(
-            "no function of that name",
-            "must define",
-            ("def total(", "def totals("),
-            file="solution.py",
-            status="compile",
-        ),
+        wrong_python("two cards, whatever there are", "does not have the sum", file="wrong_two.py"),
+        *broken_python("total", error=("    added = None\n", "    added = 1 / 0\n")),
     ),
 )

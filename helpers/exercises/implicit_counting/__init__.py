@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_DETOURS,
     Budget,
     Case,
     Exercise,
@@ -18,7 +19,6 @@ from helpers.exercises.kit import (
     executed,
     none_of,
     right,
-    shuffles,
     warps,
     wrong,
 )
@@ -106,9 +106,7 @@ EXERCISE = Exercise(
             "constant",
             hint="A table of indices costs a request each time it is read: count up instead.",
         ),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(

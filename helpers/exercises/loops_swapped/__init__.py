@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.answers import right, wrong
+from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
@@ -192,93 +192,85 @@ EXERCISE = PythonExercise(
         "without a test.",
     ),
     right=(
-        right("conditional expressions", "solution.py"),
-        right("std::max and std::min", "right_max.py"),
-        right("pointers", "right_pointers.py"),
-        right("the middle tap first", "right_middle_first.py"),
-        right("the last tap first", "right_last_tap_first.py"),
+        right_python("conditional expressions"),
+        right_python("std::max and std::min", "right_max.py"),
+        right_python("pointers", "right_pointers.py"),
+        right_python("the middle tap first", "right_middle_first.py"),
+        right_python("the last tap first", "right_last_tap_first.py"),
     ),
     wrong=(
-        wrong("the stub", "nothing is added yet", file="stub.py"),
-        wrong(
+        wrong_python("the stub", "nothing is added yet", file="stub.py"),
+        wrong_python(
             "loops not swapped",
             "loops are not swapped",
             file="wrong_not_swapped.py",
             status="budget",
         ),
-        wrong(
+        wrong_python(
             "loops not swapped, without a test",
             "loops are not swapped",
             file="wrong_not_swapped_bounds.py",
             status="budget",
         ),
-        wrong(
+        wrong_python(
             "loops not swapped, added to P itself",
             "loops are not swapped",
             file="wrong_not_swapped_in_place.py",
             status="budget",
         ),
-        wrong(
+        wrong_python(
             "loops not swapped, from the last output on",
             "loops are not swapped",
             file="wrong_not_swapped_backwards.py",
             status="budget",
         ),
-        wrong(
+        wrong_python(
             "swapped for few cells only",
             "loops are not swapped",
             file="wrong_swapped_for_few.py",
             status="budget",
         ),
-        wrong(
+        wrong_python(
             "no lower end",
             "outside of n is read",
             ("shift < 0 ? -shift : 0", "0"),
-            file="solution.py",
         ),
-        wrong(
+        wrong_python(
             "no upper end",
             "outside of n is read",
             ("shift > 0 ? n - shift : n", "n"),
-            file="solution.py",
         ),
-        wrong(
+        wrong_python(
             "outputs beyond P",
             "outside of p is written",
             ("shift > 0 ? n - shift : n", "n - shift"),
-            file="solution.py",
         ),
-        wrong(
+        wrong_python(
             "the filter flipped",
             "flipped",
             ("filter[j];", "filter[width - 1 - j];"),
-            file="solution.py",
         ),
-        wrong(
+        wrong_python(
             "only the middle tap",
             "middle tap",
             ("P[i] += N", "if (shift == 0) P[i] += N"),
-            file="solution.py",
         ),
-        wrong(
+        wrong_python(
             "a loop that never ends",
             "still running",
             ("++j) {", "j += 0) {"),
-            file="solution.py",
             status="time",
         ),
-        wrong(
+        wrong_python(
             "it does not compile",
             "does not compile",
             ("last = shift", "last = shifted"),
-            file="solution.py",
             status="compile",
         ),
-        wrong(
+        wrong_python(
             "a crash",
             "crashed",
             ("P[i] += N[i + shift]", "P[i - (1LL << 40)] += N[i + shift]"),
-            file="solution.py",
         ),
     ),
 )

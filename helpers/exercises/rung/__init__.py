@@ -6,13 +6,13 @@ from pathlib import Path
 
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
     FindingHint,
     Mistake,
     none_of,
-    per_output,
     right,
     wrong,
 )
@@ -66,7 +66,7 @@ EXERCISE = Exercise(
             "maps.",
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("global", "atomic", what="atomics"),
     ),
     mistakes=(

@@ -8,19 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     all_of,
     executed,
-    none_of,
-    per_output,
     right,
-    shuffles,
-    unwritten,
+    warp_product,
     wrong,
 )
 
@@ -36,14 +34,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             rng.integers(1, 10, ROWS),
             rng.integers(1, 10, COLUMNS),
         )  # the 49th term always shows
-        arrays = {"y": unwritten((ROWS, COLUMNS)), "a": a, "x": x}
-        yield Case(
-            f"product {k + 1}",
-            arrays,
-            ("y",),
-            (Step((1,), (32,), ("y", "a", "x")),),
-            {"product": k},
-        )
+        yield warp_product(k + 1, "y", (ROWS, COLUMNS), a=a, x=x)
 
 
 def product(case: Case, terms: int = TERMS) -> np.ndarray:
@@ -88,10 +79,8 @@ EXERCISE = Exercise(
             "Each number of a and x is loaded once.",
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        ONE_STORE,
+        *NO_DETOURS,
     ),
     mistakes=(
         Mistake(

@@ -8,17 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
     Mistake,
-    Outcome,
     Step,
     executed,
-    none_of,
-    per_output,
     right,
-    shuffles,
     unwritten,
     wrong,
 )
@@ -57,15 +55,6 @@ def _cut(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return spread < 1e-3 and float(error.mean()) < -0.9 * spread
 
 
-def _per_step(*names: str):
-    """Return how many warps execute operations, for each step of 16 terms."""
-
-    def amount(case: Case, outcome: Outcome) -> float:
-        return outcome.executed(*names) / case["steps"]
-
-    return amount
-
-
 EXERCISE = Exercise(
     name="split_sum",
     lab="28_split_products",
@@ -78,7 +67,7 @@ EXERCISE = Exercise(
     budgets=(
         Budget(
             "products by tensor cores (mma) per step",
-            _per_step("mma.", "wmma.mma"),
+            executed("mma.", "wmma.mma", per=lambda case: case["steps"]),
             3,
             "a_lo b_lo is below what float32 rounds away: three products are enough.",
             least=3,
@@ -96,10 +85,8 @@ EXERCISE = Exercise(
             "Four additions take a short sum back. Take it back every fourth step or less often; "
             "how much less often does the error allow?",
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        ONE_STORE,
+        *NO_DETOURS,
     ),
     mistakes=(
         Mistake(

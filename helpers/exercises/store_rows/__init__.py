@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -16,7 +17,6 @@ from helpers.exercises.kit import (
     Step,
     all_of,
     none_of,
-    per_output,
     right,
     shuffles,
     unwritten,
@@ -82,7 +82,7 @@ EXERCISE = Exercise(
             quiet=True,
         ),
         Budget("shared load requests", all_of("requests", "shared", "load"), 12, quiet=True),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("local", what="accesses to local memory"),
         none_of("global", "atomic", what="atomics"),
         shuffles(

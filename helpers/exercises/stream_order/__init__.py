@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.answers import right, wrong
+from helpers.exercises.answers import broken_python, right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 from helpers.limits import ConvShape
 from helpers.problems import streams
 from helpers.reference import conv2d
@@ -73,11 +73,7 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
                 hint,
             )
         if one["findings"]:
-            return Found(
-                "finding",
-                f"{words}, {len(one['findings'])} findings; the first\n{one['findings'][0]}",
-                _hint(one["findings"], buffers),
-            )
+            return of_findings(words, one["findings"], _hint(one["findings"], buffers))
         if not np.array_equal(one["y"], want):
             bad = [k for k in range(pieces) if not np.array_equal(one["y"][k], want[k])]
             return Found(
@@ -144,49 +140,34 @@ EXERCISE = PythonExercise(
         "pipe.buffers, and `compute` for its copy out.",
     ),
     right=(
-        right("events by piece", "solution.py"),
-        right("a dictionary of pairs", "right_pairs.py"),
-        right("lists of events", "right_lists.py"),
+        right_python("events by piece"),
+        right_python("a dictionary of pairs", "right_pairs.py"),
+        right_python("lists of events", "right_lists.py"),
     ),
     wrong=(
-        wrong("the stub", "event behind that kernel", file="stub.py", status="finding"),
-        wrong("pass", "nothing is enqueued", file="wrong_pass.py"),
-        wrong("one stream for all", "steps for", file="wrong_one_stream.py", status="budget"),
-        wrong("the host waits", "steps for", file="wrong_host.py", status="budget"),
-        wrong(
+        wrong_python("the stub", "event behind that kernel", file="stub.py", status="finding"),
+        wrong_python("pass", "nothing is enqueued", file="wrong_pass.py"),
+        wrong_python(
+            "one stream for all", "steps for", file="wrong_one_stream.py", status="budget"
+        ),
+        wrong_python("the host waits", "steps for", file="wrong_host.py", status="budget"),
+        wrong_python(
             "the copy in does not wait",
             "event behind that kernel",
             ("            into.wait_for_event(computed[before])\n", ""),
-            file="solution.py",
             status="finding",
         ),
-        wrong(
+        wrong_python(
             "the kernel does not wait",
             "event behind that copy",
             ("            compute.wait_for_event(back[before])\n", ""),
-            file="solution.py",
             status="finding",
         ),
-        wrong(
+        wrong_python(
             "only two pieces",
             "works are enqueued",
             ("range(pipe.pieces)", "range(2)"),
-            file="solution.py",
         ),
-        wrong("a loop that never ends", "still running", file="wrong_endless.py", status="time"),
-        wrong(
-            "an error",
-            "zerodivisionerror",
-            ("computed, back = {}, {}", "computed, back = {}, 1 / 0"),
-            file="solution.py",
-            status="refused",
-        ),
-        wrong(
-            "no function of that name",
-            "must define",
-            ("def mend(", "def mended("),
-            file="solution.py",
-            status="compile",
-        ),
+        *broken_python("mend", error=("computed, back = {}, {}", "computed, back = {}, 1 / 0")),
     ),
 )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from helpers import results
-from helpers.exercises.answers import right, wrong
+from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.python_exercise import Found, PythonExercise
 from helpers.limits import ConvShape
 
@@ -245,31 +245,31 @@ EXERCISE = PythonExercise(
         "tile, which costs more each.",
     ),
     right=(
-        right("requests", "solution.py"),
-        right("requests and wavefronts", "right_wavefronts.py"),
-        right("instructions", "right_instructions.py"),
-        right("lanes launched, by the shape alone", "right_lanes.py"),
+        right_python("requests"),
+        right_python("requests and wavefronts", "right_wavefronts.py"),
+        right_python("instructions", "right_instructions.py"),
+        right_python("lanes launched, by the shape alone", "right_lanes.py"),
     ),
     wrong=(
-        wrong("the stub", "loses 35%", file="stub.py", status="budget"),
-        wrong("the measured widths in a table", "table", file="wrong_table.py"),
-        wrong("a table by the height, times the maps", "must cost more", file="wrong_heights.py"),
-        wrong("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
-        wrong("the same for all", "loses", file="wrong_constant.py"),
-        wrong("NaN", "infinite or nan", file="wrong_nan.py"),
-        wrong("sectors alone", "loses", file="wrong_sectors.py", status="budget"),
-        wrong(
+        wrong_python("the stub", "loses 35%", file="stub.py", status="budget"),
+        wrong_python("the measured widths in a table", "table", file="wrong_table.py"),
+        wrong_python(
+            "a table by the height, times the maps", "must cost more", file="wrong_heights.py"
+        ),
+        wrong_python("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
+        wrong_python("the same for all", "loses", file="wrong_constant.py"),
+        wrong_python("NaN", "infinite or nan", file="wrong_nan.py"),
+        wrong_python("sectors alone", "loses", file="wrong_sectors.py", status="budget"),
+        wrong_python(
             "a counter that is not there",
             "it has",
             ("shared_load_requests", "shared_loads"),
-            file="solution.py",
             status="refused",
         ),
-        wrong(
+        wrong_python(
             "a loop that never ends",
             "still running",
             ("    return", "    while True: pass\n    return"),
-            file="solution.py",
             status="time",
         ),
     ),

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
     FindingHint,
     Mistake,
-    Outcome,
     Step,
     executed,
     none_of,
     per_output,
     right,
-    shuffles,
     unwritten,
     whole_numbers,
     wrong,
@@ -50,15 +50,6 @@ def turned(case: Case) -> np.ndarray:
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
 
 
-def _tiles(*names: str):
-    """Return how many warps execute operations, for each tile."""
-
-    def amount(case: Case, outcome: Outcome) -> float:
-        return outcome.executed(*names) * TILE / case.count
-
-    return amount
-
-
 EXERCISE = Exercise(
     name="turned_tiles",
     lab="27_asynchronous_copies",
@@ -69,7 +60,10 @@ EXERCISE = Exercise(
     budgets=(
         Budget(
             "cp.async of warps for a tile",
-            _tiles("cp.async.shared", "cp.async.ca", "cp.async.cg"),
+            executed(
+                *("cp.async.shared", "cp.async.ca", "cp.async.cg"),
+                per=lambda case: case.count / TILE,
+            ),
             2,
             "Copy each tile by cp.async, 16 bytes a thread: two warps copy 64 x 16 bytes.",
             least=2,
@@ -93,10 +87,8 @@ EXERCISE = Exercise(
             1 / 8,
             "Each cell of N is copied once; outputs are read from the tile.",
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        ONE_STORE,
+        *NO_DETOURS,
     ),
     mistakes=(
         Mistake(

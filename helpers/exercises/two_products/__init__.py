@@ -8,18 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_DETOURS,
     Budget,
     Case,
     Exercise,
     FindingHint,
     Mistake,
-    Step,
     all_of,
     executed,
-    none_of,
     right,
-    shuffles,
-    unwritten,
+    warp_product,
     wrong,
 )
 
@@ -32,9 +30,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for k in range(3):
         a = _drawn(rng, (ROWS, TERMS))
         b = _drawn(rng, (TERMS, COLUMNS))
-        arrays = {"D": unwritten((ROWS, COLUMNS)), "A": a, "B": b}
-        step = Step((1,), (32,), ("D", "A", "B"))
-        yield Case(f"product {k + 1}", arrays, ("D",), (step,), {"product": k})
+        yield warp_product(k + 1, "D", (ROWS, COLUMNS), A=a, B=b)
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -100,9 +96,7 @@ EXERCISE = Exercise(
             "Two columns of A are neighbours: one load of 4 bytes gives both.",
         ),
         Budget("stores of D", all_of("lanes", "global", "store"), ROWS * COLUMNS, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     mistakes=(
         Mistake(

@@ -10,6 +10,8 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
     Budget,
     Case,
     Exercise,
@@ -17,9 +19,7 @@ from helpers.exercises.kit import (
     Mistake,
     ceil_div,
     none_of,
-    per_output,
     right,
-    shuffles,
     warps,
     wrong,
 )
@@ -89,11 +89,9 @@ EXERCISE = Exercise(
             "unrolls anything; comments and #pragma make no difference.)",
             quiet=True,
         ),
-        Budget("stores per output", per_output("global", "store"), 1, quiet=True),
+        ONE_STORE,
         none_of("shared"),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
