@@ -216,7 +216,7 @@ def build(target: Path) -> int:
     shutil.rmtree(target, ignore_errors=True)
     stage(source)
     settings = CONFIGURATION | {"html_static_path": ["_static"], "html_css_files": ["site.css"]}
-    warnings = _Counted(sys.stderr)
+    warnings: Any = _Counted(sys.stderr)
     application = Sphinx(
         srcdir=source,
         confdir=None,
@@ -224,7 +224,7 @@ def build(target: Path) -> int:
         doctreedir=source / ".doctrees",
         buildername="html",
         confoverrides=settings,
-        warning=warnings,  # type: ignore[arg-type]
+        warning=warnings,
     )
     application.connect("doctree-read", _color_kernel_cells)
     application.build()
