@@ -37,7 +37,7 @@ class Mutant:
         Raises whatthepatch.exceptions.HunkApplyException where the patch does not fit the kernel.
         """
         text = file.read_text(encoding="utf-8")
-        original = re.search(r"^Mutant of  (\w+) \(lab (\d\d)\)$", text, re.MULTILINE)
+        original = re.search(r"^Mutant of  (\w+) \(lab (\d+)\)$", text, re.MULTILINE)
         message = re.search(
             r"^Message    (check|simulator): ([\w -]+?)(?:, array ([\w|]+)| \((.+)\))?$", text, re.M
         )

@@ -98,7 +98,7 @@ def _write_pages(root: Path, folder: Path) -> None:
     """The start page and the map of the labs, with links that lead to the copies."""
     start = (root / "START.md").read_text(encoding="utf-8")
     start = start.replace("](labs/README.md)", f"]({MAP})").replace("](labs/", "](")
-    start = re.sub(r"\]\((?=kernels/|results/|README\.md)", "](../", start)
+    start = re.sub(r"\]\((?=kernels/|results/|README\.md|INSTALL\.md)", "](../", start)
     _write(folder / START_PAGE, start)
     _write(folder / MAP, (root / "labs/README.md").read_text(encoding="utf-8"))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import grades
 
 COLUMNS = (
@@ -64,7 +65,7 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "score": float(result["points"] or 0.0),
                 "max_score": float(result["maximum"]),
                 "status": "passed" if result["status"] == "pass" else "failed",
-                "name": f"{result['lab'][:2]} {result['exercise']}",
+                "name": f"{labs.number(result['lab'])} {result['exercise']}",
                 "output": text[:20_000]
                 if graded
                 else f"This exercise could not be graded: {text[:2_000]}",

@@ -13,6 +13,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from helpers import labs
 from helpers.course import submissions
 from helpers.course.release import ReleaseError
 
@@ -67,7 +68,7 @@ _KEPT = (
 
 def write(lab: str, to: Path) -> int:
     """Write the zip for a lab; how many files. Raises release.ReleaseError."""
-    places = [p for p in submissions.places() if lab in (p.lab, p.lab[:2])]
+    places = [p for p in submissions.places() if lab in (p.lab, labs.number(p.lab))]
     if not places:
         raise ReleaseError(f"lab {lab} has no exercise to grade")
     name = places[0].lab

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import grades, submissions
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
@@ -42,11 +43,11 @@ class ReleaseError(CourseError, ValueError):
     """A lab that cannot be released; the message says which and why."""
 
 
-def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Path]:
+def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Path]:
     """Write student notebooks of labs (all where none is named) and manifest.json. Raises
     ReleaseError.
     """
-    chosen, written = _chosen(labs), []
+    chosen, written = _chosen(wanted), []
     for path in chosen:
         made = student_copy(path)
         here = [place for place in submissions.places() if place.lab == path.stem]
@@ -65,17 +66,16 @@ def release(labs: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Pa
     return written
 
 
-def _chosen(labs: Sequence[str]) -> list[Path]:
+def _chosen(wanted: Sequence[str]) -> list[Path]:
     every = sorted(submissions.LABS.glob("[0-9]*.ipynb"))
-    if not labs:
+    if not wanted:
         return every
     chosen = []
-    for lab in labs:
-        fitting = [path for path in every if path.stem == lab or path.stem[:2] == lab]
+    for lab in wanted:
+        fitting = [path for path in every if path.stem == lab or labs.number(path.stem) == lab]
         if not fitting:
-            raise ReleaseError(
-                f"there is no lab {lab!r}; there are: {', '.join(path.stem[:2] for path in every)}"
-            )
+            known = ", ".join(labs.number(path.stem) for path in every)
+            raise ReleaseError(f"there is no lab {lab!r}; there are: {known}")
         chosen += fitting
     return chosen
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import drawings, export, grades
 
 WORDS = {
@@ -270,7 +271,7 @@ def _result(
         else f"{_number(result['points'])} of {_number(result['maximum'])} points"
     )
     parts = [
-        f"<h2>{html.escape(result['lab'][:2])} · {html.escape(title)} "
+        f"<h2>{html.escape(labs.number(result['lab']))} · {html.escape(title)} "
         f"{_badge(result['status'])}</h2><p>{score}"
     ]
     parts.append(f' <span class="note">({html.escape(result["exercise"])})</span></p>')
@@ -332,7 +333,7 @@ def _listing(text: str, findings: Mapping[int, Mapping[str, Any]]) -> str:
 
 def _claim(lab: str, claim: Mapping[str, Any]) -> str:
     parts = [
-        f"<h2>{html.escape(lab[:2])} · a figure that was handed in: "
+        f"<h2>{html.escape(labs.number(lab))} · a figure that was handed in: "
         f"{html.escape(claim['file'])}</h2>"
     ]
     if claim["problems"]:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +137,7 @@ def answers(folder: Path, where: tuple[Place, ...]) -> Iterator[Answer]:
         for lab in sorted(
             path for path in student.iterdir() if path.is_dir() and not path.is_symlink()
         ):
-            mine = [place for place in where if lab.name in (place.lab, place.lab[:2])]
+            mine = [place for place in where if lab.name in (place.lab, labs.number(place.lab))]
             if mine:
                 yield from _of_lab(student.name, lab, mine)
 

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from helpers import labs
+
 if TYPE_CHECKING:
     from helpers.exercises.exercise import Exercise
 
@@ -61,11 +63,11 @@ def of_lab(number: str) -> tuple[Exercise, ...]:
 
 @cache
 def _by_lab() -> dict[str, tuple[str, ...]]:
-    labs: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for name in names():
-        number = _module(name).lab[:2]
-        labs[number] = (*labs.get(number, ()), name)
-    return labs
+        number = labs.number(_module(name).lab)
+        found[number] = (*found.get(number, ()), name)
+    return found
 
 
 @cache

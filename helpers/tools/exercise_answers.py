@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.exercises.answers import Answer
 from helpers.exercises.exercise import NOTEBOOK_SEED
 
@@ -49,7 +49,8 @@ def judged(name: str, answer: Answer, tried: Sequence[int]) -> dict[str, Any]:
     share = {"pass": 2, "budget": 1}
     levels = {share.get(status, 0) for status in statuses}
     return {
-        "exercise": name, "lab": exercise.lab[:2], "what": answer.what, "must": answer.status,
+        "exercise": name, "lab": labs.number(exercise.lab),
+        "what": answer.what, "must": answer.status,
         "seeds": len(tried), "statuses": dict(statuses), "unlike": unlike,
         "points_change": levels != {share.get(answer.status, 0)},
     }  # fmt: skip

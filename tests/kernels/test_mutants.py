@@ -150,7 +150,7 @@ def test_axpy_mutants_are_rejected(mutant):
 
 def test_there_are_mutants_for_each_lab_with_kernels():
     listed = (ROOT / "kernels/README.md").read_text(encoding="utf-8")
-    labs = set(re.findall(r"\(\.\./labs/(\d\d)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
+    labs = set(re.findall(r"\(\.\./labs/(\d+)_\w+\.ipynb\) \|$", listed, re.MULTILINE))
     assert {mutant.lab for mutant in ALL} == labs
     assert len(ALL) == len(AXPY) + len(CONV1D) + len(LAYER) + len(ELSEWHERE)
 

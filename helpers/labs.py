@@ -1,0 +1,8 @@
+"""The names of the labs, such as 04_conv1d_tiles: a number, and what the lab is about."""
+
+from __future__ import annotations
+
+
+def number(lab: str) -> str:
+    """Return the number in front of a lab's name, as text: "04"."""
+    return lab.partition("_")[0]
