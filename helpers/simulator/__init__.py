@@ -19,13 +19,15 @@ import numpy as np
 
 from . import instructions, memory
 from .arrays import declaration, pack_arguments
+from .comparison import ProfileComparison, compare
 from .compiler import Parameter
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
 from .launch import CHECKS, Extents, LaunchReport, extents
 from .launch import launch as run_launch
+from .machine_counters import profile_of
 from .module import Kernel, Module, UnknownKernel, load
-from .profile import LineTraffic, Profile, ProfileComparison, Request, compare, profile_of
+from .profile import LineTraffic, Profile, Request
 from .toolchain import CompileFailed
 
 __all__ = [

@@ -1,33 +1,22 @@
 """Counters as records that print themselves: the memory traffic of a launch by source line and by
-array, and the comparison of two launches.
+array.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
-import numpy as np
-
-from helpers import tables
-
-from . import bounds, instructions
+from . import bounds
+from .architecture import SECTOR_BYTES
 from .bounds import Bounds, Counts
 from .findings import Finding
-from .launch import LaunchReport
-from .library import Site
-from .module import Kernel
+from .profile_tables import html_table, text_table
+from .profile_words import sentences, total_of
 
-SECTOR_BYTES = 32
 # The machine keeps so many requests of the watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
-
-# The spaces by their numbers in the machine (Space in machine/memory.h).
-_SPACES = ("global", "shared", "shared", "constant", "global", "local")
-_ACCESSES = ("load", "store", "atomic", "barrier", "branch")
-_BARRIER, _BRANCH = 3, 4
 
 
 # ---- the records ----
@@ -141,7 +130,8 @@ class Request:
     size: int
 
 
-_SUMS = (
+# The counters that LineTraffic and ArrayTraffic sum up.
+SUMMED = (
     "requests",
     "lanes",
     "bytes_used",
@@ -295,7 +285,7 @@ class Profile:
             ArrayTraffic(
                 *key,
                 tuple(dict.fromkeys(row.line for row in rows)),
-                *(_sum(rows, name) for name in _SUMS),
+                *(total_of(rows, name) for name in SUMMED),
             )
             for key, rows in groups.items()
         ]
@@ -314,7 +304,7 @@ class Profile:
         """Returns sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(_sentences(self))
+        return tuple(sentences(self))
 
     def to_dict(self) -> dict:
         """Returns plain values for a file: counters, lines, arrays, control and findings, without
@@ -345,7 +335,7 @@ class Profile:
         return f"{self.kernel}  grid {self.grid}  block {self.block}{part}"
 
     def __str__(self) -> str:
-        rows = [self.title(), _text_table(_HEAD, self._rows())]
+        rows = [self.title(), text_table(_HEAD, self._rows())]
         rows += list(self.sentences())
         rows += [str(finding) for finding in self.findings] or ["no findings"]
         return "\n".join(rows)
@@ -355,7 +345,7 @@ class Profile:
         findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
         title = f"<p><b>{html.escape(self.title())}</b></p>"
         sentences = f"<ul>{items}</ul>" if items else ""
-        return f"{title}{_html_table(_HEAD, self._rows())}{sentences}{findings}"
+        return f"{title}{html_table(_HEAD, self._rows())}{sentences}{findings}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(row.line, _traffic_row(row)) for row in self.lines]
@@ -364,10 +354,6 @@ class Profile:
 
 
 _ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
-
-
-def _sum(rows: Iterable[LineTraffic], counter: str) -> int:
-    return sum(getattr(row, counter) for row in rows)
 
 
 def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
@@ -400,115 +386,6 @@ def _control_row(row: LineControl) -> tuple[str, ...]:
     return (str(row.line), what, "", f"{row.count:,}", lanes, "", "", "", "", _short(row.source))
 
 
-# ---- in words ----
-
-
-def _percent(share: float) -> str:
-    return (
-        "all"
-        if share == 1
-        else f"{share:.0%}".replace("%", " %")
-        if share >= 0.005
-        else "less than 1 %"
-    )
-
-
-def _of_local_memory(profile: Profile) -> Iterable[str]:
-    rows = [row for row in profile.lines if row.space == "local"]
-    if rows:
-        lines = _listed(sorted({row.line for row in rows}))
-        yield (
-            f"{_sum(rows, 'requests'):,} requests go to local memory ({lines}): an array of a "
-            "thread's own that is indexed by a variable, or whose address is taken, has no "
-            "registers"
-        )
-
-
-def _sentences(profile: Profile) -> Iterable[str]:
-    for access in ("load", "store", "atomic"):
-        rows = [row for row in profile.lines if row.space == "global" and row.access == access]
-        if total := _sum(rows, "sectors"):
-            yield _of_sectors(_busiest_line(rows, "sectors"), total, access)
-            arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
-            if len(arrays) > 1:
-                lines = _listed(arrays[0].lines)
-                part = _percent(arrays[0].sectors / total)
-                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({lines})"
-    for access in ("load", "store"):
-        rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
-        if total := _sum(rows, "conflicts"):
-            worst = _busiest_line(rows, "conflicts")
-            passes = _sum(worst, "wavefronts") / _sum(worst, "requests")
-            share = _percent(_sum(worst, "conflicts") / total)
-            yield (
-                f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
-                f"{passes:.3g} wavefronts a request"
-            )
-    yield from _of_local_memory(profile)
-    yield from _of_turns(profile)
-    for row in (row for row in profile.lines if row.repeated):
-        yield (
-            f"line {row.line} stores what another thread has just put in {row.array}: the values "
-            "are equal, so this is no race"
-        )
-    yield from _of_control(profile)
-
-
-def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:
-    lines: dict[int, list[LineTraffic]] = {}
-    for row in rows:
-        lines.setdefault(row.line, []).append(row)
-    return max(lines.values(), key=lambda group: _sum(group, counter))
-
-
-def _of_sectors(rows: list[LineTraffic], total: int, access: str) -> str:
-    sectors = _sum(rows, "sectors")
-    used = _sum(rows, "bytes_used") / (sectors * SECTOR_BYTES)
-    what = (
-        f"{_percent(used)} of the bytes it moves are used"
-        if used <= 1
-        else f"each byte it moves serves {used:.3g} lanes' requests"
-    )
-    return f"line {rows[0].line} makes {_percent(sectors / total)} of the {access} sectors; {what}"
-
-
-def _of_turns(profile: Profile) -> Iterable[str]:
-    for counter, space, what in (
-        ("serialised", None, "update one address"),
-        ("replays", "constant", "read different words"),
-    ):
-        rows = [
-            row for row in profile.lines if getattr(row, counter) and space in (None, row.space)
-        ]
-        if rows:
-            worst = _busiest_line(rows, counter)
-            turns = 1 + _sum(worst, counter) / _sum(worst, "requests")
-            yield (
-                f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request "
-                f"({worst[0].array}, {worst[0].space})"
-            )
-
-
-def _of_control(profile: Profile) -> Iterable[str]:
-    branches = [row for row in profile.control if row.kind == "branch"]
-    if branches:
-        worst = max(branches, key=lambda row: row.count)
-        yield (
-            f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
-            f"{worst.lanes / worst.count:.3g} wait each time"
-        )
-
-
-def _listed(lines: Sequence[int]) -> str:
-    return (
-        f"line {lines[0]}"
-        if len(lines) == 1
-        else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
-    )
-
-
-# ---- tables ----
-
 _HEAD = (
     "line",
     "access",
@@ -521,259 +398,3 @@ _HEAD = (
     "conflicts",
     "source",
 )
-_WORDS = {"access", "array", "source", "counter"}  # columns of text, set to the left
-
-
-def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return tables.text(head, rows, left=[k for k, name in enumerate(head) if name in _WORDS])
-
-
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a table in the page's colours, so that it is legible in light and dark themes."""
-
-    def cell(tag: str, name: str, text: str) -> str:
-        content = (
-            f"<code>{html.escape(text)}</code>"
-            if name == "source" and tag == "td"
-            else html.escape(text)
-        )
-        side = "left" if name in _WORDS else "right"
-        return (
-            f"<{tag} style='text-align: {side}; color: inherit; background: "
-            f"transparent'>{content}</{tag}>"
-        )
-
-    def line(tag: str, row: Sequence[str]) -> str:
-        return (
-            "<tr>"
-            + "".join(cell(tag, name, text) for name, text in zip(head, row, strict=True))
-            + "</tr>"
-        )
-
-    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
-
-
-# ---- before and after ----
-
-
-@dataclass(frozen=True)
-class ProfileComparison:
-    """Two profiles side by side, from compare(). `rows` lists the counters that are not zero in
-    both.
-    """
-
-    before: Profile
-    after: Profile
-
-    @property
-    def rows(self) -> tuple[tuple[str, int, int], ...]:
-        """(counter, before, after) for each counter of the launch, then the bytes of global
-        memory.
-        """
-        before, after = (
-            {**p.counters(), "bytes_requested": p.bytes_requested, "bytes_moved": p.bytes_moved}
-            for p in self.pair
-        )
-        return tuple(
-            (name, before[name], after[name]) for name in before if before[name] or after[name]
-        )
-
-    @property
-    def pair(self) -> tuple[Profile, Profile]:
-        return self.before, self.after
-
-    def ratio(self, counter: str) -> float:
-        """Returns before / after: 4.0 means four times fewer after, inf means none after, nan means
-        none before and after.
-        """
-        first, second = next(((a, b) for name, a, b in self.rows if name == counter), (0, 0))
-        return first / second if second else float("inf") if first else float("nan")
-
-    def sentences(self) -> tuple[str, ...]:
-        """Returns one sentence for each counter that differs, the largest change first."""
-        changed = [(name, a, b) for name, a, b in self.rows if a != b]
-        changed.sort(
-            key=lambda row: (
-                -max(row[1] / row[2], row[2] / row[1]) if row[1] and row[2] else float("-inf")
-            )
-        )
-        return tuple(_change(*row) for row in changed) or ("no counter differs",)
-
-    def to_dict(self) -> dict:
-        """Returns plain values for a file."""
-        rows = [{"counter": name, "before": a, "after": b} for name, a, b in self.rows]
-        return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
-
-    def __str__(self) -> str:
-        return "\n".join([*self._titles(), _text_table(_COMPARED, self._cells())])
-
-    def _repr_html_(self) -> str:
-        titles = "<br>".join(html.escape(title) for title in self._titles())
-        return f"<p>{titles}</p>{_html_table(_COMPARED, self._cells())}"
-
-    def _titles(self) -> tuple[str, str]:
-        return f"before: {self.before.title()}", f"after:  {self.after.title()}"
-
-    def _cells(self) -> list[tuple[str, ...]]:
-        return [
-            (name.replace("_", " "), f"{a:,}", f"{b:,}", _times(a, b)) for name, a, b in self.rows
-        ]
-
-
-_COMPARED = ("counter", "before", "after", "change")
-
-
-def _times(before: int, after: int) -> str:
-    if before == after:
-        return "same"
-    if not before or not after:
-        return "new" if after else "gone"
-    return f"{before / after:.3g} x fewer" if before > after else f"{after / before:.3g} x more"
-
-
-def _change(name: str, before: int, after: int) -> str:
-    words = name.replace("_", " ")
-    if not before or not after:
-        return f"{words}: {before:,} before, {after:,} after"
-    return f"{words}: {before:,} before, {after:,} after ({_times(before, after)})"
-
-
-def compare(before: Profile, after: Profile) -> ProfileComparison:
-    """Compares two launches of the same problem. Raises ValueError if their counters are not sums
-    over the same blocks.
-
-    A sample of blocks compares only with a sample of the same share. A launch that a finding
-    stopped compares with no other.
-    """
-    for profile in (before, after):
-        if not profile.completed:
-            raise ValueError(
-                f"{profile.kernel} was stopped at a finding, so its counters are partial: mend it "
-                "first"
-            )
-    if before.blocks_run * after.blocks != after.blocks_run * before.blocks:
-        raise ValueError(
-            f"{before.kernel} ran {before.blocks_run:,} of {before.blocks:,} blocks and "
-            f"{after.kernel} {after.blocks_run:,} of "
-            f"{after.blocks:,}: profile both with all blocks (sample_every=1)"
-        )
-    return ProfileComparison(before, after)
-
-
-# ---- from the machine ----
-
-
-class _Reader:
-    """Names the lines and arrays of the machine's counters."""
-
-    def __init__(self, report: LaunchReport, kernel: Kernel):
-        self.line, self.names = kernel.line_of, report.arrays
-        self.by_machine_code = kernel.counted.by_machine_code.tolist()
-        self.source = kernel.module.compiled.source.splitlines()
-
-    def text(self, line: int) -> str:
-        return self.source[line - 1].strip() if 0 < line <= len(self.source) else ""
-
-    def array(self, region: int) -> str:
-        return self.names[region].name if region in self.names else "?"
-
-    def first_byte(self, region: int) -> int:
-        return self.names[region].first_byte if region in self.names else 0
-
-
-def profile_of(
-    report: LaunchReport,
-    kernel: Kernel,
-    grid: tuple[int, int, int],
-    block: tuple[int, int, int],
-    shared: int,
-) -> Profile:
-    """Returns the Profile of a launch that ran with the traffic observer. shared: its bytes of
-    dynamic shared memory.
-    """
-    reader = _Reader(report, kernel)
-    lines, control = _lines(report.sites, reader), _control(report.sites, reader)
-    profile = Profile(
-        kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
-        report.blocks, lines,
-        _requests(report.watched, reader), report.seconds, control,
-        instructions.by_name(kernel.counted, report.executed),
-    )  # fmt: skip
-    if not len(report.executed) or not report.completed:
-        return profile
-    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared))
-
-
-def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
-    rows: dict[tuple[int, str, str, str], list[int]] = {}
-    by_rule = set()
-    for site in sites:
-        if site.access in (_BARRIER, _BRANCH):
-            continue
-        key = (
-            reader.line(site.pc),
-            _ACCESSES[site.access],
-            _SPACES[site.space],
-            reader.array(site.region),
-        )
-        counts = (
-            site.requests,
-            site.lanes,
-            site.bytes,
-            *(getattr(site, name) for name in _SUMS[3:]),
-        )
-        rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
-        if not reader.by_machine_code[site.pc]:
-            by_rule.add(key)
-    return tuple(
-        LineTraffic(
-            line, reader.text(line), access, space, array, **dict(zip(_SUMS, row, strict=True)),
-            model="rule" if (line, access, space, array) in by_rule else "sass",
-        )
-        for (line, access, space, array), row in sorted(rows.items())
-    )  # fmt: skip
-
-
-def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
-    rows: dict[tuple[int, str], list[int]] = {}
-    for site in sites:
-        if site.access not in (_BARRIER, _BRANCH):
-            continue
-        line = reader.line(site.pc)
-        row = rows.setdefault((line, _ACCESSES[site.access]), [0, 0])
-        row[0] += site.requests
-        row[1] += site.lanes
-    return tuple(
-        LineControl(line, reader.text(line), kind, *row)
-        for (line, kind), row in sorted(rows.items())
-    )
-
-
-def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
-    """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
-    lanes of each request one after another.
-    """
-    columns = {name: watched[name].tolist() for name in watched.dtype.names or ()}
-    first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
-    offsets = [
-        offset - first_bytes[region]
-        for offset, region in zip(columns["offset"], columns["region"], strict=True)
-    ]
-    starts = (
-        [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)]
-        if len(watched)
-        else []
-    )
-    requests = []
-    for first, end in pairwise(starts):
-        access, space, region, pc, size = (
-            columns[name][first] for name in ("access", "space", "region", "pc", "size")
-        )
-        lanes = tuple(columns["lane"][first:end])
-        where = reader.array(region), reader.line(pc)
-        requests.append(
-            Request(
-                _ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size
-            )
-        )
-    return tuple(requests)

@@ -53,7 +53,8 @@ from typing import Any
 
 from helpers import tables
 
-from .counts import SECTOR_BYTES, Counts, counts_of
+from ..architecture import SECTOR_BYTES
+from .counts import Counts, counts_of
 from .resources import RECORDS, RESOURCES, Rate, Rates, Resource, UnknownDevice, rates, rates_of
 
 __all__ = [

@@ -32,7 +32,6 @@ LaunchReport: TypeAlias = Any
 Kernel: TypeAlias = Any
 Profile: TypeAlias = Any
 
-SECTOR_BYTES = 32
 SECTORS_A_PASS = 4
 
 # Machine instructions by what they need. A guarded one may be issued for no lane, and then only

@@ -57,8 +57,8 @@
 constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
 
 // Sums over the requests that one instruction made to one array; for a barrier the warps that came
-// to it, for a branch the times that lanes of one warp parted there. The same layout is declared in
-// profile.py.
+// to it, for a branch the times that lanes of one warp parted there. library.py declares the same
+// layout.
 struct Site {
     std::uint64_t pc = 0, next_pc = 0;
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0;

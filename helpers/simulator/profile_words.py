@@ -1,0 +1,121 @@
+"""Counters in words: what makes most of the traffic of a launch, a sentence for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from .architecture import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from .profile import LineTraffic, Profile
+
+
+def total_of(rows: Iterable[LineTraffic], counter: str) -> int:
+    """Returns the sum of one counter."""
+    return sum(getattr(row, counter) for row in rows)
+
+
+def _percent(share: float) -> str:
+    return (
+        "all"
+        if share == 1
+        else f"{share:.0%}".replace("%", " %")
+        if share >= 0.005
+        else "less than 1 %"
+    )
+
+
+def _of_local_memory(profile: Profile) -> Iterable[str]:
+    rows = [row for row in profile.lines if row.space == "local"]
+    if rows:
+        lines = _listed(sorted({row.line for row in rows}))
+        yield (
+            f"{total_of(rows, 'requests'):,} requests go to local memory ({lines}): an array of a "
+            "thread's own that is indexed by a variable, or whose address is taken, has no "
+            "registers"
+        )
+
+
+def sentences(profile: Profile) -> Iterable[str]:
+    """Yields the sentences on a launch."""
+    for access in ("load", "store", "atomic"):
+        rows = [row for row in profile.lines if row.space == "global" and row.access == access]
+        if total := total_of(rows, "sectors"):
+            yield _of_sectors(_busiest_line(rows, "sectors"), total, access)
+            arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
+            if len(arrays) > 1:
+                lines = _listed(arrays[0].lines)
+                part = _percent(arrays[0].sectors / total)
+                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({lines})"
+    for access in ("load", "store"):
+        rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
+        if total := total_of(rows, "conflicts"):
+            worst = _busiest_line(rows, "conflicts")
+            passes = total_of(worst, "wavefronts") / total_of(worst, "requests")
+            share = _percent(total_of(worst, "conflicts") / total)
+            yield (
+                f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
+                f"{passes:.3g} wavefronts a request"
+            )
+    yield from _of_local_memory(profile)
+    yield from _of_turns(profile)
+    for row in (row for row in profile.lines if row.repeated):
+        yield (
+            f"line {row.line} stores what another thread has just put in {row.array}: the values "
+            "are equal, so this is no race"
+        )
+    yield from _of_control(profile)
+
+
+def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:
+    lines: dict[int, list[LineTraffic]] = {}
+    for row in rows:
+        lines.setdefault(row.line, []).append(row)
+    return max(lines.values(), key=lambda group: total_of(group, counter))
+
+
+def _of_sectors(rows: list[LineTraffic], total: int, access: str) -> str:
+    sectors = total_of(rows, "sectors")
+    used = total_of(rows, "bytes_used") / (sectors * SECTOR_BYTES)
+    what = (
+        f"{_percent(used)} of the bytes it moves are used"
+        if used <= 1
+        else f"each byte it moves serves {used:.3g} lanes' requests"
+    )
+    return f"line {rows[0].line} makes {_percent(sectors / total)} of the {access} sectors; {what}"
+
+
+def _of_turns(profile: Profile) -> Iterable[str]:
+    for counter, space, what in (
+        ("serialised", None, "update one address"),
+        ("replays", "constant", "read different words"),
+    ):
+        rows = [
+            row for row in profile.lines if getattr(row, counter) and space in (None, row.space)
+        ]
+        if rows:
+            worst = _busiest_line(rows, counter)
+            turns = 1 + total_of(worst, counter) / total_of(worst, "requests")
+            yield (
+                f"line {worst[0].line}: lanes that {what} take turns, {turns:.3g} a request "
+                f"({worst[0].array}, {worst[0].space})"
+            )
+
+
+def _of_control(profile: Profile) -> Iterable[str]:
+    branches = [row for row in profile.control if row.kind == "branch"]
+    if branches:
+        worst = max(branches, key=lambda row: row.count)
+        yield (
+            f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
+            f"{worst.lanes / worst.count:.3g} wait each time"
+        )
+
+
+def _listed(lines: Sequence[int]) -> str:
+    return (
+        f"line {lines[0]}"
+        if len(lines) == 1
+        else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+    )
