@@ -50,11 +50,12 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 	$(PYTHON) -m helpers.tools.run_labs
 
 # Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
+# mypy needs one core and pytest waits now and then, so that both run at once.
 test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy
-	$(PYTHON) -m pytest -n 2 --dist loadfile tests
+	$(PYTHON) -m mypy & types=$$!; $(PYTHON) -m pytest -n 2 --dist loadfile tests; tested=$$?; \
+	    wait $$types && exit $$tested
 	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
 FEWEST_PAIRS = 10
 
@@ -42,6 +41,8 @@ def interval_of_median(samples: Sequence[float], level: float = 0.95) -> tuple[f
 @lru_cache(maxsize=2048)
 def _binomial_rank(n: int, tail: float) -> int:
     """Return the 0-based rank of the lower end: the largest r with P(Bin(n, 1/2) <= r) <= tail."""
+    from scipy import special  # here, since most notebooks get by without its import
+
     # This is scipy.stats.binom.cdf, but importing scipy.stats takes ten times as long as importing
     # scipy.special.
     below = special.bdtr(np.arange(n // 2), n, 0.5)
@@ -86,6 +87,8 @@ def _signed_rank(n: int, tail: float) -> int:
     """
     if n > 100:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        from scipy import special
+
         return max(0, math.floor(mean + float(special.ndtri(tail)) * deviation - 0.5))
     probability = np.zeros(n * (n + 1) // 2 + 1)
     probability[0] = 1.0

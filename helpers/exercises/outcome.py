@@ -236,20 +236,16 @@ def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
     step = case.steps[0]
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
-    where: dict[str, Any] = {
-        "grid": step.grid,
-        "block": step.block,
-        "options": cell.options,
-        "constants": step.constants,
-    }
-    simulator.profile(
+    simulator.execute(
         cell.source,
         cell.kernel,
         *given,
-        **where,
-        outputs=(),
-        time_limit=limit_s,
+        grid=step.grid,
+        block=step.block,
+        options=cell.options,
+        constants=step.constants,
         sample_every=2,
+        time_limit=limit_s,
     )
     return _changed(case, arrays)
 

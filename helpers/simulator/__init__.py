@@ -32,7 +32,7 @@ from .toolchain import CompileFailed
 
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
-    "activate", "check", "compare", "leaks",
+    "activate", "check", "compare", "execute", "leaks",
     "profile", "turns",
 ]  # fmt: skip
 
@@ -149,6 +149,40 @@ def turns(
         as_written=True,
     )
     return instructions.backward_branches(kernel.counted, report.executed)
+
+
+def execute(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    sample_every: int = 1,
+    time_limit: float | None = None,
+) -> None:
+    """Runs one launch for its outputs alone: without counters, and without a look for races or for
+    elements that nobody has written. A fault or a time limit ends it, and says nothing.
+
+    The arguments are those of `profile`, and so are the exceptions.
+    """
+    observe, constants, watch = ("bounds", "barriers"), constants or {}, ((0, 0, 0), 0)
+    _launch(
+        source,
+        name,
+        args,
+        grid,
+        block,
+        0,
+        options,
+        constants,
+        observe,
+        watch,
+        sample_every,
+        time_limit,
+        (),
+    )
 
 
 def check(
