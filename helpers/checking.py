@@ -503,9 +503,9 @@ def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 
 _HALO = (
-    "{where}: halo cells. Cells outside the input must count as 0, and the "
+    "{where}: ghost cells. Cells outside the input must count as 0, and the "
     "outputs at the ends must still be written: is there a guard that leaves them out, "
-    "or is the halo not loaded?{hold}"
+    "or is the edge of the tile not filled?{hold}"
 )
 _LAST = (
     "Only the {unit} from {start:,} on are wrong: the last, partial block. "

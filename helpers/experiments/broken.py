@@ -180,8 +180,8 @@ def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
     wrong = sorted({int(x) % TILE for x in np.argwhere(error > 100 * RTOL)[:, 1]})
     columns = f"column{'s' * (len(wrong) > 1)} {' and '.join(map(str, wrong)) or 'none'}"
     titles = {
-        "The picture shows little": B,
-        f"The error (%): only {columns} of each tile": error,
+        "The picture of the broken kernel": B,
+        f"Error (%): {columns} of each tile": error,
     }
     figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
     for ax, (title, values) in zip(axes, titles.items(), strict=True):
@@ -204,5 +204,6 @@ def figure_of_smooth(A: np.ndarray, want: np.ndarray) -> Figure:
     figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
     styles.style(ax, f"{wrong.size} of {A.size:,} cells are wrong, {place}")
     ax.plot(error * 1e6, color=styles.INK, linewidth=1)
-    ax.set(xlabel="i (cells)", ylabel="error (millionths)", xticks=range(0, A.size, THREADS))
+    ax.set(xlabel="i (cells)", xticks=range(0, A.size, THREADS))
+    ax.set_ylabel("relative error\n(millionths)")
     return figure

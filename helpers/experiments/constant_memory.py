@@ -76,6 +76,15 @@ def words_table(cells: np.ndarray) -> str:
     return tables.text(("weights", *KERNELS[1:]), body)
 
 
+def instructions(cells: np.ndarray, width: int) -> dict[str, float]:
+    """Return the PTX instructions for 32 outputs, with the filter in either memory."""
+    filter = np.ones(width, np.float32)
+    return {
+        name: sum(profile(name, cells, filter).instructions.values()) / (cells.size / 32)
+        for name in (GLOBAL, CONSTANT)
+    }
+
+
 COUNTED_CELLS = 10_007  # the n of the launches that data/measured/counters.json has
 
 
@@ -239,8 +248,9 @@ def reported_table() -> str:
         if name == "constant memory":
             base = layers[report, row["builds_on"], batch]
             both = (f"{base[f'op{k}_ms'] / row[f'op{k}_ms']:.2f}" for k in (1, 2))
-            body.append((report, f"{batch:,} images, layers 1 and 2", *both))
-    return tables.text(("report", "", "time without\nover with", "layer 2"), body, left=(0, 1))
+            body.append((report, f"{batch:,} images", *both))
+    head = ("report", "", "without over with,\n1D or layer 1", "the same,\nlayer 2")
+    return tables.text(head, body, left=(0, 1))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -254,13 +264,14 @@ def requests_figure(cells: np.ndarray, width: int = 31) -> Figure:
     figure, axes = plt.subplots(2, 1, figsize=(9, 6.5), sharex=True, layout="constrained")
     titles = (
         f"{CONSTANT}: a request is a column, 32 lanes on one word",
-        f"{DIVERGENT}: a request is a staircase, each lane on a word of its own",
+        f"{DIVERGENT}: a request is a staircase, each lane on the next word",
     )
     for ax, name, title in zip(axes, KERNELS[1:], titles, strict=True):
         wide = profile(name, cells, np.ones(width, np.float32))
         first = [request for request in wide.requests if request.array == "filter"][:3]
         narrow = replace(wide, requests=tuple(first))
         plotting.access_map(ax, narrow, array="filter", space="constant", title=title)
+        ax.tick_params(labelbottom=True)
     return figure
 
 

@@ -188,9 +188,8 @@ def halo(
     _label_rows(ax, {2.5: "array (cell)", 0.5: below})
     ax.set_xlim(-radius - 0.3, max(n + radius, read.stop) + 0.3)
     ax.set_ylim(-0.2, 4.2)
-    _legend_below(
-        ax, {"own": own, "halo": "halo: a neighbour's cells", "ghost": "ghosts: count as 0"}
-    )
+    around = {"halo": "halo: a neighbour's cells", "ghost": "ghosts: count as 0"}
+    _legend_below(ax, {"own": own, **(around if radius else {})})
     return ax
 
 

@@ -134,9 +134,10 @@ def stage(source: Path, root: Path = ROOT) -> None:
     for kernel in kernels:
         text = f"# {kernel.name}\n\n```cuda\n{kernel.read_text(encoding='utf-8').rstrip()}\n```\n"
         (source / "kernels" / f"{kernel.stem}.md").write_text(text, encoding="utf-8")
-    for picture in sorted((root / "data" / "measured").glob("*.png")):
-        (source / "data" / "measured").mkdir(parents=True, exist_ok=True)
-        shutil.copy(picture, source / "data" / "measured" / picture.name)
+    for folder in ("measured", "pictures"):
+        (source / "data" / folder).mkdir(parents=True, exist_ok=True)
+        for picture in sorted((root / "data" / folder).glob("*.png")):
+            shutil.copy(picture, source / "data" / folder / picture.name)
     (source / "_static").mkdir()
     (source / "_static" / "site.css").write_text(CSS, encoding="utf-8")
     with (source / "index.md").open("a", encoding="utf-8") as front:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import nbformat
 import pytest
@@ -120,4 +121,8 @@ def test_staged_pages_are_complete(tmp_path):
         )
     lab = next((tmp_path / "source" / "labs").glob("*.ipynb"))
     nbformat.validate(nbformat.read(lab, as_version=4))
-    assert "toctree" in (tmp_path / "source" / "index.md").read_text()
+    front = (tmp_path / "source" / "index.md").read_text()
+    assert "toctree" in front
+    pictures = re.findall(r"!\[.*?\]\((?!http)(.*?)\)", front)
+    assert pictures
+    assert [p for p in pictures if not (tmp_path / "source" / p).is_file()] == []
