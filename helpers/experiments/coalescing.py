@@ -32,6 +32,7 @@ MANY = BATCHES[-1]
 THREADS = 256  # of a block
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)  # threads of a block along a row
 SQUARE = 16
+ALIKE = 1.1  # a request of less than that times the time of one of 16 x 16 costs about as much
 SECTOR_BYTES = 32
 CELL_BYTES = 4
 
@@ -156,7 +157,8 @@ def verdict(record: Record, layer: str, batch: int, label: str = BAD) -> str:
 
 def ratio_table(record: Record) -> str:
     """Return measured times and counted loads of each variant over those of conv2d_basic."""
-    head = (f"over {GOOD}", *(f"{batch:,}\nimages" for batch in BATCHES), "", "requests", "sectors")
+    times_of = (f"time, {batch:,}\nimages" for batch in BATCHES)
+    head = (f"over {GOOD}", *times_of, "", "requests,\ncounted", "sectors,\ncounted")
     rows = []
     for layer in LAYERS:
         for label in (BAD, WIDE):
@@ -297,8 +299,9 @@ def shapes_figure(shapes: Shapes) -> Figure:
         for name, counts in (("requests", shapes.requests), ("sectors", shapes.sectors))
     }
     title = (
-        f"{best} x {THREADS // best} is fastest: {over_least['requests']:.2f} x the fewest "
-        f"requests, {over_least['sectors']:.2f} x the fewest sectors"
+        f"{best} x {THREADS // best} is fastest: of all shapes it has "
+        f"{over_least['requests']:.2f} x the fewest requests and "
+        f"{over_least['sectors']:.2f} x the fewest sectors"
     )
     plotting.style(ax, title)
     plotting.caption(ax, shapes.record)
@@ -314,18 +317,19 @@ def price_figure(shapes: Shapes) -> Figure:
     ax.plot(*zip(*sorted(points.values()), strict=True), color=styles.PALE, zorder=1)
     for width, (moved, time) in points.items():
         ax.plot(moved, time, "o", color=styles.COLOURS[0])
-        if width <= SQUARE:  # the wider ones lie on top of each other
-            beside = (-10, -16) if width == SQUARE else (6, -14)
-            name = f"{width} x {THREADS // width}"
+        if width <= 2 * SQUARE:  # the wider ones lie on top of each other
+            beside = {SQUARE: (-10, -16), 2 * SQUARE: (-24, 16)}.get(width, (6, -14))
+            wider = " and wider" if width > SQUARE else ""
+            name = f"{width} x {THREADS // width}{wider}"
             ax.annotate(name, (moved, time), beside, textcoords="offset points", fontsize="small")
     ax.axhline(1, color=styles.INK, linestyle=":")
     ax.set(xlim=(0, None), ylim=(0, None))
     ax.set_xlabel("sectors of a load request (counted)")
     ax.set_ylabel("time of a request (16 x 16 is 1)")
-    base, most = points[SQUARE], max(points.values())
-    few = [time for moved, time in points.values() if moved <= base[0]]
+    most = max(points.values())
+    alike = max(moved for moved, time in points.values() if time < ALIKE)
     title = (
-        f"A request takes {min(few):.2f} to {max(few):.2f} x as long up to {base[0]:.1f} sectors, "
+        f"A request takes less than {ALIKE} x as long up to {alike:.1f} sectors, "
         f"{most[1]:.1f} x at {most[0]:.0f}"
     )
     plotting.style(ax, title)

@@ -93,7 +93,8 @@ def counters_figure(layer: str) -> Figure:
     sectors = 1 - constant.global_load_sectors / basic.global_load_sectors
     figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
     title = (
-        f"{layer}: {requests:.0%} of the load requests go, but only {sectors:.0%} of the sectors"
+        f"{layer}: {requests:.0%} of the load requests disappear, "
+        f"but only {sectors:.0%} of the sectors"
     )
     names = ("global_load_requests", "global_load_sectors", "constant_load_requests")
     plotting.compare(ax, basic, constant, counters=names, names=(BASIC, CONSTANT), title=title)
@@ -268,7 +269,7 @@ def caches_table(record: Record) -> str:
     """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "09_caches"."""
     head = (
         "1,000 images", "instructions\n(millions)", "load/store\n(millions)",
-        "constant reads\n(millions)", "of them\nmissed", "warps active",
+        "constant reads\n(millions)", "of them\nmissed", "warps\npresent",
     )  # fmt: skip
     rows = []
     for layer in LENET:

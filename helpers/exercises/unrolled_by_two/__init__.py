@@ -53,6 +53,14 @@ def without_last_column(case: Case) -> np.ndarray | None:
     return reference.conv2d(case["x"], filter)
 
 
+def with_last_column_twice(case: Case) -> np.ndarray | None:
+    """What comes out if the last tap of each row is added once more where K is even."""
+    filter = case["filter"].copy()
+    if filter.shape[3] % 2 == 0:
+        filter[..., -1] *= 2
+    return reference.conv2d(case["x"], filter)
+
+
 def most_turns(case: Case) -> float:
     """Turns of all loops per warp: channels, rows, and half of the columns, the ends of the loops
     included.
@@ -96,6 +104,11 @@ EXERCISE = Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
         Mistake("Where K is odd, the last tap of each row is left out.", gives=without_last_column),
+        Mistake(
+            "Where K is even, the last tap of each row is added twice: there it has a partner, and "
+            "the pairs are all.",
+            gives=with_last_column_twice,
+        ),
         Mistake("The filter is turned by half a turn.", gives=layers.flipped),
         Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "
@@ -144,10 +157,15 @@ EXERCISE = Exercise(
             ("            if (q < K) sum += cell[q] * tap[q];\n", ""),
         ),
         wrong(
-            "the last tap twice for even widths",
+            "a tap behind the row for even widths",
             "no partner",
             ("if (q < K)", "if (q <= K)"),
             status="finding",
+        ),
+        wrong(
+            "the last tap twice for even widths",
+            "added twice",
+            ("if (q < K) sum", "q = K - 1; sum"),
         ),
         wrong(
             "more loads",
