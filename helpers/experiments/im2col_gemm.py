@@ -32,7 +32,7 @@ LAYERS = (*LENET, *OTHERS)
 WHOLE = 10_000  # images
 TILES = (16, 32)
 TILE = TILES[0]
-WARPS = TILE * TILE // 32  # of a block
+WARP_SIZE = 32
 
 SPEC = cast(Im2colGemm, conv2d.conv2d_named("im2col_gemm"))
 
@@ -151,25 +151,26 @@ def padding_table() -> str:
     return tables.text(head, rows)
 
 
-def step_lines(layer: str = "layer 2") -> str:
+def step_lines(layer: str = "layer 2", tile: int = TILE) -> str:
     """Return the passes of shared memory in one step of one warp, as counted."""
-    (_, gemm) = profiles(SPEC.name, layer)
-    warps_and_steps = gemm.blocks * WARPS * steps(layer)
+    (_, gemm) = profiles(SPEC.name, layer, tile)
+    warps = tile * tile // WARP_SIZE
+    warps_and_steps = gemm.blocks * warps * steps(layer, tile)
     loads = gemm.shared_load_wavefronts / warps_and_steps
     stores = gemm.shared_store_wavefronts / warps_and_steps
-    part = TILE / (4 * (loads + stores))
+    part = tile / (4 * (loads + stores))
     return (
-        f"one step of one warp: {loads:.0f} wavefronts of loads and {stores:.0f} of stores, "
-        f"for {TILE} multiply-adds\n"
+        f"tiles of {tile}, one step of one warp: {loads:.0f} wavefronts of loads and {stores:.0f} "
+        f"of stores, for {tile} multiply-adds\n"
         f"one wavefront in a cycle: {loads + stores:.0f} cycles; four multiply-adds of warps in a "
-        f"cycle: {TILE / 4:.0f} cycles\n"
+        f"cycle: {tile / 4:.0f} cycles\n"
         f"so at most {part:.0%} of the peak"
     )
 
 
 def memory_table(batch: int = WHOLE) -> str:
     """Return the bytes of the input and of the unrolled matrices of a batch."""
-    head = (f"{batch:,} images", "x, GB", "matrices, GB", "times x")
+    head = (f"{batch:,} images", "x, GB", "matrices, GB", "matrices\nover x")
     rows = []
     for layer in LAYERS:
         shape = conv2d.shape_of(layer, batch)

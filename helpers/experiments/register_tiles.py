@@ -311,10 +311,11 @@ def swept(layer: str) -> tuple[Swept, ...]:
 def fittings_table() -> str:
     """Return the recorded times of two forms of conv2d_register_tiled with the same patches.
 
-    The first form is the plain one, the second has the options of `conv2d.OCCUPANCY`.
+    The first form is the plain one, the second has the options of `conv2d.OCCUPANCY`. The registers
+    are those of the compiler of the selected device.
     """
     record = results.load(results.MEASURED / "benchmark_tensor.json")
-    head = (f"{BATCH:,} images", "RESIDENT", "weights in", "ms (95 % interval)")
+    head = (f"{BATCH:,} images", "RESIDENT", "weights in", "registers", "ms (95 % interval)")
     rows = []
     for row in record.rows():
         if (row["series"], row["batch"]) != (BEST, BATCH) or row["layer"] not in LAYERS:
@@ -322,7 +323,12 @@ def fittings_table() -> str:
         weights = "shared memory" if row["weights_shared"] else "constant memory"
         time = f"{row['median_ms']:.4f} ({row['low_ms']:.4f} to {row['high_ms']:.4f})"
         resident = str(row["resident"] or "any")
-        rows.append((row["layer"], resident, weights, time))
+        shape = conv2d.shape_of(row["layer"], 1)
+        plain = conv2d.conv2d_named(BEST).fitted(shape)
+        assert isinstance(plain, RegisterTiled)
+        options = {"resident": row["resident"], "weights_shared": row["weights_shared"]}
+        registers = conv2d.compile(replace(plain, **options), shape).function.num_regs
+        rows.append((row["layer"], resident, weights, str(registers), time))
     return f"{tables.text(head, rows, left=(0, 1, 2))}\n{record.caption()}"
 
 

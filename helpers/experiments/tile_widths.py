@@ -237,15 +237,11 @@ def space_table() -> str:
 
 
 def sizes_in_space(layer: str) -> str:
-    """Return the values of each size in a layer's space that has more than one."""
-    columns = zip(*sweep.space(layer), strict=True)
-    values = {
-        name: sorted(set(column)) for name, column in zip(sweep.PARAMETERS, columns, strict=True)
-    }
+    """Return the values of each size of a layer that has more than one, before restrictions."""
     words = (
-        f"{name} {', '.join(map(str, some))}"
-        for name, some in values.items()
-        if len(some) > 1 and name != "threads"
+        f"{name} {', '.join(map(str, values))}"
+        for name, values in zip(sweep.PARAMETERS, sweep.SIZES[layer], strict=False)
+        if len(values) > 1
     )
     return f"{layer}: " + "; ".join(words)
 
@@ -303,22 +299,24 @@ def top_table(record: Record) -> str:
 
     The configurations are those of the record, because a later sweep may have another order.
     """
-    rows = []
     ranked = {(row["layer"], row["rank"]): row for row in record.rows() if row["series"] == BEST}
+    noted = all("configuration" in row for (_, rank), row in ranked.items() if rank)
+    rows = []
     for layer in sweep.SIZES:
-        chosen = ranked[layer, 0]
-        rows.append((f"{layer}, the labs' choice", "", f"{chosen['median_ms']:.4f}", "", ""))
+        chosen = f"{ranked[layer, 0]['median_ms']:.4f}"
+        rows.append((f"{layer}, the labs' choice", chosen, "", *[""] * (2 * noted)))
         for rank in range(1, TOP + 1):
             row = ranked[layer, rank]
-            tuner = f"{row['tuner_ms']:.4f}" if "tuner_ms" in row else ""
-            configuration = row.get("configuration", "not noted in this record")
-            cells = (tuner, f"{row['median_ms']:.4f}", in_words(row), configuration)
+            cells = [f"{row['median_ms']:.4f}", in_words(row)]
+            cells += [f"{row['tuner_ms']:.4f}", row["configuration"]] if noted else []
             rows.append((f"{layer}, rank {rank}", *cells))
-    head = (
-        f"{BATCH:,} images, ms", "Kernel Tuner,\nwarm", "timed again,\ncold",
-        "beside the labs' choice", "configuration",
-    )  # fmt: skip
-    return tables.text(head, rows, left=(0, 3, 4))
+    head = (f"{BATCH:,} images, ms", "timed again,\ncold", "beside the labs' choice")
+    if noted:
+        return tables.text((*head, "Kernel Tuner,\nwarm", "configuration"), rows, left=(0, 2, 4))
+    return (
+        f"{tables.text(head, rows, left=(0, 2))}\n"
+        "This record does not note the configurations, nor Kernel Tuner's times of them."
+    )
 
 
 def images_table() -> str:
@@ -365,7 +363,9 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
                 ax.add_patch(Rectangle(corner, width, width, fill=False, edgecolor=styles.INK))
         threads = down * across * width**2
         share = 1 - shape.out_h * shape.out_w / threads
-        plotting.style(ax, f"{down * across} tiles of {width} x {width}: {share:.0%} idle")
+        plotting.style(
+            ax, f"{down * across} tiles of {width} x {width}: {share:.0%} of the threads idle"
+        )
         ax.set(xlim=(-1, 50), ylim=(50, -1), aspect="equal", xlabel="column of the output map")
     axes[0].set_ylabel("row")
     handles = [Patch(label="threads with an output", **busy), Patch(label="without", **idle)]

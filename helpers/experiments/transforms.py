@@ -87,7 +87,7 @@ def counts_table(cells: np.ndarray) -> str:
         name = f"{stages}" if spare else f"{stages}, no spare cells"
         body.append((name, *(f"{v:.{d}f}" for v, d in zip(counted.values(), digits, strict=True))))
         head = list(counted)
-    head[2] = "shared waves,\n1,000 outputs"
+    head[2:] = "shared wavefronts,\n1,000 outputs", "wavefronts\na request"
     return tables.text(("stages at a time", *head), body)
 
 
@@ -325,7 +325,7 @@ def segments_figure() -> Figure:
             ax.add_patch(plt.Rectangle((cell, row), 1, 0.8, edgecolor=INK, **look))
     title = "Segments of 4 cells, 5 weights: each tail (hatched) lies on the next segment's head"
     plotting.style(ax, title)
-    ax.set(xlim=(0, 20.1), ylim=(4, -0.1), xlabel="sum", xticks=range(0, 21, 4))
+    ax.set(xlim=(0, 20.1), ylim=(4, -0.1), xlabel="place of the sum", xticks=range(0, 21, 4))
     ax.set_yticks(np.arange(4) + 0.4, [f"segment {k}" for k in range(4)])
     return figure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -105,12 +106,20 @@ def test_configurations_are_those_of_the_record_and_of_no_later_sweep(times):
             for one in times.measurements
         ),
     )
-    assert tile_widths.top_table(without).count("not noted") == 4 * tile_widths.TOP
+    table = tile_widths.top_table(without)
+    assert "does not note the configurations" in table and "Kernel Tuner,\n" not in table
+    assert table.count("rank ") == 4 * tile_widths.TOP
 
 
 def test_tables_have_a_row_for_each_layer():
     assert all(f"\n{layer} " in tile_widths.space_table() for layer in sweep.SIZES)
     assert "unroll 1, 7" in tile_widths.sizes_in_space("layer 1")
+    products = math.prod(
+        words.count(",") + 1 for words in tile_widths.sizes_in_space("layer 2").split(";")
+    )
+    assert f" {products} " in next(
+        line for line in tile_widths.space_table().splitlines() if line.startswith("layer 2")
+    )
     lines = [line for line in tile_widths.images_table().splitlines() if "layer E" in line]
     assert len(lines) == 6
     blocks = {(line.split()[1], line.split()[2]): line.split()[3] for line in lines}

@@ -121,6 +121,12 @@ EXERCISE = Exercise(
             "comes too late.",
             when=lambda case, got, want: case["shape"].K > 1,
         ),
+        Mistake(
+            "A layer of one step (at most 16 filter cells) is right, longer ones are not: 16 cells "
+            "can be several rows of the filter, and several channels, so that one carry is not "
+            "enough. Work out before the loop how many channels, rows and cells they are.",
+            when=lambda case, got, want: case["shape"].terms > TILE,
+        ),
     ),
     findings=(
         FindingHint(
@@ -156,6 +162,12 @@ EXERCISE = Exercise(
         ),
         wrong("no carry to rows", "from columns to rows", ("if (q >= K) { q -= K; ++p; }", "")),
         wrong("a carry is forgotten", "carry", ("q -= K; ++p;", "q -= K;"), status="wrong"),
+        wrong(
+            "one carry for sixteen cells",
+            "one carry is not enough",
+            ("c += dc, p += dp, q += dq)", "q += TILE)"),
+            status="wrong",
+        ),
         wrong(
             "no second barrier",
             "race",

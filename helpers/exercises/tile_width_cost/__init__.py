@@ -136,17 +136,25 @@ def pairs() -> tuple[tuple[str, int, int], ...]:
     )
 
 
+def _number(cost: object) -> float:
+    """A cost as a float. Raises TypeError for anything else, None for instance."""
+    try:
+        return float(cost)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"cost returned {cost!r}: return a number") from None
+
+
 def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, Any]:
     """The costs of all widths for both layers, and of the scaled layers."""
     known = {
-        f"{layer}, {width}": float(cost(shape, width, counted()[layer, width]))
+        f"{layer}, {width}": _number(cost(shape, width, counted()[layer, width]))
         for layer, shape in SHAPES.items()
         for width in WIDTHS
     }
     try:
-        larger = [float(cost(shape, width, seen)) for shape, width, seen, _ in scaled(seed)]
+        larger = [_number(cost(shape, width, seen)) for shape, width, seen, _ in scaled(seed)]
         untimed = [
-            float(cost(shape, width, counted()[layer, width]))
+            _number(cost(shape, width, counted()[layer, width]))
             for layer, shape in UNTIMED.items()
             for width in WIDTHS
         ]
@@ -259,6 +267,13 @@ EXERCISE = PythonExercise(
         wrong_python("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
         wrong_python("the same for all", "loses", file="wrong_constant.py"),
         wrong_python("NaN", "infinite or nan", file="wrong_nan.py"),
+        wrong_python(
+            "nothing is returned",
+            "return a number",
+            ("    return", "    _ ="),
+            file="solution.py",
+            status="refused",
+        ),
         wrong_python("sectors alone", "loses", file="wrong_sectors.py", status="budget"),
         wrong_python(
             "a counter that is not there",
