@@ -179,8 +179,8 @@ conv2d_wmma(float* y, const float* x, const float* filter)
             }
         }
 
-        // Store through shared memory: a fragment could be stored only in rows that are aligned, as
-        // y's are not.
+        // Store through shared memory: a fragment would be stored with its padding and with spare
+        // columns, which have no place in y.
         float* sums = reinterpret_cast<float*>(columns);
         for (int part = 0; part < FRAGMENTS; ++part) {
             float* to = sums + part * COLUMNS;

@@ -98,8 +98,12 @@ def profile(kernel: str, layer: str) -> Profile:
 
 
 def load_table(layer: str) -> str:
-    """Return what each kernel loads from global memory for one output of a layer."""
-    head = ("for one output", "loads", "bytes", "requests of\na warp", "sectors of\na warp")
+    """Return what each kernel loads from global memory: a thread for one output of a layer, and
+    warps for WARP_SIZE outputs."""
+    head = (
+        layer, "loads for\none output", "bytes for\none output",
+        f"requests for\n{WARP_SIZE} outputs", f"sectors for\n{WARP_SIZE} outputs",
+    )  # fmt: skip
     outputs = conv2d.shape_of(layer, 1).outputs
     rows = []
     for kernel in KERNELS:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -579,6 +580,25 @@ def _time_rung(kernel: Any, which: str) -> float:
         launch(None)
         verdict = problem.check(kernel.name)
         return timing.time_gpu(launch, verdict=verdict, name=kernel.name, budget_s=0.3).median
+
+
+def estimate_words(steps: Steps) -> str:
+    """Return how many pairs of kernels the estimate of cost puts in the order of their times.
+
+    Pairs without a measurable difference in time do not count.
+    """
+    lines = []
+    for built in steps.ladders:
+        pairs = [
+            (one.ms < two.ms) == (one.counters.cost < two.counters.cost)
+            for one, two in itertools.combinations(built.steps, 2)
+            if max(one.ms, two.ms) >= ladder.DRIFT * min(one.ms, two.ms)
+        ]
+        lines.append(
+            f"{built.which}: the estimate orders {sum(pairs)} of {len(pairs)} pairs of kernels as "
+            "their times do"
+        )
+    return "\n".join(lines)
 
 
 def place(kernel: Any, steps: Steps) -> str:

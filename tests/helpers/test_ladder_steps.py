@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -140,6 +141,23 @@ def test_a_rung_that_is_wrong_has_no_place():
     unguarded = stub.replace("m < M && ", "").replace("-DMAPS=1", "-DMAPS=5")
     with pytest.raises((traffic.TrafficError, checking.CheckError)):
         ladder_steps.run_rung(cell(unguarded), shape, rng)
+
+
+def test_the_estimate_is_judged_by_the_order_of_the_times(steps):
+    def ordered(words: str) -> list[tuple[int, int]]:
+        pairs = re.findall(r"orders (\d+) of (\d+) pairs", words)
+        return [(int(one), int(all_of_them)) for one, all_of_them in pairs]
+
+    (one, pairs), two = ordered(ladder_steps.estimate_words(steps))
+    others = len(ladder_steps.NAMES) - 1
+    assert others < one <= pairs <= others * (others + 1) // 2
+    # The fastest kernel has the lowest estimate: as the slowest one it is on the wrong side of all.
+    slow = with_time(steps, ladder_steps.BEST, "layer 1", 1_000.0)
+    assert ordered(ladder_steps.estimate_words(slow)) == [(one - others, pairs), two]
+    # Two kernels that take as long as each other have no order.
+    basic = steps.ladders[0].step("conv2d_tiled").ms
+    same = with_time(steps, "conv2d_constant", "layer 1", basic)
+    assert ordered(ladder_steps.estimate_words(same))[0][1] == pairs - 1
 
 
 def test_the_table_of_times_ends_with_the_floor(steps):

@@ -130,7 +130,7 @@ EXERCISE = Exercise(
             gives=first_lanes(16),
         ),
         Mistake(
-            "Every second lane is missing: the last shuffle reaches one lane far.",
+            "Every second lane is missing: the last shuffle must read the next lane.",
             gives=even_lanes,
         ),
     ),
