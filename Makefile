@@ -2,6 +2,7 @@
 #
 # PY=/path/to/python   use this Python in place of .venv (it brings its own packages; nothing is installed into it)
 # PYTHON3=python3.12   make .venv with this Python
+# WORKERS=4            run the tests in so many processes
 # GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when not given
 
 SHELL := /bin/bash
@@ -23,6 +24,8 @@ PYTHON := $(CURDIR)/.venv/bin/python
 ENVIRONMENT := .venv/.installed $(if $(filter yes,$(GPU)),.venv/.pycuda)
 endif
 
+# Of tests: one more than two cores have, since a worker waits for compilers, boxes and limits of time.
+WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
 .PHONY: help env labs test jupyter gpu ladder site clean check-python check-gpu
@@ -54,9 +57,9 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy & types=$$!; $(PYTHON) -m pytest -n 2 --dist loadfile tests; tested=$$?; \
+	$(PYTHON) -m mypy & types=$$!; $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile tests; tested=$$?; \
 	    wait $$types && exit $$tested
-	$(PYTHON) -m pytest -n 2 --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
+	$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab

@@ -17,6 +17,7 @@ import numpy as np
 
 from helpers import checking, limits, plotting, reference, results, simulator, tables, timing
 from helpers.device import Device
+from helpers.experiments import ncu
 from helpers.problems import conv1d
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def beside_ncu(cells: np.ndarray) -> str:
     request with several words. Nsight Compute's idc__requests has the look-ups of a kernel's
     arguments, too.
     """
-    record = results.load(results.MEASURED / "counters.json")
-    launches = {row["launch"]: row for row in record.rows() if "launch" in row}
+    launches, _ = ncu.recorded()
     body = []
     for width in (3, 31):
         for name in KERNELS:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from helpers import device, results, tables
-from helpers.experiments import layer_counters, layer_tiles
-from helpers.experiments.ncu import NcuError
+from helpers.experiments import layer_counters, layer_tiles, ncu
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -269,20 +268,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    gpu = device.select()
-    if gpu.kind != "gpu":
-        print(
-            "Nsight Compute reads the counters of a GPU, and there is none here: "
-            "run it on a machine with an NVIDIA GPU",
-            file=sys.stderr,
-        )
-        return 2
-    try:
-        print(results.record(RECORD, measure, device=gpu, lab=LAB))
-    except (NcuError, results.RecordError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return ncu.record_here(RECORD, measure, lab=LAB)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import numpy as np
 
 from helpers import device, results
 from helpers.experiments import ncu
-from helpers.experiments.ncu import NcuError
 from helpers.problems import conv2d
 
 RECORD = "13_counters"
@@ -150,20 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    gpu = device.select()
-    if gpu.kind != "gpu":
-        print(
-            "Nsight Compute reads the counters of a GPU, and there is none here: "
-            "run it on a machine with an NVIDIA GPU",
-            file=sys.stderr,
-        )
-        return 2
-    try:
-        print(results.record(RECORD, measure, device=gpu, lab="13_conv2d_register_tiling"))
-    except (NcuError, results.RecordError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return ncu.record_here(RECORD, measure, lab="13_conv2d_register_tiling")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import io
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from helpers import results, tables
+from helpers import device, results, tables
 
 if TYPE_CHECKING:
     from helpers.simulator import Profile
@@ -97,20 +98,43 @@ GLOBAL = {
 }
 
 
+def recorded() -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the rows of data/measured/counters.json by their launch, and the name of the GPU."""
+    record = results.load(results.MEASURED / "counters.json")
+    return {row["launch"]: row for row in record.rows() if "launch" in row}, record.device.name
+
+
+def record_here(name: str, measure: Callable[[], Iterable[Mapping[str, Any]]], lab: str) -> int:
+    """Write the record of what `measure` reads by ncu; return the exit status of a command."""
+    gpu = device.select()
+    if gpu.kind != "gpu":
+        print(
+            "Nsight Compute reads the counters of a GPU, and there is none here: "
+            "run it on a machine with an NVIDIA GPU",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        print(results.record(name, measure, device=gpu, lab=lab))
+    except (NcuError, results.RecordError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
 def beside(profile: Profile, launch: str) -> str:
     """Return a table of a profile's counters of global memory beside those of Nsight Compute.
 
     launch: the label of a launch in data/measured/counters.json, such as "axpy_basic, n = 1000".
     Raises NcuError if the record does not contain it.
     """
-    record = results.load(results.MEASURED / "counters.json")
-    rows = [row for row in record.rows() if row.get("launch") == launch]
-    if len(rows) != 1:
+    launches, gpu = recorded()
+    if launch not in launches:
         raise NcuError(
-            f"data/measured/counters.json has {len(rows)} launches {launch!r}; give the label "
+            f"data/measured/counters.json has no launch {launch!r}; give the label "
             "of one, as `python -m helpers.tools.counters` prints them"
         )
-    counted = profile.counters()
-    body = [(metric, f"{rows[0][name]:,}", f"{counted[name]:,}") for name, metric in GLOBAL.items()]
-    head = ("metric", f"Nsight Compute,\n{record.device.name}", "simulator")
+    there, counted = launches[launch], profile.counters()
+    body = [(metric, f"{there[name]:,}", f"{counted[name]:,}") for name, metric in GLOBAL.items()]
+    head = ("metric", f"Nsight Compute,\n{gpu}", "simulator")
     return tables.text(head, body)

@@ -17,6 +17,7 @@ import numpy as np
 
 from helpers import limits, plotting, results, simulator, tables, timing
 from helpers.device import Device
+from helpers.experiments import ncu
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
 from helpers.problems import conv1d
@@ -146,8 +147,7 @@ def beside_ncu(names: Sequence[str], cells: np.ndarray, filter: np.ndarray) -> s
     data/measured/counters.json; "-" stands for a kernel that has changed since they were read.
     Raises KeyError for launches of which none is in it.
     """
-    record = results.load(results.MEASURED / "counters.json")
-    launches = {row["launch"]: row for row in record.rows() if "launch" in row}
+    launches, _ = ncu.recorded()
     sizes = f"n = {cells.size}, filter of {filter.size}"
     if not any(f"{name}, {sizes}" in launches for name in names):
         raise KeyError(f"no launch of these kernels with {sizes} is in the record")

@@ -17,7 +17,7 @@ import numpy as np
 
 from helpers import kernels, limits, plotting, results, tables, timing
 from helpers.device import Device
-from helpers.experiments import crossover, fft_times
+from helpers.experiments import crossover, fft_times, ncu
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, MARKERS
 from helpers.problems import conv1d, conv2d, fft
@@ -107,15 +107,14 @@ def beside_ncu() -> str:
     The launch: 10,007 cells, 255 weights, 1,024 points, three stages at a time. Nsight Compute's
     numbers are those of data/measured/counters.json.
     """
-    record = results.load(results.MEASURED / "counters.json")
-    label = f"{fft.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"
-    (there,) = (row for row in record.rows() if row.get("launch") == label)
+    launches, gpu = ncu.recorded()
+    there = launches[f"{fft.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"]
     _, (_, seen) = fft.simulate_conv1d(
         fft.OverlapAdd(10, 3), _cells(COUNTED_CELLS), filters()[STAGES_WIDTH]
     )
     counted = seen.counters()
     body = [(name, f"{counted[key]:,}", f"{there[key]:,}") for key, name in _BESIDE.items()]
-    return tables.text(("", "simulator", f"Nsight Compute,\n{record.device.name}"), body)
+    return tables.text(("", "simulator", f"Nsight Compute,\n{gpu}"), body)
 
 
 def _cells(n: int) -> np.ndarray:
