@@ -130,8 +130,8 @@ def _level(given) -> str:
             "every result records it",
             file=sys.stderr,
         )
-        return "none"
-    return given.box or box.find_level("python")
+        return box.find_level(box.KINDS, ("none",))
+    return box.find_level(box.KINDS, (given.box,) if given.box else box.LEVELS[:-1])
 
 
 def _shard(text: str) -> tuple[int, int]:

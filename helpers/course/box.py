@@ -30,7 +30,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -415,14 +415,19 @@ class Bench:
         self._process = self._channel = self._scratch = None
 
 
-def find_level(kind: str = "kernel", cache: Path | None = None) -> str:
-    """The first level of a box that works here. Raises NoBox, with what each of them said."""
+def find_level(
+    kinds: Sequence[str] = ("python",), levels: Sequence[str] = LEVELS[:-1]
+) -> str:
+    """The first of the levels at which a bench of each kind starts here.
+
+    Raises NoBox, with what each of them said.
+    """
     said = []
-    for level in LEVELS[:-1]:
+    for level in levels:
         try:
-            with Bench(kind, level, cache=cache) as bench:
-                bench._start()
-                return level
+            for kind in kinds:
+                _try(kind, level)
+            return level
         except NoBox as error:
             said.append(str(error))
     raise NoBox(
@@ -431,6 +436,14 @@ def find_level(kind: str = "kernel", cache: Path | None = None) -> str:
         + "\nInstall bubblewrap (Debian: apt install bubblewrap), or use Linux 5.13 or newer. "
         "To run submissions without a box, on a machine that may be lost, add --no-box."
     )
+
+
+def _try(kind: str, level: str) -> None:
+    """Start a bench and end it. Raises NoBox."""
+    with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:
+        cache = machine_folder(Path(folder)) if kind == "kernel" else None
+        with Bench(kind, level, cache=cache) as bench:
+            bench._start()
 
 
 def machine_folder(to: Path) -> Path:

@@ -49,7 +49,7 @@ def hand_in(folder: Path, student: str, text: str, cell: str = PLACE.cell) -> Pa
 @pytest.fixture(scope="module")
 def level() -> str:
     try:
-        return box.find_level("python")
+        return box.find_level()
     except box.NoBox as error:
         pytest.skip(str(error).splitlines()[0])
 
@@ -190,7 +190,21 @@ def test_without_a_box_grading_stops_with_a_sentence(monkeypatch):
 
     monkeypatch.setattr(box.Bench, "_start", none)
     with pytest.raises(box.NoBox, match="--no-box"):
-        box.find_level("python")
+        box.find_level()
+
+
+def test_a_level_must_hold_kernels_and_python(monkeypatch):
+    """A box for Python may start where one for kernels does not: it needs fewer packages."""
+
+    def started(self):
+        if self.kind == "kernel" and self.level == "bubblewrap":
+            raise box.NoBox("no packages can be read")
+
+    monkeypatch.setattr(box.Bench, "_start", started)
+    assert box.find_level(("python",)) == "bubblewrap"
+    assert box.find_level(box.KINDS) == "landlock"
+    with pytest.raises(box.NoBox, match="no packages can be read"):
+        box.find_level(box.KINDS, ("bubblewrap",))
 
 
 def test_the_table(graded):
