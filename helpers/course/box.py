@@ -282,6 +282,8 @@ class Bench:
         """The command, file descriptors that it inherits, and the first message for the server."""
         boxed = self.level == "bubblewrap"
         modules = _module_folders()
+        toolkit = _toolkit() if self.kind == "kernel" else ""
+        readable = [*modules, toolkit] if toolkit else modules
         cache = str(self._cache) if self._cache else ""
         if boxed:
             home, scratch = "/halo", "/scratch"
@@ -325,13 +327,14 @@ class Bench:
             "path": [*standard, *([home] if self.kind == "kernel" else []), *modules],
             "cache": seen,
             "machine": f"{seen}/{MACHINE}",
+            "toolkit": toolkit,
             "scratch": scratch,
             "landlock": self.level == "landlock" or (boxed and confine.landlock_version() > 0),
             "read": [
                 *system,
                 *prefixes,
                 *own,
-                *modules,
+                *readable,
                 *([seen] if seen else []),
                 *devices,
                 scratch,
@@ -344,7 +347,7 @@ class Bench:
         if bwrap is None:
             raise NoBox("bubblewrap is not installed")
         arguments = self._namespaces()
-        bound = {path: path for path in [*system, *prefixes, *modules]} | {
+        bound = {path: path for path in [*system, *prefixes, *readable]} | {
             str(ROOT / n): f"/halo/{n}" for n in _FILES[self.kind]
         }
         folders = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
@@ -474,6 +477,12 @@ def _module_folders() -> list[str]:
         for place in (spec.submodule_search_locations or ()) if spec else ():
             found.append(os.path.dirname(place))
     return [path for path in dict.fromkeys(map(os.path.realpath, found)) if os.path.isdir(path)]
+
+
+def _toolkit() -> str:
+    """The folder of the CUDA installation that the grader has chosen by HALO_CUDA, else ""."""
+    chosen = os.environ.get("HALO_CUDA", "")
+    return os.path.realpath(chosen) if chosen else ""
 
 
 @contextlib.contextmanager

@@ -37,6 +37,8 @@ def main() -> None:
     confine.limit({"core": 0})
     sys.path[:] = [*(one for one in sys.path if one != HERE), *first["path"]]
     os.environ["HALO_CACHE"] = first["cache"]
+    if first["toolkit"]:
+        os.environ["HALO_CUDA"] = first["toolkit"]
     os.environ["TMPDIR"] = tempfile.tempdir = first["scratch"]
     with contextlib.suppress(OSError):
         os.chdir(first["scratch"])

@@ -175,13 +175,40 @@ def test_a_box_needs_no_compiler_that_it_cannot_see(kind, tmp_path, monkeypatch)
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
     assert toolchain.find_compiler() != compiler and library.build().name != built.name
-    with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:  # readable by other users
-        benches = Benches(kind, box.machine_folder(Path(folder)))
+    found = grade_solution(kind)
+    assert found["status"] == "pass", found["messages"]
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_the_box_takes_the_toolkit_that_the_grader_has_chosen(headers, monkeypatch, level):
+    """A whole installation grades; one without a header is refused, although the installed
+    packages, which the box sees as well, have it.
+    """
+    with tempfile.TemporaryDirectory(prefix="halo-cuda-") as folder:  # readable by other users
+        chosen = Path(folder)
+        chosen.chmod(0o755)
+        (chosen / "include").mkdir()
+        for part in toolkit.root().iterdir():
+            if part.name != "include":
+                (chosen / part.name).symlink_to(part)
+        for part in (toolkit.root() / "include").iterdir():
+            if headers or part.name != "crt":
+                (chosen / "include" / part.name).symlink_to(part)
+        monkeypatch.setenv("HALO_CUDA", str(chosen))
+        if headers:
+            assert grade_solution(level)["status"] == "pass"
+        else:
+            with pytest.raises(box.NoBox, match="host_defines"):
+                grade_solution(level)
+
+
+def grade_solution(level: str) -> dict:
+    with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:
+        benches = Benches(level, box.machine_folder(Path(folder)))
         try:
-            found = judge.grade(NAME, exercises.find(NAME).solution, 11, benches)
+            return judge.grade(NAME, exercises.find(NAME).solution, 11, benches)
         finally:
             benches.close()
-    assert found["status"] == "pass", found["messages"]
 
 
 def test_without_a_box_grading_stops_with_a_sentence(monkeypatch):
