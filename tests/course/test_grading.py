@@ -28,7 +28,7 @@ from helpers.course import (
 )  # fmt: skip
 from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
-from helpers.simulator import library, toolchain
+from helpers.simulator import library, toolchain, toolkit
 
 NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
 PLACE = next(place for place in submissions.places() if place.exercise == NAME)
