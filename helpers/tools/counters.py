@@ -99,9 +99,9 @@ _MORE = (
 )
 _MORE_OF_DENSE = (
     "the hardware repeats 207, 221 or 249 passes in three readings, so that time decides and no "
-    "address: the machine code has 608 stores of 32 neighbouring words. They run while loads of "
-    "other warps arrive from global memory in the same memory of the multiprocessor; that they "
-    "collide is likely, but not measured apart"
+    "address: the machine code has 608 stores of 32 neighbouring words. While they run, other warps "
+    "still load from global memory. With a barrier in front of them, so that all loads have "
+    "arrived, the same run counted 0 repeated passes where the kernel as it is had 58"
 )
 _UNROLLED = (
     "ptxas unrolls the loop over outputs by four, with a rest of two and one: in the last tile, "
