@@ -99,8 +99,8 @@ _MORE = (
 )
 _MORE_OF_DENSE = (
     "the hardware repeats 207, 221 or 249 passes in three readings, so that time decides and no "
-    "address: the machine code has 608 stores of 32 neighbouring words. While they run, other warps "
-    "still load from global memory. With a barrier in front of them, so that all loads have "
+    "address: the machine code has 608 stores of 32 neighbouring words. While they run, other "
+    "warps still load from global memory. With a barrier in front of them, so that all loads have "
     "arrived, the same run counted 0 repeated passes where the kernel as it is had 58"
 )
 _UNROLLED = (
