@@ -13,6 +13,7 @@ that a check in a later cell does not pass with an older kernel.
 from __future__ import annotations
 
 import re
+import warnings
 
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
@@ -38,6 +39,8 @@ UNBOUND = "its %%kernel cell failed. Correct that cell and run it first."
 _PLACE = re.compile(
     r"^(?:\S*[/\\])?kernel\.cu(?:\((\d+)\)|:(\d+)(?::\d+)?)?:? ?", flags=re.MULTILINE
 )
+_WARNING = re.compile(r"\S*kernel\.cu\(\d+\): warning #(\d+)")
+_UNUSED = "177"  # nvcc's number for a variable that is declared and never referenced
 
 
 @magics_class
@@ -99,23 +102,44 @@ def _compile(cell: kernel_cells.KernelCell):
     from pycuda.driver import CompileError
 
     try:
-        module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
-        return module.get_function(cell.kernel), module
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
+        function = module.get_function(cell.kernel)
     except CompileError as error:
         raise KernelError(
             explanation(cell.kernel, error.stderr or error.stdout or error.msg)
         ) from None
     except (CompilerMissingError, ToolkitMissingError) as error:
         raise KernelError(str(error)) from None
+    for one in said:
+        print(remarks(str(one.message)), end="")
+    return function, module
+
+
+def remarks(message: str) -> str:
+    """Return the warnings in what nvcc has said, with the line numbers of the cell; "" for none.
+
+    A variable that nothing uses yet is no news in an exercise that has just begun.
+    """
+    kept, keeps = [], False
+    for line in message.splitlines():
+        if match := _WARNING.match(line):
+            keeps = match[1] != _UNUSED
+        elif line.startswith("Remark:") or not line.strip():
+            keeps = False
+        if keeps:
+            kept.append(_PLACE.sub(_line_of, line) + "\n")
+    return "".join(kept)
+
+
+def _line_of(match: re.Match[str]) -> str:
+    line = match[1] or match[2]
+    return f"line {line}: " if line else ""
 
 
 def explanation(kernel: str, message: str) -> str:
     """Return the compiler's message with the line numbers of the cell."""
-
-    def place(match: re.Match[str]) -> str:
-        line = match[1] or match[2]
-        return f"line {line}: " if line else ""
-
-    message = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(place, message))
+    message = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(_line_of, message))
     message = tracebacks.compiler_message(message)
     return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{message}"

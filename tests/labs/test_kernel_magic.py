@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import device, kernel_magic, simulator
 from helpers.kernel_magic import KernelError, with_c_linkage
+from helpers.simulator import encoded, library
 
 TWICE = """%%kernel twice -DFACTOR=2
 // __global__ in a comment is no kernel
@@ -190,10 +193,55 @@ def test_wrong_cells_say_what_is_wrong(shell, capsys, case):
     assert words in failure(shell, cell, capsys)
 
 
-def test_a_missing_compiler_is_the_message_alone(shell, capsys, monkeypatch):
+@pytest.fixture
+def nothing_loaded():
+    """The simulator as in a new process, which has yet to build or load its machine."""
+    caches = (library.machine, library.operation_names, library.operation_ids, encoded._encoder)
+    for one in caches:
+        one.cache_clear()
+    yield
+    for one in caches:
+        one.cache_clear()
+
+
+def test_a_missing_compiler_is_the_message_alone(shell, capsys, monkeypatch, nothing_loaded):
     monkeypatch.setenv("CXX", "/nonexistent/compiler")
     shown = failure(shell, "%%kernel k\n__global__ void k(int *a) { a[0] = 12345; }\n", capsys)
     assert "/nonexistent/compiler" in shown
+
+
+def test_remarks_of_nvcc_have_the_cells_lines_and_no_paths():
+    said = (
+        "The CUDA compiler succeeded, but said the following:\n"
+        'kernel.cu(5): warning #177-D: variable "tile" was declared but never referenced\n'
+        "      __attribute__((shared)) float tile[22][22];\n"
+        "                                    ^\n\n"
+        'Remark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n\n'
+        '/tmp/x/kernel.cu(7): warning #549-D: variable "sum" is used before its value is set\n'
+        "      P[i] = sum;\n"
+        "             ^\n\n"
+    )
+    assert kernel_magic.remarks(said) == (
+        'line 7: warning #549-D: variable "sum" is used before its value is set\n'
+        "      P[i] = sum;\n"
+        "             ^\n"
+    )
+    assert kernel_magic.remarks("") == ""
+
+
+def test_a_warning_of_the_compiler_is_printed_and_the_kernel_bound(shell, capsys, monkeypatch):
+    from pycuda import compiler  # the simulator's, which the shell has activated
+
+    compiled = compiler.SourceModule
+
+    def warned(*args, **options):
+        warnings.warn("kernel.cu(2): warning #549-D: used before it is set\n", stacklevel=1)
+        return compiled(*args, **options)
+
+    monkeypatch.setattr(compiler, "SourceModule", warned)
+    assert shell.run_cell("%%kernel k\n__global__ void k(int *a) { a[0] = 1; }\n").success
+    shown = capsys.readouterr()
+    assert shown.out == "line 2: warning #549-D: used before it is set\n" and not shown.err
 
 
 def test_the_only_kernel_may_have_another_name(shell):
