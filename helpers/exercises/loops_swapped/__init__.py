@@ -138,7 +138,10 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
     if (got == UNSET).all():
         return "Nothing is written to P."
     if not got.any():
-        return "Every output is 0: nothing is added yet."
+        return (
+            "Every output is 0: nothing is added yet, or no output lies in [first, last): last is "
+            "one past the last output."
+        )
     if np.isnan(got).any():
         return (
             "A cell outside of N is read: which outputs [first, last) have 0 <= i + shift < "
@@ -200,6 +203,7 @@ EXERCISE = PythonExercise(
     ),
     wrong=(
         wrong_python("the stub", "nothing is added yet", file="stub.py"),
+        wrong_python("the last output left out", "one past the last output", file="wrong_last.py"),
         wrong_python(
             "loops not swapped",
             "loops are not swapped",
