@@ -40,7 +40,6 @@ BLOCKS = (24, 48)  # of 1D launches that are counted, likewise
 PERSISTENT_BLOCKS = 2  # of a kernel whose blocks loop over the images, and of more of them
 PERSISTENT_IMAGES = (4, 8)
 MOST_OF_A_BLOCK = 8  # images
-DENSE_IMAGES = (64, 128)  # a block of lenet_dense takes several images
 MARGIN = 1.02  # a bound may be above a time by so much: the times' own spread
 
 
@@ -294,11 +293,20 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
             return next(step.plan for step in steps if step.name == row["stage"])
 
         where = f"{row['stage']}, {row['batch']:,} images, {row['form']}"
-        sizes = DENSE_IMAGES if row["stage"] == "dense" else IMAGES
+        sizes = _dense_images(row["batch"]) if row["stage"] == "dense" else IMAGES
         # The stages are timed in a row: each finds in L2 what the one before has left.
         yield Timed(
             record, row["kernel"], where, plan, row["batch"], sizes, row["median_ms"], "hot"
         )
+
+
+def _dense_images(batch: int) -> tuple[int, int]:
+    """Images for which the network takes the kernel and the blocks that it takes for a batch."""
+    if batch not in pipeline.DENSE_SPLIT:
+        each, first = pipeline.DENSE_WARPS * pipeline.DENSE_EACH, pipeline.DENSE_SPLIT.stop
+        return first + each, first + 2 * each
+    two = 2 * pipeline.SPLIT_BLOCKS  # images, from which a block takes two
+    return (64, 128) if batch < two else (two, two + 100)
 
 
 READERS: dict[str, Callable[[str, list[dict]], Iterable[Timed]]] = {
