@@ -69,7 +69,7 @@ def cells(ax: Axes, inputs: Sequence[Cells], output: Cells, *, title: str = "") 
     for array in every:
         height, width = array.rows.shape
         corners.append((x, y))
-        _draw(ax, array, x, y, result=array is output)
+        _draw(ax, array, x, y, result=array is output, arrows=flat)
         right, bottom = max(right, x + width), max(bottom, y + height)
         x, y = (0.0, y + 2.5) if flat else (x + width + 1.7, 0.0)
     if flat:
@@ -81,7 +81,7 @@ def cells(ax: Axes, inputs: Sequence[Cells], output: Cells, *, title: str = "") 
                 # Behind the cells: the arrow shows only between two arrays.
                 ax.annotate("", end, (x, y + 1.0), arrowprops=arrow, zorder=0.5)
     ax.set_xlim(-1.0, right + 0.3)
-    ax.set_ylim(bottom + 0.3, -1.05)
+    ax.set_ylim(bottom + (0.5 if flat else 0.3), -1.05)
     ax.set_aspect("equal")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(NullLocator())
@@ -89,7 +89,7 @@ def cells(ax: Axes, inputs: Sequence[Cells], output: Cells, *, title: str = "") 
     return ax
 
 
-def _draw(ax: Axes, array: Cells, x: float, y: float, *, result: bool) -> None:
+def _draw(ax: Axes, array: Cells, x: float, y: float, *, result: bool, arrows: bool) -> None:
     height, width = array.rows.shape
     marked = {array.place(index) for index in array.marked}
     for row in range(height):
@@ -117,7 +117,7 @@ def _draw(ax: Axes, array: Cells, x: float, y: float, *, result: bool) -> None:
                 color=INK,
                 zorder=4,
             )
-    _number(ax, array, x, y, result=result)
+    _number(ax, array, x, y, result=result, arrows=arrows)
     ax.text(
         x - 0.55 if array.values.ndim == 1 and not array.upright else x - 0.1,
         y + 0.5 if array.values.ndim == 1 and not array.upright else y - 0.42,
@@ -130,13 +130,23 @@ def _draw(ax: Axes, array: Cells, x: float, y: float, *, result: bool) -> None:
     )
 
 
-def _number(ax: Axes, array: Cells, x: float, y: float, *, result: bool) -> None:
-    """Write the indices along the edges, and the names of an input's blocks."""
+def _number(ax: Axes, array: Cells, x: float, y: float, *, result: bool, arrows: bool) -> None:
+    """Write the indices along the edges, and the names of an input's blocks.
+
+    arrows: they end at the upper side of the result, so that its columns are numbered below.
+    """
     height, width = array.rows.shape
     small: Look = {"fontsize": "x-small", "color": "#666666"}
     if not array.upright:
         for column in range(width):
-            ax.text(x + column + 0.5, y - 0.06, str(column), ha="center", va="bottom", **small)
+            below = arrows and result
+            at = y + height + 0.06 if below else y - 0.06
+            text = ax.text(
+                x + column + 0.5, at, str(column), ha="center", va="top" if below else "bottom",
+                **small,
+            )  # fmt: skip
+            # An arrow from an array further up breaks off where it would cross a number.
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     if array.values.ndim == 2 or array.upright:
         for row in range(height):
             ax.text(x - 0.08, y + row + 0.5, str(row), ha="right", va="center", **small)
