@@ -4,7 +4,7 @@ It replaces a time where no clock can measure one. Every kind of traffic counts:
 multiprocessor issues four a cycle), passes of global and local memory through L1 (twice: tags and
 data), wavefronts and serialised accesses of shared memory, requests and replays of constant memory,
 and shuffles. The estimate contains no waiting, no caches and no overlap. It orders the five kernels
-of lab 22's board as their times on an H200 do. It is still an estimate: wherever a time can be
+of lab 501's board as their times on an H200 do. It is still an estimate: wherever a time can be
 measured, the time decides.
 """
 

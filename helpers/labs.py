@@ -1,4 +1,4 @@
-"""The names of the labs, such as 04_conv1d_tiles: a number, and what the lab is about."""
+"""The names of the labs, such as 104_conv1d_tiles: a number, and what the lab is about."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The instructors' side: release labs, grade what students hand in, report it, and export points.
 
-    python -m helpers.course release 02 05 09 --to release/
+    python -m helpers.course release 101 105 109 --to release/
     python -m helpers.course grade submitted/ --to grades/
     python -m helpers.course report grades/ --to report/
     python -m helpers.course update                          a student's own copies, my_labs/

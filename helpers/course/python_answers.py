@@ -1,4 +1,4 @@
-"""Exercises whose answer is not a CUDA kernel: labs 01 (C++), 14 (a model of costs), 17 (an order
+"""Exercises whose answer is not a CUDA kernel: labs 400 (C++), 14 (a model of costs), 17 (an order
 of streams), 23 (a sum over cards) and 25 (a count of warps).
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
@@ -107,7 +107,7 @@ def judged(
     return plain(points, verdict.status, verdict.message, verdict.points, hint=verdict.hint), ended
 
 
-# ---- lab 01: C++ with the loops swapped ----
+# ---- lab 400: C++ with the loops swapped ----
 
 
 def _literal(cell: str) -> str:
@@ -157,7 +157,7 @@ def _floats(values: Any, size: int) -> np.ndarray:
     return made
 
 
-# ---- lab 14: a model of costs ----
+# ---- lab 204: a model of costs ----
 
 
 def _tile_width_cost() -> Task:
@@ -201,7 +201,7 @@ def _tile_width_cost() -> Task:
     return Task(module.EXERCISE, "costs", calls, made)
 
 
-# ---- lab 17: an order of streams ----
+# ---- lab 111: an order of streams ----
 
 
 def _stream_order() -> Task:
@@ -240,7 +240,7 @@ def _issue(pipe: Any, log: list[list[Any]]) -> None:
             raise ValueError(f"{what!r} is no call of a pipeline")
 
 
-# ---- lab 23: a sum over cards ----
+# ---- lab 403: a sum over cards ----
 
 
 def _gradient_sum() -> Task:
@@ -286,7 +286,7 @@ def _cells(part: Any) -> tuple[int, int] | None:
     return None if part is None else (int(part[0]), int(part[1]))
 
 
-# ---- lab 25: how many warps a multiprocessor holds ----
+# ---- lab 106: how many warps a multiprocessor holds ----
 
 
 def _resident_warps() -> Task:

@@ -1,8 +1,8 @@
 """Notebooks for students, from the labs of this repository: without outputs, without a line of a
 solution.
 
-    release(["02", "05"], Path("release"))
-    release/02_conv1d_blocks_and_halos/02_conv1d_blocks_and_halos.ipynb, manifest.json
+    release(["101", "105"], Path("release"))
+    release/101_conv1d_blocks_and_halos/101_conv1d_blocks_and_halos.ipynb, manifest.json
 
 The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
 nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.

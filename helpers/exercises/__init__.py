@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Exercise:
-    """The exercise of a name ("conv1d_edge"), or of the number of a lab that has one ("02"). In a
+    """The exercise of a name ("conv1d_edge"), or of the number of a lab that has one ("101"). In a
     notebook, errors then are a few lines long.
 
     Raises UnknownExerciseError, which lists the names.
@@ -57,7 +57,7 @@ def find(name: str) -> Exercise:
 
 
 def of_lab(number: str) -> tuple[Exercise, ...]:
-    """All exercises of a lab ("24"), in their order; none for a lab without any."""
+    """All exercises of a lab ("103"), in their order; none for a lab without any."""
     return tuple(_module(name) for name in _by_lab().get(number, ()))
 
 

@@ -312,11 +312,11 @@ def _dense_images(batch: int) -> tuple[int, int]:
 READERS: dict[str, Callable[[str, list[dict]], Iterable[Timed]]] = {
     "benchmark_conv1d": _conv1d,
     "benchmark_conv2d": _layer,
-    "18_half": _half,
-    "19_wmma": _wmma,
-    "20_fft": _fft,
-    "21_fastest": _fastest,
-    "22_lenet": _lenet,
+    "300_half": _half,
+    "303_wmma": _wmma,
+    "402_fft": _fft,
+    "305_fastest": _fastest,
+    "501_lenet": _lenet,
 }
 
 

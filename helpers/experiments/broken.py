@@ -1,4 +1,4 @@
-"""The data and references of the broken kernels of lab 05, and what the kernels do on a GPU.
+"""The data and references of the broken kernels of lab 105, and what the kernels do on a GPU.
 
 `measure` launches each kernel many times and counts the launches that gave a wrong result: a fault
 that the hardware hides most of the time is a fault all the same.
@@ -82,7 +82,7 @@ def count_wrong(run: Callable[[], np.ndarray], want: np.ndarray, launches: int) 
 
 
 def measure(kernels: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "05_broken": how often each kernel was wrong on the GPU.
+    """Yield the rows of the record "105_broken": how often each kernel was wrong on the GPU.
 
     kernels: the compiled functions difference, sliding_max, blur, axpy4 and smooth, by name. The
     sliding maximum runs twice, on positive and on negative cells. Outputs hold NaN before a launch.

@@ -1,7 +1,7 @@
 """The sum over channels, split over threads: what it adds, what it takes, and whether bits repeat.
 
 `measure` times the plain loop and the three kernels that split it on both layers of the network,
-and on one small image with 1 to 256 channels (record "15_channels"). `repeats` counts the outputs
+and on one small image with 1 to 256 channels (record "401_channels"). `repeats` counts the outputs
 whose bits differ between runs. `counter_table` and `access_figure` count in the simulator.
 """
 
@@ -229,7 +229,7 @@ def _time_channels(C: int) -> Iterator[Row]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "15_channels", measured on the selected GPU.
+    """Yield the rows of the record "401_channels", measured on the selected GPU.
 
     Series by kernel: op times by layer and batch (cold), or by channels of the small image (warm
     caches). "KERNEL over conv2d_basic": ratio, ratio_low, ratio_high by channels. "differ": the

@@ -1,6 +1,6 @@
 """Coalescing in the convolution layer: a swapped index, and blocks of every shape.
 
-`measure` yields the rows of the record "07_coalescing"; the simulator counts the requests and
+`measure` yields the rows of the record "108_coalescing"; the simulator counts the requests and
 sectors that the times are set beside.
 """
 
@@ -93,7 +93,7 @@ def counted_ratio(layer: str, counter: str, array: str | None = None, label: str
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "07_coalescing", measured on the selected GPU."""
+    """Yield the rows of the record "108_coalescing", measured on the selected GPU."""
     for layer in LAYERS:
         all_x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:

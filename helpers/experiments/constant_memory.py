@@ -3,7 +3,7 @@
     record = constant_memory.record(gpu, lab)     # on the GPU, or the recorded run
     constant_memory.ratio_figure(record)          # with constant memory beside without it
 
-The record is "03_constant": three kernels at six widths, and the ratio of the first two, measured
+The record is "102_constant": three kernels at six widths, and the ratio of the first two, measured
 in turns. Every output is checked before anything is timed; caches are cold.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator.profile import Profile
 
-NAME = "03_constant"
+NAME = "102_constant"
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"
 KERNELS = (GLOBAL, CONSTANT, DIVERGENT)
 WIDTHS = (3, 7, 15, 31, 63, 255)

@@ -207,9 +207,9 @@ def flights(data: results.Record, name: str, width: int) -> list[tuple[int, floa
 
 
 def flight_figure(data: results.Record, waits: results.Record, width: int = WIDTHS[0]) -> Figure:
-    """Draw the speed of the background copies over their bytes in flight, beside lab 25's copy.
+    """Draw the speed of the background copies over their bytes in flight, beside lab 106's copy.
 
-    waits: the record "25_waiting", of the same GPU.
+    waits: the record "106_waiting", of the same GPU.
     """
     import matplotlib.pyplot as plt
 
@@ -227,7 +227,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = WIDT
         color=COLOURS[6],
         marker=".",
         linestyle="none",
-        label="loads of threads (lab 25)",
+        label="loads of threads (lab 106)",
     )
     for number, name in enumerate(NAMES[1:], 1):
         points = flights(data, name, width)

@@ -1,10 +1,10 @@
-"""CPU programs of lab 01: convolutions and a small network, timed, and pictures of the times.
+"""CPU programs of lab 400: convolutions and a small network, timed, and pictures of the times.
 
     record = cpu_programs.convolutions(gpu, lab)     # on a GPU host, or the recorded run
     print(cpu_programs.here_table())                 # the same programs on this machine, now
 
-The records are "01_conv1d_baselines", "01_filter_width" and "01_mlp". The functions with `here` in
-their names always measure this machine.
+The records are "400_conv1d_baselines", "400_filter_width" and "400_mlp". The functions with `here`
+in their names always measure this machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from helpers.results import Record
 
-CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "01_conv1d_baselines", "01_filter_width", "01_mlp"
+CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "400_conv1d_baselines", "400_filter_width", "400_mlp"
 PLAIN = "one_core"
 N_CELLS, WIDTH = 1_000_000, 31
 SWEEP_CELLS = 100_000

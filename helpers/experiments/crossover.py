@@ -23,7 +23,7 @@ from helpers.experiments import fft_times
 from helpers.plotting import COLOURS, caption, style
 from helpers.problems import conv1d, fft
 
-NAME = "20_crossover"
+NAME = "402_crossover"
 WIDTHS = tuple(range(3, 256, 2))
 SIZES = (10**7, 10**8)  # cells
 DIRECT, TRANSFORMS, COPY = conv1d.BEST, fft.OVERLAP_ADD, conv1d.COPY

@@ -1,4 +1,4 @@
-"""Lab 21: the layer on tensor cores, what its steps are worth, and what the records say.
+"""Lab 305: the layer on tensor cores, what its steps are worth, and what the records say.
 
     record = fastest_layer.record(gpu, lab)         # on the GPU, or the recorded run
     fastest_layer.layers_figure(record)
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator.bounds import Bounds
 
-NAME = "21_fastest"
+NAME = "305_fastest"
 LAYERS = ("layer 1", "layer 2")
 BATCHES = (100, 1_000, 10_000)
 LARGE = BATCHES[-1]

@@ -3,9 +3,9 @@
     python -m helpers.experiments.first_launch            # on a GPU with ncu: what the caches do
     python -m helpers.experiments.first_launch --launch   # one launch of each variant, for ncu
 
-`measure` yields the times of lab 00: all but one of them are wrong as times of the kernel, and each
-is wrong in its own way. `count_caches` reads with Nsight Compute how much of the kernels' traffic
-reaches the caches and the DRAM.
+`measure` yields the times of lab 100: all but one of them are wrong as times of the kernel, and
+each is wrong in its own way. `count_caches` reads with Nsight Compute how much of the kernels'
+traffic reaches the caches and the DRAM.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from helpers.results import Record
 
-LAB = "00_start_here"
+LAB = "100_start_here"
 KERNEL = "axpy_basic"
 A = 2.5
 BLOCK = 256
@@ -121,7 +121,7 @@ def launcher(source: str, d_x: Any, d_y: Any, **options: Any) -> Callable[..., N
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "00_timing_traps", measured on the selected GPU."""
+    """Yield all rows of the record "100_timing_traps", measured on the selected GPU."""
     random = np.random.default_rng(0)
     for n in SIZES:
         yield from _rows(n, random)
@@ -327,7 +327,7 @@ def table_of_streams(record: Record) -> str:
 # --------------------------------------------------------------------------------------------------
 # What the caches do, by Nsight Compute
 
-CACHES = "00_caches"
+CACHES = "100_caches"
 # Column of the record -> metric of Nsight Compute.
 METRICS = {
     "l1_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -351,7 +351,7 @@ def launch_variants() -> None:
 
 
 def count_caches() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "00_caches": METRICS by name, for each of VARIANTS.
+    """Yield the rows of the record "100_caches": METRICS by name, for each of VARIANTS.
 
     Raises ncu.NcuError.
     """

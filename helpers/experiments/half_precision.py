@@ -1,6 +1,6 @@
 """Half precision in the convolution layer: instructions, errors, times, accuracies.
 
-`measure` yields the rows of the record "18_half". `row_of_filter` counts what a warp executes for
+`measure` yields the rows of the record "300_half". `row_of_filter` counts what a warp executes for
 one row of a filter, and `errors` how far the sums of each kernel are from exact ones.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator import Profile
 
-RECORD = "18_half"
+RECORD = "300_half"
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
 COUNTS = (100, 1_000, BATCH)  # images that a network classifies
@@ -355,7 +355,7 @@ def _launch(run: conv2d.Compiled, arrays: tuple[int, int, int], stream: Any = No
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "18_half", measured on the selected GPU.
+    """Yield the rows of the record "300_half", measured on the selected GPU.
 
     Times: series (the kernel), part ("whole", "conversion", "convolution"), layer, batch and
     relative_error. Series "ratio": a kernel's part over the float32 kernel of the same form.

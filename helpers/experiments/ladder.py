@@ -46,21 +46,21 @@ FP32_LANES = 128  # multiply-adds a clock cycle of a multiprocessor, compute cap
 
 # The kernel that each kernel builds on, and its lab.
 BUILDS_ON = {
-    "conv2d_uncoalesced": ("", "07"),
-    "conv2d_basic": ("conv2d_uncoalesced", "06"),
-    "conv2d_constant": ("conv2d_basic", "08"),
-    "conv2d_tiled": ("conv2d_constant", "09"),
-    "conv2d_tiled_maps": ("conv2d_tiled", "09"),
-    "conv2d_restrict": ("conv2d_basic", "10"),
-    "conv2d_unrolled": ("conv2d_restrict", "10"),
-    "im2col_gemm": ("conv2d_basic", "11"),
-    "conv2d_implicit_gemm": ("im2col_gemm", "12"),
-    "conv2d_implicit_gemm_fast": ("conv2d_implicit_gemm", "12"),
-    "conv2d_register": ("conv2d_unrolled", "13"),
-    "conv2d_register_tiled": ("conv2d_register", "13"),
-    "conv2d_channels_atomics": ("conv2d_basic", "15"),
-    "conv2d_channels_tree": ("conv2d_basic", "15"),
-    "conv2d_channels_shuffle": ("conv2d_basic", "15"),
+    "conv2d_uncoalesced": ("", "108"),
+    "conv2d_basic": ("conv2d_uncoalesced", "107"),
+    "conv2d_constant": ("conv2d_basic", "200"),
+    "conv2d_tiled": ("conv2d_constant", "109"),
+    "conv2d_tiled_maps": ("conv2d_tiled", "109"),
+    "conv2d_restrict": ("conv2d_basic", "201"),
+    "conv2d_unrolled": ("conv2d_restrict", "201"),
+    "im2col_gemm": ("conv2d_basic", "202"),
+    "conv2d_implicit_gemm": ("im2col_gemm", "203"),
+    "conv2d_implicit_gemm_fast": ("conv2d_implicit_gemm", "203"),
+    "conv2d_register": ("conv2d_unrolled", "110"),
+    "conv2d_register_tiled": ("conv2d_register", "110"),
+    "conv2d_channels_atomics": ("conv2d_basic", "401"),
+    "conv2d_channels_tree": ("conv2d_basic", "401"),
+    "conv2d_channels_shuffle": ("conv2d_basic", "401"),
 }
 
 

@@ -3,7 +3,7 @@
 `helpers.experiments.ladder` builds the ladder of one layer. This module sets the ladders of both
 layers of the network beside each other (`Steps`): which steps paid where, and whether the passes
 through L1 and shared memory changed the same way as the time. `measure` compares the two best
-kernels of each layer (record "16_best_two"). `place` ranks a reader's kernel.
+kernels of each layer (record "500_best_two"). `place` ranks a reader's kernel.
 """
 
 from __future__ import annotations
@@ -471,7 +471,7 @@ def inputs(which: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "16_best_two", measured on the selected GPU.
+    """Yield the rows of the record "500_best_two", measured on the selected GPU.
 
     Series "ratio", for each layer: kernel (the best) over the second best, ratio, low, high, and
     `told`, the comparison in words.

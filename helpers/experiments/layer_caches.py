@@ -1,6 +1,6 @@
 """Nsight Compute on the layer's first kernels: what their loads find in the caches.
 
-    # On a GPU with ncu. It writes results/09_caches.json; copy that to data/measured/.
+    # On a GPU with ncu. It writes results/109_caches.json; copy that to data/measured/.
     python -m helpers.experiments.layer_caches
     # Only launch the kernels, on 1 image, under an ncu of your own:
     ncu --metrics ... python -m helpers.experiments.layer_caches --launch 1
@@ -24,8 +24,8 @@ from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
-RECORD = "09_caches"
-LAB = "09_conv2d_tiles"
+RECORD = "109_caches"
+LAB = "109_conv2d_tiles"
 BATCH = 1_000  # enough blocks to fill the GPU many times
 
 # Column of the record -> metric of Nsight Compute. Percentages are shares of the hardware's peak.

@@ -1,6 +1,6 @@
 """The layer's filter in constant memory: what fits, times, and two suspects for a layer that loses.
 
-`measure` yields the rows of the record "08_constant": conv2d_basic and conv2d_constant in turns on
+`measure` yields the rows of the record "200_constant": conv2d_basic and conv2d_constant in turns on
 four layers, on filters of several sizes, and once with the registers of conv2d_constant held down.
 """
 
@@ -106,7 +106,7 @@ def counters_figure(layer: str) -> Figure:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "08_constant", measured on the selected GPU."""
+    """Yield the rows of the record "200_constant", measured on the selected GPU."""
     for layer in LAYERS:
         x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:
@@ -266,7 +266,7 @@ def situation_table(record: Record) -> str:
 
 
 def caches_table(record: Record) -> str:
-    """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "09_caches"."""
+    """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "109_caches"."""
     head = (
         "1,000 images", "instructions\n(millions)", "load/store\n(millions)",
         "constant reads\n(millions)", "of them\nmissed", "warps\npresent",

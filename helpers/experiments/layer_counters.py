@@ -1,6 +1,6 @@
 """Nsight Compute on whole batches of the convolution layer: the chip's load, the warps' stalls.
 
-    # On a GPU with ncu. It writes results/13_counters.json; copy that to data/measured/.
+    # On a GPU with ncu. It writes results/110_counters.json; copy that to data/measured/.
     python -m helpers.experiments.layer_counters
 
 One call of ``ncu`` runs one launch of each of `LAUNCHES` on random numbers (no counter here depends
@@ -22,7 +22,7 @@ from helpers import device, results
 from helpers.experiments import ncu
 from helpers.problems import conv2d
 
-RECORD = "13_counters"
+RECORD = "110_counters"
 BATCH = 10_000
 LAUNCHES = tuple(
     (kernel, name)
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    return ncu.record_here(RECORD, measure, lab="13_conv2d_register_tiling")
+    return ncu.record_here(RECORD, measure, lab="110_conv2d_register_tiling")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ class _Checked:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "09_tiles", measured on the selected GPU.
+    """Yield the rows of the record "109_tiles", measured on the selected GPU.
 
     Series "ratio": a tiled kernel over conv2d_constant, by layer and maps. Series "uniform": the
     same for the variant of that name. The other series: times by tile_width.
@@ -147,7 +147,7 @@ REPORTED = (
 
 
 def measure_reported() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "09_reported", measured on the selected GPU.
+    """Yield the rows of the record "109_reported", measured on the selected GPU.
 
     Each row is the ratio of a variant with a tile over the kernel without: series "ratio", layer,
     variant ("" is the lab's own kernel), without, ratio, low, high.
@@ -292,7 +292,7 @@ def warps_table(record: Record) -> str:
 def reported_table(record: Record, variants: Record) -> str:
     """Return the course reports' tiled kernels over those without a tile, and ours below them.
 
-    record: "09_tiles"; variants: "09_reported", of `measure_reported`.
+    record: "109_tiles"; variants: "109_reported", of `measure_reported`.
     """
     reported = {
         (row["report"], row["optimization"]): row

@@ -1,6 +1,6 @@
 """The plainest kernel of the convolution layer beside CPU programs, cuDNN and its floor.
 
-`measure` yields the rows of the record "06_layer"; the functions below it read and draw them.
+`measure` yields the rows of the record "107_layer"; the functions below it read and draw them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def convolve(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "06_layer", measured on the selected GPU and its host.
+    """Yield the rows of the record "107_layer", measured on the selected GPU and its host.
 
     Times have layer and batch; series "accuracy" has network, batch and right.
     """
@@ -115,7 +115,7 @@ def _accuracies() -> Iterator[Row]:
             [network.classify(network.forward(part, net, conv=convolve)) for part in parts]
         )
         where = {"size": "batch", "kernel": KERNEL, "network": net.name}
-        yield from network.right_rows(classes == images.labels, BATCHES, "06_layer", **where)
+        yield from network.right_rows(classes == images.labels, BATCHES, "107_layer", **where)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _accuracies() -> Iterator[Row]:
 
 
 class LayerTimes:
-    """The record "06_layer", by layer, batch and series."""
+    """The record "107_layer", by layer, batch and series."""
 
     def __init__(self, record: Record):
         self.record = record

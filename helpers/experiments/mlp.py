@@ -1,4 +1,4 @@
-"""The small network of lab 01 on the CPU: helpers/cpu/mlp.cpp, called from Python.
+"""The small network of lab 400 on the CPU: helpers/cpu/mlp.cpp, called from Python.
 
 4 inputs -> 4 (softmax) -> 5 (ReLU) -> 5 (tanh) -> 1 (sigmoid), cross-entropy loss, trained by
 stochastic gradient descent with one sample per step. Its 81 parameters are one float32 vector: for

@@ -1,4 +1,4 @@
-"""Lab 22: the network stage by stage, from host memory, and beside PyTorch.
+"""Lab 501: the network stage by stage, from host memory, and beside PyTorch.
 
     record = network_stages.record(gpu, lab)        # on the GPU, or the recorded run
     network_stages.stages_figure(record)

@@ -2,7 +2,7 @@
 
 `simulated_order` runs an issue order of `helpers.problems.streams` in the simulator, which knows
 what is ordered after what, but no time. `measure` times issue orders, copies alone, and one launch
-by four clocks on the selected GPU (record "17_streams"). The figures read these.
+by four clocks on the selected GPU (record "111_streams"). The figures read these.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def order_figure(cases: Mapping[str, Order]) -> Figure:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "17_streams", measured on the selected GPU.
+    """Yield the rows of the record "111_streams", measured on the selected GPU.
 
     Series by issue order (one_after_another, depth_first, breadth_first, by_engine): host to host,
     by memory, images (of a piece) and buffers. "copy": one copy, by way, memory and until. "clock":

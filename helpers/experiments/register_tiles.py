@@ -1,7 +1,7 @@
 """Patches of outputs in registers: what their threads load, what they take, and their times.
 
-`measure` makes the record "13_register". `loads` counts in the simulator how many words a thread
-loads for a multiply-add, from each memory. `swept` reads from the records of lab 14's sweep how
+`measure` makes the record "110_register". `loads` counts in the simulator how many words a thread
+loads for a multiply-add, from each memory. `swept` reads from the records of lab 204's sweep how
 much of a multiprocessor each size takes, and how fast it is. `layer_counters` has Nsight Compute's
 counters of the same kernels.
 """
@@ -90,7 +90,7 @@ class _Ready:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "13_register", measured on the selected GPU.
+    """Yield the rows of the record "110_register", measured on the selected GPU.
 
     Times of KERNELS on LAYERS, and of the last one on all layers and smaller batches. Series
     "ratio": one kernel's time over another's. Series "constant filter": that of conv2d_register
@@ -282,7 +282,7 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
 
 @dataclass(frozen=True)
 class Swept:
-    """A configuration of lab 14's sweep: its sums, registers, warps that fit, and time."""
+    """A configuration of lab 204's sweep: its sums, registers, warps that fit, and time."""
 
     configuration: sweep.Configuration
     sums: int
@@ -406,7 +406,7 @@ def _by_layer(item: tuple[tuple[str, str, int], Any]) -> tuple[str, int]:
 def issue_table(counters: Record, record: Record) -> str:
     """Return which part of the issue slots did useful work, and the part of the peak.
 
-    counters: "13_counters" of `layer_counters`; record: "13_register".
+    counters: "110_counters" of `layer_counters`; record: "110_register".
     """
     timed = times(record)
     head = ("", "slots\nused", "of these\nuseful", "product", "of the peak,\nby the clock",
@@ -567,7 +567,7 @@ def ladder_figure(record: Record) -> Figure:
     for ax, layer in zip(axes, LAYERS, strict=True):
         gain = timed[MAPPED, layer, BATCH]["median_ms"] / timed[BEST, layer, BATCH]["median_ms"]
         title = (
-            f"{layer}: registers and tile together make lab 09's kernel {gain:.1f} times as fast"
+            f"{layer}: registers and tile together make lab 109's kernel {gain:.1f} times as fast"
         )
         rows = [timed[kernel, layer, BATCH] for kernel in KERNELS]
         plotting.ladder(ax, rows, floor_ms=floor_ms(record, layer), title=title)

@@ -2,7 +2,7 @@
 sums over them.
 
     rows = several_gpus.measure(cards.Cards())            # on GPUs; minutes
-    record = several_gpus.record(gpu, lab="23_several_gpus")
+    record = several_gpus.record(gpu, lab="403_several_gpus")
 
 Every result is compared bit for bit with that of one card before it is timed.
 """
@@ -31,7 +31,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import pipeline
 
-RECORD = "23_several_gpus"  # in data/measured/
+RECORD = "403_several_gpus"  # in data/measured/
 KERNEL = "conv2d_register_tiled"
 LAYER = "layer 1"
 IMAGES = 10_000

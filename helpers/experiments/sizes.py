@@ -1,6 +1,6 @@
 """From which size on a GPU pays: a 1D convolution timed from 1,000 to 1,000 million cells.
 
-`measure` yields the rows of lab 02's record: the kernel alone, the kernel launched and waited for,
+`measure` yields the rows of lab 101's record: the kernel alone, the kernel launched and waited for,
 the kernel with the copies of its arrays, one block that does all the work, and the same convolution
 in C++ on one core and on all cores.
 
@@ -36,7 +36,7 @@ PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "02_sizes", measured on the selected GPU and on the host."""
+    """Yield all rows of the record "101_sizes", measured on the selected GPU and on the host."""
     period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
     three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
     for n in SIZES:

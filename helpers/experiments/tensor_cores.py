@@ -1,6 +1,6 @@
 """Tensor cores in the convolution layer, by wmma: padding, instructions, conflicts, times, floors.
 
-`measure` yields the rows of the record "19_wmma". The floors of a time are the bounds of the same
+`measure` yields the rows of the record "303_wmma". The floors of a time are the bounds of the same
 launch (data/measured/bounds.json), so that every bar of a figure has its own.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator import Profile
 
-RECORD = "19_wmma"
+RECORD = "303_wmma"
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
 COUNTS = (100, 1_000)  # images of the smaller batches
@@ -285,7 +285,7 @@ def broken(*changes: tuple[str, str]) -> str:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "19_wmma", measured on the selected GPU.
+    """Yield the rows of the record "303_wmma", measured on the selected GPU.
 
     Times: series (the kernel), variant, layer, batch, relative_error. Series "ratio": a variant
     over `HALVES`.
@@ -430,7 +430,7 @@ def reported_table(record: Record) -> str:
     """Return the fastest of the course reports for both layers, and ours."""
     best: dict[str, tuple[float, str]] = {}
     for row in results.reported("course_reports"):
-        # The streams' op times are those of launches: lab 17.
+        # The streams' op times are those of launches: lab 111.
         if row["batch"] == BATCH and row["report"] in "ABC" and row["optimization"] != "streams":
             one = row["op1_ms"] + row["op2_ms"], row["optimization"]
             best[row["report"]] = min(best.get(row["report"], one), one)
@@ -518,7 +518,7 @@ def _draw_times(ax: Axes, record: Record, layer: str) -> None:
     ax.set_xlim(0)
     ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
     words = in_words(halves_over_float(record, layer))
-    plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 13's kernel: {words}")
+    plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 110's kernel: {words}")
 
 
 def reach(layer: str, record: Record) -> float:

@@ -4,8 +4,8 @@
     tiles.widths_figure(record)           # the times over the width of the filter
     print(tiles.ratios_table(record))     # every tile over the kernel without one
 
-The record is "04_tiles". All kernels run at the largest size, and the plain and the best one at the
-others. Each is checked before it is timed; caches are cold.
+The record is "104_tiles". All kernels run at the largest size, and the plain and the best one at
+the others. Each is checked before it is timed; caches are cold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator.profile import Profile
 
-NAME = "04_tiles"
+NAME = "104_tiles"
 PLAIN, BEST, COPY = "conv1d_constant", conv1d.BEST, conv1d.COPY
 TILED = ("conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input")
 KERNELS = (PLAIN, *TILED, "conv1d_outputs", BEST)

@@ -3,7 +3,7 @@
     record = transforms.record(gpu, lab)     # on the GPU, or the recorded run
     transforms.layer_figure(record)          # a layer by tiles beside the direct kernel
 
-The record is "20_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
+The record is "402_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
 layer of a network by tiles beside the fastest direct kernel. `crossover` compares overlap-add with
 the direct kernel in 1D, width by width.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from helpers.limits import ConvShape
     from helpers.results import Record
 
-NAME = "20_fft"
+NAME = "402_fft"
 WIDTHS = (3, 31, 63, 127, 255, 511, 1023, 4095)
 SIZES = (10**7, 10**6)
 STAGES = (1, 2, 3, 4)

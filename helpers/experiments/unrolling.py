@@ -1,8 +1,8 @@
 """`__restrict__` and unrolling in the layer: machine code, times, and what a row too many does.
 
-`measure_code` yields the rows of the record "10_sass", `measure` those of "10_unrolling", and
-`measure_answers` those of "10_answers". The last one needs no GPU: `eight_rows` computes with NumPy
-what the kernel with a row too many computes.
+`measure_code` yields the rows of the record "201_sass", `measure` those of "201_unrolling",
+and `measure_answers` those of "201_answers". The last one needs no GPU: `eight_rows` computes with
+NumPy what the kernel with a row too many computes.
 
     # Count again for both networks; COURSE_WEIGHTS names the course's file.
     python -m helpers.experiments.unrolling
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator import Profile
 
-LAB = "10_conv2d_restrict_and_unrolling"
+LAB = "201_conv2d_restrict_and_unrolling"
 PLAIN, RESTRICT, UNROLLED = "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"
 # The kernel that sums in y, without the promise and with it: nvcc's option for each.
 PROMISES = {"sum in y": "-DPROMISE=", "sum in y, restrict": "-DPROMISE=__restrict__"}
@@ -49,7 +49,7 @@ EXCERPT_LINES, EXCERPT_AFTER = 8, 6  # of the machine code, and from which instr
 SEVEN, EIGHT = "seven rows", "eight rows"  # of the filter: right, and a row too many
 # The convolutions' names in the GPU's record -> in that of NumPy.
 BY_GPU = {UNROLLED: SEVEN, "a row too many": EIGHT}
-ANSWERS = "10_answers"
+ANSWERS = "201_answers"
 COURSE = "the course's LeNet"
 LABS = "the labs' LeNet"
 
@@ -59,7 +59,7 @@ LABS = "the labs' LeNet"
 
 
 def measure_code(sum_in_y: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "10_sass": counts of instructions in each kernel's code.
+    """Yield the rows of the record "201_sass": counts of instructions in each kernel's code.
 
     sum_in_y: the source of the kernel that sums in y.
     """
@@ -87,7 +87,7 @@ def _compiled(
 
 
 def codes_of(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the rows of "10_sass" by series and width of the filter."""
+    """Return the rows of "201_sass" by series and width of the filter."""
     return {(row["series"], row["filter_width"]): row for row in record.rows()}
 
 
@@ -164,7 +164,7 @@ def stores_per_output(sum_in_y: str, series: str, layer: str) -> tuple[float, fl
 def stores_table(sum_in_y: str, record: Record) -> str:
     """Return the stores of the kernel that sums in y: of an output, of 10,000 images, in a second.
 
-    record: "10_unrolling", for the times.
+    record: "201_unrolling", for the times.
     """
     ms = times_of(record)
     rows = []
@@ -223,10 +223,10 @@ def right_answers(
 
 
 def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "10_answers": right answers of both networks, with NumPy.
+    """Yield the rows of the record "201_answers": right answers of both networks, with NumPy.
 
     count: images to classify. The rows of a larger number of images, and of the course's network
-    where its file is not at hand, come from data/measured/10_answers.json.
+    where its file is not at hand, come from data/measured/201_answers.json.
     """
     convolutions = {SEVEN: network.conv2d, EIGHT: eight_rows}
     at_hand = networks_at_hand()
@@ -267,7 +267,7 @@ def answers_table(record: Record) -> str:
 
 
 def same_on_gpu(counted: Record, times: Record) -> tuple[int, int]:
-    """Return how many counts of the GPU's kernels "10_answers" repeats, and how many there are."""
+    """Return how many counts of the GPU's kernels "201_answers" repeats, and how many there are."""
     by_numpy, by_gpu = answers_of(counted), answers_of(times)
     same = [
         by_numpy[name, BY_GPU[which], count] == right
@@ -312,7 +312,7 @@ def reported_table(times: Record, counted: Record) -> str:
 
 
 def measure(own: Mapping[str, Any], by_hand: network.Convolution) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "10_unrolling", measured on the selected GPU.
+    """Yield the rows of the record "201_unrolling", measured on the selected GPU.
 
     own: the compiled functions of the kernel that sums in y, by the series of PROMISES. by_hand:
     the convolution with a row too many, as the GPU computes it.
@@ -385,7 +385,7 @@ def _compare(
 
 
 def times_of(record: Record) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the timed rows of "10_unrolling" by series, layer and number of images."""
+    """Return the timed rows of "201_unrolling" by series, layer and number of images."""
     return {
         (row["series"], row["layer"], row["batch"]): row
         for row in record.rows()
@@ -515,7 +515,7 @@ def widths_figure(record: Record, codes: Record) -> Figure:
 
 
 def main() -> None:
-    """Count the right answers over 10,000 images and write results/10_answers.json."""
+    """Count the right answers over 10,000 images and write results/201_answers.json."""
     record = results.record(
         ANSWERS, lambda: measure_answers(MANY), device=device.select(), lab=LAB, needs_gpu=False
     )

@@ -234,7 +234,7 @@ def _multiprocessors() -> int:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "25_waiting", measured on the selected GPU."""
+    """Yield all rows of the record "106_waiting", measured on the selected GPU."""
     yield {"series": "multiprocessors", "count": _multiprocessors(), "timing": None}
     yield from latencies()
     yield from copies()
@@ -439,10 +439,10 @@ def _bytes_text(value: float, _: float) -> str:
 
 
 def main() -> None:
-    """Measure on the selected GPU and write results/25_waiting.json."""
+    """Measure on the selected GPU and write results/106_waiting.json."""
     from helpers import results
 
-    record = results.record("25_waiting", measure, device=device.select(), lab="25_waiting")
+    record = results.record("106_waiting", measure, device=device.select(), lab="106_waiting")
     for row in record.rows():
         print({key: value for key, value in row.items() if key != "samples"})
 

@@ -523,7 +523,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "lab",
         nargs="*",
-        help="notebook, name, or start of a name (02); by default all labs",
+        help="notebook, name, or start of a name (101); by default all labs",
     )
     parser.add_argument(
         "--results",

@@ -467,7 +467,7 @@ def test_a_forged_record_in_a_figure(tmp_path):
     forged = {
         "schema": 1,
         "name": "x",
-        "lab": "02",
+        "lab": "101",
         "measurements": rows,
         "sources": {"conv1d_basic": "0" * 64},
     }

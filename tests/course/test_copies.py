@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def project(tmp_path):
     """A project with two small labs and the real start page."""
     (tmp_path / "labs").mkdir()
-    for name in ("00_start_here", "01_more"):
+    for name in ("100_start_here", "400_more"):
         write(tmp_path / f"labs/{name}.ipynb", "x = 1")
     for page in ("START.md", "labs/README.md"):
         shutil.copy(ROOT / page, tmp_path / page)
@@ -41,24 +41,24 @@ def sources(path: Path) -> list[str]:
 
 
 def test_copies_have_no_outputs_and_no_solutions(project):
-    assert copies.update(project).made == ["00_start_here", "01_more"]
-    (cell,) = json.loads((project / "my_labs/00_start_here.ipynb").read_text())["cells"]
+    assert copies.update(project).made == ["100_start_here", "400_more"]
+    (cell,) = json.loads((project / "my_labs/100_start_here.ipynb").read_text())["cells"]
     assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 1", [], None)
 
 
 def test_what_a_student_changed_is_never_overwritten(project):
     copies.update(project)
-    mine = project / "my_labs/00_start_here.ipynb"
+    mine = project / "my_labs/100_start_here.ipynb"
     write(mine, "my own work")
     before = mine.read_bytes()
-    for lab in ("00_start_here", "01_more"):
+    for lab in ("100_start_here", "400_more"):
         write(project / f"labs/{lab}.ipynb", "x = 2")
     done = copies.update(project)
-    assert (done.made, done.replaced, done.beside) == ([], ["01_more"], ["00_start_here"])
+    assert (done.made, done.replaced, done.beside) == ([], ["400_more"], ["100_start_here"])
     assert mine.read_bytes() == before
-    assert sources(project / "my_labs/00_start_here_new.ipynb") == ["x = 2"]
-    assert sources(project / "my_labs/01_more.ipynb") == ["x = 2"]
-    assert "00_start_here.ipynb is yours and stays" in str(done)
+    assert sources(project / "my_labs/100_start_here_new.ipynb") == ["x = 2"]
+    assert sources(project / "my_labs/400_more.ipynb") == ["x = 2"]
+    assert "100_start_here.ipynb is yours and stays" in str(done)
 
 
 def test_a_second_update_does_nothing(project):
@@ -70,22 +70,22 @@ def test_a_second_update_does_nothing(project):
 
 def test_a_file_that_was_there_before_stays(project):
     (project / "my_labs").mkdir()
-    write(project / "my_labs/01_more.ipynb", "mine, from elsewhere")
-    assert copies.update(project).made == ["00_start_here"]
-    assert sources(project / "my_labs/01_more.ipynb")[0] == "mine, from elsewhere"
+    write(project / "my_labs/400_more.ipynb", "mine, from elsewhere")
+    assert copies.update(project).made == ["100_start_here"]
+    assert sources(project / "my_labs/400_more.ipynb")[0] == "mine, from elsewhere"
 
 
 def test_a_deleted_copy_is_made_again(project):
     copies.update(project)
-    (project / "my_labs/01_more.ipynb").unlink()
-    assert copies.update(project).made == ["01_more"]
+    (project / "my_labs/400_more.ipynb").unlink()
+    assert copies.update(project).made == ["400_more"]
 
 
 def test_the_links_of_the_start_page_lead_somewhere(project):
     copies.update(project)
     page = (project / "my_labs/README.md").read_text()
     links = re.findall(r"\]\(([^)#]+)\)", page)
-    assert "00_start_here.ipynb" in links and "ALL_LABS.md" in links
+    assert "100_start_here.ipynb" in links and "ALL_LABS.md" in links
     for link in links:
         place = ROOT / "my_labs" / link
         known = (project / "my_labs" / link).exists() or place.resolve().exists()

@@ -30,7 +30,7 @@ from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit
 
-NAME, LAB = "conv1d_edge", "02_conv1d_blocks_and_halos"
+NAME, LAB = "conv1d_edge", "101_conv1d_blocks_and_halos"
 PLACE = next(place for place in submissions.places() if place.exercise == NAME)
 
 
@@ -264,7 +264,7 @@ def test_gradescope_fields(graded):
 def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
     import zipfile
 
-    assert gradescope.write("02", tmp_path / "a.zip") > 100
+    assert gradescope.write("101", tmp_path / "a.zip") > 100
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         names = archive.namelist()
         assert {"setup.sh", "run_autograder", "pyproject.toml", f"labs/{LAB}.ipynb"} <= set(names)
@@ -293,7 +293,7 @@ def test_what_a_student_writes_is_text_on_the_page(graded):
 
 
 def test_release_has_no_line_of_a_solution(tmp_path):
-    release.release(["02", "05"], tmp_path / "release")
+    release.release(["101", "105"], tmp_path / "release")
     for path in (tmp_path / "release").rglob("*.ipynb"):
         text = path.read_text()
         assert "SOLUTION" not in text and '"solution"' not in text
@@ -311,7 +311,7 @@ def test_release_has_no_line_of_a_solution(tmp_path):
 
 
 def test_nbgrader_metadata(tmp_path):
-    release.release(["02"], tmp_path, nbgrader=True)
+    release.release(["101"], tmp_path, nbgrader=True)
     cells = submissions.notebook(tmp_path / "source" / LAB / f"{LAB}.ipynb")
     (about,) = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
     assert about["grade_id"] == NAME and about["points"] == 10 and about["schema_version"] == 3

@@ -15,7 +15,7 @@ from helpers.results import Measurement, Record
 
 @pytest.fixture(scope="module")
 def record() -> Record:
-    return results.load(results.MEASURED / "15_channels.json")
+    return results.load(results.MEASURED / "401_channels.json")
 
 
 def with_ratio(record: Record, channels: int, kernel: str, high: float) -> Record:

@@ -14,7 +14,7 @@ from helpers.experiments.coalescing import BAD, GOOD, MANY, WIDE
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "07_coalescing.json")
+    return results.load(results.MEASURED / "108_coalescing.json")
 
 
 def with_ratio(record: results.Record, label: str, ratio: float) -> results.Record:

@@ -9,7 +9,7 @@ from helpers.experiments import constant_memory
 
 @pytest.fixture(scope="module")
 def record():
-    return results.load(results.MEASURED / "03_constant.json")
+    return results.load(results.MEASURED / "102_constant.json")
 
 
 @pytest.fixture(scope="module")

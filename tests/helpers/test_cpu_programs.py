@@ -8,11 +8,11 @@ from helpers.experiments import cpu_programs
 
 @pytest.fixture(scope="module")
 def network():
-    return results.load(results.MEASURED / "01_mlp.json")
+    return results.load(results.MEASURED / "400_mlp.json")
 
 
 def test_every_program_is_measured_here_and_stands_beside_the_record():
-    record = results.load(results.MEASURED / "01_conv1d_baselines.json")
+    record = results.load(results.MEASURED / "400_conv1d_baselines.json")
     lines = cpu_programs.here_table(record, budget_s=0.01).splitlines()
     assert len(lines) == 2 + len(baselines.conv1d())
     for line in lines[2:]:
@@ -47,7 +47,7 @@ def test_both_ways_of_averaging_stand_in_the_figure(network):
 
 
 def test_times_begin_at_zero(network):
-    swept = results.load(results.MEASURED / "01_filter_width.json")
+    swept = results.load(results.MEASURED / "400_filter_width.json")
     for figure in (cpu_programs.widths_figure(swept), cpu_programs.threads_figure(network)):
         (ax,) = figure.axes
         assert ax.get_yscale() == "linear"

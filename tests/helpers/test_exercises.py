@@ -132,7 +132,7 @@ class Kernel:
 
 
 def test_check_raises_a_short_error_and_returns_a_verdict():
-    one = exercises.find("02")
+    one = exercises.find("101")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
         one.check(Kernel(one.text("wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
@@ -141,7 +141,7 @@ def test_check_raises_a_short_error_and_returns_a_verdict():
 
 def test_check_says_what_it_takes():
     with pytest.raises(TypeError, match="that a %%kernel cell makes"):
-        exercises.find("02").check(print)
+        exercises.find("101").check(print)
 
 
 def test_hints_unfold_one_by_one(capsys):
@@ -162,9 +162,9 @@ def test_an_unknown_exercise_lists_the_known_ones():
 
 def test_a_lab_with_several_exercises_asks_for_a_name():
     with pytest.raises(LookupError, match=r'such as exercises.find\("squares"\)'):
-        exercises.find("24")
-    assert exercises.of_lab("24")[6] is exercises.find("transpose")
-    assert exercises.of_lab("02") == (exercises.find("conv1d_edge"),)
+        exercises.find("103")
+    assert exercises.of_lab("103")[6] is exercises.find("transpose")
+    assert exercises.of_lab("101") == (exercises.find("conv1d_edge"),)
     assert exercises.of_lab("99") == ()
 
 
@@ -228,7 +228,7 @@ def test_the_estimate_orders_the_board_as_the_record_of_times_does():
     from helpers import results
     from helpers.experiments import leaderboard, traffic
 
-    rows = results.load(LABS.parent / "data/measured/22_leaderboard.json").rows()
+    rows = results.load(LABS.parent / "data/measured/501_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
         assert sorted(ms, key=ms.get) == sorted(
@@ -249,11 +249,11 @@ def test_the_counters_of_the_sweep_are_those_of_the_simulator():
 
 def test_python_exercises_are_those_that_grade_what_python_makes():
     assert [labs.number(one.lab) for one in ALL if isinstance(one, PythonExercise)] == [
-        "01",
-        "14",
-        "17",
-        "23",
-        "25",
+        "106",
+        "111",
+        "204",
+        "400",
+        "403",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What lab 21 shows: the places of weights, the lines of headers, steps taken back, and figures."""
+"""What lab 305 shows: the places of weights, lines of headers, steps taken back, and figures."""
 
 import numpy as np
 import pytest

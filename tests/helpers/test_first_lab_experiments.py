@@ -54,7 +54,7 @@ def test_variants_apart_ask_for_eight_times_the_sectors():
 
 
 def test_titles_and_tables_follow_the_record():
-    record = recorded("00_timing_traps")
+    record = recorded("100_timing_traps")
     ms = first_launch.medians(record)
     slow = ms[first_launch.COPIES, first_launch.TIMED] > ms[first_launch.CPP, first_launch.TIMED]
     title = first_launch.figure_of_baselines(record).axes[0].get_title(loc="left")
@@ -66,12 +66,12 @@ def test_titles_and_tables_follow_the_record():
 
 
 def test_caches_explain_the_times():
-    caches = {row["series"]: row for row in recorded("00_caches").rows()}
+    caches = {row["series"]: row for row in recorded("100_caches").rows()}
     near, block, grid = (caches[f"lanes {name}"] for name in first_launch.VARIANTS)
     assert block["l1_load_sectors"] == grid["l1_load_sectors"] == 8 * near["l1_load_sectors"]
     assert block["l1_load_hits_percent"] == 87.5, "seven of eight"
     assert grid["dram_read_bytes"] > 7 * near["dram_read_bytes"]
-    table = first_launch.table_of_caches(recorded("00_timing_traps"), recorded("00_caches"))
+    table = first_launch.table_of_caches(recorded("100_timing_traps"), recorded("100_caches"))
     assert [line.split("  ")[0] for line in table.splitlines()[-3:]] == [
         f"lanes {n}" for n in first_launch.VARIANTS
     ]
@@ -123,7 +123,7 @@ def test_a_win_holds_for_all_larger_sizes(gpu, words):
 
 
 def test_tables_of_sizes_name_the_programs_of_the_record():
-    record = recorded("02_sizes")
+    record = recorded("101_sizes")
     assert sizes.cpu_name(record, sizes.SWAPPED) in sizes.table_of_wins(record)
     assert sizes.table_of_reports(record).count("x") >= 16
     assert len(sizes.figure_of_times(record).axes[0].get_legend().get_texts()) == 7
@@ -166,7 +166,7 @@ def test_the_figure_of_smoothing_says_where_the_errors_are():
 
 
 def test_the_table_of_broken_kernels_has_a_line_for_each_series():
-    record = recorded("05_broken")
+    record = recorded("105_broken")
     assert len(broken.table(record).splitlines()) == 2 + len(record.rows())
     one = dataclasses.replace(
         record,

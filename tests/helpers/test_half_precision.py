@@ -44,7 +44,7 @@ def multiplies(one: Instruction) -> bool:
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "18_half.json")
+    return results.load(results.MEASURED / "300_half.json")
 
 
 def test_a_turn_skips_blocks_with_more_products_than_it_executes():

@@ -247,8 +247,8 @@ def without(name):
     ("record", "message"),
     [
         (
-            lambda: made(name="06_layer"),
-            "the record is '06_layer'; the ladder is built from 'benchmark_conv2d'",
+            lambda: made(name="107_layer"),
+            "the record is '107_layer'; the ladder is built from 'benchmark_conv2d'",
         ),
         (
             lambda: made(device=dataclasses.replace(GPU, fp32_peak=None)),

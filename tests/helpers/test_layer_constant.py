@@ -16,7 +16,7 @@ from helpers.problems import conv2d
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "08_constant.json")
+    return results.load(results.MEASURED / "200_constant.json")
 
 
 def with_ratios(record: results.Record, ratio: float, **where) -> results.Record:
@@ -91,7 +91,7 @@ def test_registers_are_refuted_by_the_record(record):
 
 
 def test_shares_of_the_counters():
-    counted = results.load(results.MEASURED / "09_caches.json")
+    counted = results.load(results.MEASURED / "109_caches.json")
     lines = layer_constant.caches_table(counted).splitlines()
     (line,) = (one for one in lines if one.startswith(f"layer 2, {CONSTANT}"))
     (row,) = (

@@ -19,7 +19,7 @@ RAGGED = ConvShape(2, 3, 5, 21, 30, 4)
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "09_tiles.json")
+    return results.load(results.MEASURED / "109_tiles.json")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_cycles_over_the_floor_are_those_of_the_clock(counted):
     """Two ways to one number: ncu's counters on 1,000 images, and a clock on 10,000."""
     from helpers.experiments import layer_times
 
-    clock = layer_times.LayerTimes(results.load(results.MEASURED / "06_layer.json"))
+    clock = layer_times.LayerTimes(results.load(results.MEASURED / "107_layer.json"))
     for layer in layer_tiles.LAYERS:
         basic = layer_caches.row(counted, layer, layer_caches.BASIC)
         expected = clock.over_floor(layer, layer_times.MANY)

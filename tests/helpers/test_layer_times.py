@@ -15,7 +15,7 @@ from helpers.problems import conv2d, cudnn
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "06_layer.json")
+    return results.load(results.MEASURED / "107_layer.json")
 
 
 @pytest.fixture(scope="module")

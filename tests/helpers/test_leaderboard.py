@@ -33,7 +33,7 @@ def record(recalled: bool = True) -> results.Record:
     made = tuple(results._measurement(row) for row in rows)
     gpu = Device("gpu", "a GPU", (9, 0), 132, 49152, 1, 1.0, 1.0, "")
     return results.Record(
-        "board", "22", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled
+        "board", "501", "1999-01-01T00:00:00Z", gpu, {}, {}, made, recalled=recalled
     )
 
 

@@ -491,7 +491,7 @@ def test_simulate_gives_all_stages_and_no_finding():
 def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
     images = datasets.fashion_mnist("test", 3)
     counts = (1, 3, 10_000)  # the last is more than there are
-    rows = lenet_times.right_answers(WEIGHTS, images, "fused", pipeline.FUSED, counts, "22_lenet")
+    rows = lenet_times.right_answers(WEIGHTS, images, "fused", pipeline.FUSED, counts, "501_lenet")
     one, all_of_them, far = rows
     assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
     good = network.predict(images.pixels, WEIGHTS) == images.labels

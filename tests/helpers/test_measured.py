@@ -34,5 +34,5 @@ def test_a_record_that_is_not_there_is_an_error(folder):
 
 
 def test_counts_of_a_committed_record():
-    (row,) = measured.counts("22_lenet", series="accuracy", images=10_000, form="fused")[:1]
+    (row,) = measured.counts("501_lenet", series="accuracy", images=10_000, form="fused")[:1]
     assert 0 < row["right"] <= 10_000 and row["recorded_on"] == "NVIDIA H200"

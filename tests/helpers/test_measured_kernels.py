@@ -41,7 +41,7 @@ def record_of(rows: list[dict], name: str = crossover.NAME) -> results.Record:
         name=name,
         lab="test",
         created="2026-01-01T00:00:00Z",
-        device=results.load(results.MEASURED / "20_fft.json").device,
+        device=results.load(results.MEASURED / "402_fft.json").device,
         software={},
         sources={},
         measurements=tuple(results._measurement(row) for row in rows),
@@ -129,7 +129,7 @@ def test_figures_of_the_copies_say_what_they_show(clock):
     panels = copies.figure(data, 64)
     assert "200 to 200 % of the plain copy's time with 1 block" in panels.get_suptitle()
     assert len(panels.axes) == 2
-    waits = results.load(results.MEASURED / "25_waiting.json")
+    waits = results.load(results.MEASURED / "106_waiting.json")
     (ax,) = copies.flight_figure(data, waits).axes
     assert "One tile of 0 KiB" in ax.get_title(loc="left")
     in_turns, at_once = copies.turns_figure().axes

@@ -257,11 +257,11 @@ def test_accuracy_by_hand():
 def test_what_cannot_be_counted_here_is_the_recorded_number():
     good = np.array([True, False, True])
     told = {"network": "the labs' LeNet", "form": "fused"}
-    here, far = network.right_rows(good, (2, 10_000), "22_lenet", **told)
+    here, far = network.right_rows(good, (2, 10_000), "501_lenet", **told)
     assert here == {"series": "accuracy", **told, "images": 2, "right": 1, "timing": None}
     assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
     assert "recorded_on" in far
-    assert network.right_rows(good, (3, 4), "22_lenet", **told)[1:] == []
+    assert network.right_rows(good, (3, 4), "501_lenet", **told)[1:] == []
     (row,) = network.right_rows(good, (3, 4), size="batch")
     assert (row["batch"], row["right"]) == (3, 2)
 

@@ -1,4 +1,4 @@
-"""What lab 22 shows of its records: stages, the way from host memory, PyTorch, and figures."""
+"""What lab 501 shows of its records: stages, the way from host memory, PyTorch, and figures."""
 
 import pytest
 from matplotlib import pyplot as plt

@@ -15,7 +15,7 @@ from helpers.results import Measurement, Record
 
 @pytest.fixture(scope="module")
 def record() -> Record:
-    return results.load(results.MEASURED / "17_streams.json")
+    return results.load(results.MEASURED / "111_streams.json")
 
 
 @pytest.fixture

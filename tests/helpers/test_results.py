@@ -54,7 +54,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def made(folder):
-    return results.record("conv1d", rows, device=GPU, lab="02_blocks")
+    return results.record("conv1d", rows, device=GPU, lab="101_blocks")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_a_changed_header_is_noticed(made, folder):
     header = kernels.path("conv1d_basic").with_name("shared.cuh")
     header.write_text("int one;\n")
     kernels.path("conv1d_basic").write_text('#include "shared.cuh"   // what it shares\n')
-    made = results.record("conv1d", rows, device=GPU, lab="02_blocks")
+    made = results.record("conv1d", rows, device=GPU, lab="101_blocks")
     assert made.changed_sources() == ()
     header.write_text("int two;\n")
     assert made.changed_sources() == ("conv1d_basic",)
@@ -234,7 +234,7 @@ def not_called():
 
 def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):
     (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
-    recalled = results.record("conv1d", not_called, device=CPU, lab="02_blocks")
+    recalled = results.record("conv1d", not_called, device=CPU, lab="101_blocks")
     assert recalled.recalled and recalled == made and recalled.device.name == "NVIDIA H200"
     assert recalled.caption() == f"Recorded on NVIDIA H200, {made.created[:10]} (no GPU here)"
     assert list(folder.iterdir()) == []
@@ -244,12 +244,12 @@ def test_nothing_recorded_says_how_to_make_it(folder):
     with pytest.raises(
         RecordError, match=r"measured/conv1d\.json.*NVIDIA GPU and copy results/conv1d\.json"
     ):
-        results.record("conv1d", not_called, device=CPU, lab="02_blocks")
+        results.record("conv1d", not_called, device=CPU, lab="101_blocks")
 
 
 def test_host_measurements_are_made_anywhere(folder):
     row = {"series": "numpy", "n": 10, "timing": HOST}
-    made = results.record("cpu", lambda: [row], device=CPU, lab="01_cpu", needs_gpu=False)
+    made = results.record("cpu", lambda: [row], device=CPU, lab="400_cpu", needs_gpu=False)
     assert not made.recalled and made.caption() == f"Measured on Some CPU, {made.created[:10]}"
     assert results.load(folder / "cpu.json") == made
 
@@ -261,7 +261,7 @@ def test_host_measurements_are_made_anywhere(folder):
 def test_a_folder_that_cannot_be_written_is_named_before_measuring(folder):
     folder.write_text("a file where the folder should be")
     with pytest.raises(RecordError, match="LAB_RESULTS") as caught:
-        results.record("conv1d", not_called, device=GPU, lab="02_blocks")
+        results.record("conv1d", not_called, device=GPU, lab="101_blocks")
     assert str(folder) in str(caught.value)
 
 

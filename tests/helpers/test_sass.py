@@ -149,7 +149,7 @@ def test_missing_tools_are_named(monkeypatch, here, message):
 
 
 def test_the_architecture_of_a_device():
-    recorded = results.load(results.MEASURED / "04_tiles.json").device
+    recorded = results.load(results.MEASURED / "104_tiles.json").device
     assert sass.arch_of(recorded) == "sm_90"
 
 

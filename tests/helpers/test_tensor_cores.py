@@ -15,7 +15,7 @@ from helpers.problems import conv2d
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "19_wmma.json")
+    return results.load(results.MEASURED / "303_wmma.json")
 
 
 def test_useful_parts_of_a_layer_by_hand():

@@ -16,7 +16,7 @@ from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "14_tiles.json")
+    return results.load(results.MEASURED / "204_tiles.json")
 
 
 def with_rows(record: results.Record, change) -> results.Record:

@@ -10,7 +10,7 @@ from helpers.problems import conv1d
 
 @pytest.fixture(scope="module")
 def record():
-    return results.load(results.MEASURED / "04_tiles.json")
+    return results.load(results.MEASURED / "104_tiles.json")
 
 
 @pytest.fixture(scope="module")

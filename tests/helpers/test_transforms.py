@@ -10,12 +10,12 @@ from helpers.problems import fft
 
 @pytest.fixture(scope="module")
 def record():
-    return results.load(results.MEASURED / "20_fft.json")
+    return results.load(results.MEASURED / "402_fft.json")
 
 
 @pytest.fixture(scope="module")
 def pairs():
-    return results.load(results.MEASURED / "20_crossover.json")
+    return results.load(results.MEASURED / "402_crossover.json")
 
 
 @pytest.fixture(scope="module")

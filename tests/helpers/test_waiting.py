@@ -82,7 +82,7 @@ def test_littles_law_by_hand():
 
 
 def test_the_record_has_every_point_of_the_figures():
-    made = results.load(results.MEASURED / "25_waiting.json")
+    made = results.load(results.MEASURED / "106_waiting.json")
     shares = waiting.shares(made)
     warps = [blocks * waiting.THREADS // 32 for blocks in waiting.BLOCKS]
     assert sorted(shares) == sorted((w, loads) for w in warps for loads in waiting.LOADS)

@@ -17,9 +17,9 @@ from helpers.course import copies
 from tests.labs.browser import WAIT_MS, open_file, screenshot
 
 ROOT = Path(__file__).resolve().parents[2]
-TWO_LABS = ("00", "02")
+TWO_LABS = ("100", "101")
 RUN_S = 400  # for all cells of a lab, on a machine that is busy
-EDGE = exercises.find("02").solution
+EDGE = exercises.find("101").solution
 RUNAWAY = EDGE.replace("P[i] = sum;", "while (true) P[i] += sum;")
 
 # Every output of text: its box must show all of it, and no word of it may stand on two lines.
@@ -177,16 +177,16 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
     assert not student.get_by_text("Traceback (most recent call last)").count()
 
 
-WRONG = (  # a text of lab 02's exercise, and what the student must read
+WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", exercises.find("02").text_of(
-        next(one for one in exercises.find("02").wrong if one.what == "one end is read outside")
+    ("out of bounds", exercises.find("101").text_of(
+        next(one for one in exercises.find("101").wrong if one.what == "one end is read outside")
     ), "out-of-bounds: thread"),
 )  # fmt: skip
-RACE = next(one for one in exercises.find("05").wrong if one.what == "no __syncwarp()")
+RACE = next(one for one in exercises.find("105").wrong if one.what == "no __syncwarp()")
 
 
-@pytest.mark.parametrize("copy", ["02"], indirect=True)
+@pytest.mark.parametrize("copy", ["101"], indirect=True)
 def test_a_student_works_on_an_exercise(server, student, copy):
     open_file(student, server, copy)
     kernel = the_cell(student, copy, "%%kernel conv1d_edge")
@@ -228,14 +228,14 @@ def test_a_student_works_on_an_exercise(server, student, copy):
 def check_text(hint: bool = False) -> str:
     """The check's cell, or the cell that asks for a hint."""
     asked = "exercise.hint()" if hint else "exercise.check(conv1d_edge)"
-    return f'from helpers import exercises\n\nexercise = exercises.find("02")\n{asked}'
+    return f'from helpers import exercises\n\nexercise = exercises.find("101")\n{asked}'
 
 
-@pytest.mark.parametrize("copy", ["05"], indirect=True)
+@pytest.mark.parametrize("copy", ["105"], indirect=True)
 def test_a_race_is_named_in_a_few_lines(server, student, copy):
     open_file(student, server, copy)
     kernel = the_cell(student, copy, "%%kernel block_sums")
-    type_into(student, kernel, exercises.find("05").text_of(RACE))
+    type_into(student, kernel, exercises.find("105").text_of(RACE))
     check = the_cell(student, copy, "exercise.check(block_sums)")
     run(student, check)
     screenshot(student, "exercise_race")
@@ -249,7 +249,7 @@ LAUNCH = "import numpy as np\nimport pycuda.driver as cuda\n"
 LAUNCH += "spin(cuda.InOut(np.zeros(1, np.float32)), block=(32, 1, 1))"
 
 
-@pytest.mark.parametrize("copy", ["02"], indirect=True)
+@pytest.mark.parametrize("copy", ["101"], indirect=True)
 def test_the_stop_button_stops_a_kernel_and_the_session_goes_on(server, student, copy):
     open_file(student, server, copy)
     kernel = the_cell(student, copy, "%%kernel conv1d_edge")
@@ -274,7 +274,7 @@ def test_the_stop_button_stops_a_kernel_and_the_session_goes_on(server, student,
     assert said(check).startswith("PASS conv1d_edge")
 
 
-@pytest.mark.parametrize("copy", ["02"], indirect=True)
+@pytest.mark.parametrize("copy", ["101"], indirect=True)
 def test_what_is_too_long_is_seen_by_the_measure(server, student, copy):
     """The measure itself: one line that is cut, one word that is broken, one cell that is cut."""
     open_file(student, server, copy)

@@ -25,7 +25,7 @@ def test_all_labs_share_it(capsys):
     ],
 )
 def test_what_an_editor_changed_is_found_and_repaired(change, tmp_path, capsys):
-    lab = shutil.copy(LABS / "00_start_here.ipynb", tmp_path / "lab.ipynb")
+    lab = shutil.copy(LABS / "100_start_here.ipynb", tmp_path / "lab.ipynb")
     whole = lab.read_text(encoding="utf-8")
     notebook = nbformat.read(lab, as_version=4)
     change(notebook.metadata)

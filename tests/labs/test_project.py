@@ -308,7 +308,7 @@ def make_targets() -> set[str]:
 
 def test_an_unknown_command_is_found():
     text = (
-        "```sh\nmake labs\nmake coffee\npython -m helpers.tools.run_labs 02 # run\npython -m "
+        "```sh\nmake labs\nmake coffee\npython -m helpers.tools.run_labs 101 # run\npython -m "
         "helpers.nothing\nnpm test\n```"
     )
     assert unknown_commands(text, {"labs"}) == [
@@ -553,8 +553,10 @@ def test_a_departure_from_the_form_is_found(change, message):
 
 
 def misnumbered(names: list[str]) -> list[str]:
-    """Labs without a number of two digits in front of their name, or with the number of another."""
-    numbers = [re.match(r"(\d\d)_[a-z]", name) for name in names]
+    """Labs without a number of three digits in front of their name, the first of which is the part,
+    or with the number of another.
+    """
+    numbers = [re.match(r"([1-5]\d\d)_[a-z]", name) for name in names]
     taken = [match[1] for match in numbers if match]
     return [
         name
@@ -564,9 +566,9 @@ def misnumbered(names: list[str]) -> list[str]:
 
 
 def test_a_number_that_is_missing_or_taken_is_found():
-    assert misnumbered(["00_start", "01_next", "07_later"]) == []
-    assert misnumbered(["00_start", "01_next", "01_other"]) == ["01_next", "01_other"]
-    assert misnumbered(["00_start", "1_next", "notes"]) == ["1_next", "notes"]
+    assert misnumbered(["100_start", "101_next", "207_later"]) == []
+    assert misnumbered(["100_start", "101_next", "101_other"]) == ["101_next", "101_other"]
+    assert misnumbered(["100_start", "01_next", "notes"]) == ["01_next", "notes"]
 
 
 def test_labs_have_numbers_of_their_own():

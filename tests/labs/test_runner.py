@@ -61,7 +61,7 @@ PICTURE = base64.b64encode(b"a picture").decode()
 
 def test_summary_of_a_lab_that_passes(tmp_path):
     lab = notebook(
-        tmp_path / "02_halos.ipynb",
+        tmp_path / "101_halos.ipynb",
         "print('Device: NVIDIA H200 (the only GPU)')",
         "print('PASS conv1d_basic: 1,000 values within rtol=1e-06')\nprint('PASS axpy_basic: "
         "5 values')",
@@ -78,7 +78,7 @@ def test_summary_of_a_lab_that_passes(tmp_path):
     assert outcome.headline == "12.5x over NumPy"
     assert outcome.figures == (PICTURE,)
     assert outcome.seconds > 0
-    executed = nbformat.read(tmp_path / "results" / "02_halos.ipynb", as_version=4)
+    executed = nbformat.read(tmp_path / "results" / "101_halos.ipynb", as_version=4)
     assert [cell.execution_count for cell in executed.cells] == [1, 2, 3, 4, 5]
     assert executed.metadata == nbformat.read(lab, as_version=4).metadata
 
@@ -198,7 +198,7 @@ def test_long_error_is_cut(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    for name in ("00_start_here", "02_conv1d_halos", "04_conv1d_tiles"):
+    for name in ("100_start_here", "101_conv1d_halos", "104_conv1d_tiles"):
         notebook(tmp_path / f"{name}.ipynb", "1")
     return tmp_path
 
@@ -207,11 +207,11 @@ def test_labs_in_order_or_by_name(folder):
     def found(*names):
         return [lab.stem for lab in run_labs.find_labs(names, folder)]
 
-    assert found() == ["00_start_here", "02_conv1d_halos", "04_conv1d_tiles"]
-    assert found("04", "00_start_here") == ["04_conv1d_tiles", "00_start_here"]
-    assert found("labs/02_conv1d_halos.ipynb") == ["02_conv1d_halos"]
-    assert run_labs.find_labs([str(folder / "00_start_here.ipynb")], folder / "x") == (
-        folder / "00_start_here.ipynb",
+    assert found() == ["100_start_here", "101_conv1d_halos", "104_conv1d_tiles"]
+    assert found("104", "100_start_here") == ["104_conv1d_tiles", "100_start_here"]
+    assert found("labs/101_conv1d_halos.ipynb") == ["101_conv1d_halos"]
+    assert run_labs.find_labs([str(folder / "100_start_here.ipynb")], folder / "x") == (
+        folder / "100_start_here.ipynb",
     )
 
 
@@ -219,14 +219,14 @@ def test_labs_in_order_or_by_name(folder):
     ("name", "message"),
     [
         (
-            "02_conv1d_halo_cells",
-            "no lab is called '02_conv1d_halo_cells'; there is: 02_conv1d_halos",
+            "101_conv1d_halo_cells",
+            "no lab is called '101_conv1d_halo_cells'; there is: 101_conv1d_halos",
         ),
-        ("zzz", "there is: 00_start_here, 02_conv1d_halos, 04_conv1d_tiles"),
+        ("zzz", "there is: 100_start_here, 101_conv1d_halos, 104_conv1d_tiles"),
         (
-            "0",
-            "several labs are called '0'; there is: 00_start_here, 02_conv1d_halos, "
-            "04_conv1d_tiles",
+            "1",
+            "several labs are called '1'; there is: 100_start_here, 101_conv1d_halos, "
+            "104_conv1d_tiles",
         ),
     ],
 )
@@ -250,21 +250,21 @@ def outcome(lab: Path, device: str, failure=None) -> run_labs.Outcome:
 
 
 def test_only_passed_gpu_runs_are_kept(tmp_path):
-    gpu = outcome(tmp_path / "00_a.ipynb", "NVIDIA H200")
-    simulated = outcome(tmp_path / "01_b.ipynb", "simulator")
-    silent = outcome(tmp_path / "02_c.ipynb", "-")
-    failed = outcome(tmp_path / "03_d.ipynb", "NVIDIA H200", run_labs.Failure("x"))
+    gpu = outcome(tmp_path / "100_a.ipynb", "NVIDIA H200")
+    simulated = outcome(tmp_path / "400_b.ipynb", "simulator")
+    silent = outcome(tmp_path / "101_c.ipynb", "-")
+    failed = outcome(tmp_path / "102_d.ipynb", "NVIDIA H200", run_labs.Failure("x"))
     assert run_labs.why_not_keep([gpu]) is None
-    assert "01_b did not run on a GPU" in run_labs.why_not_keep([gpu, simulated])
-    assert "02_c did not run on a GPU" in run_labs.why_not_keep([gpu, silent])
-    assert "not every lab passed (03_d)" in run_labs.why_not_keep([gpu, failed, simulated])
+    assert "400_b did not run on a GPU" in run_labs.why_not_keep([gpu, simulated])
+    assert "101_c did not run on a GPU" in run_labs.why_not_keep([gpu, silent])
+    assert "not every lab passed (102_d)" in run_labs.why_not_keep([gpu, failed, simulated])
 
 
 def test_keep_copies_what_this_run_wrote(tmp_path):
     results, measured = tmp_path / "results", tmp_path / "measured"
     results.mkdir()
-    lab = notebook(tmp_path / "00_a.ipynb", "1")
-    executed = notebook(results / "00_a.ipynb", "2")
+    lab = notebook(tmp_path / "100_a.ipynb", "1")
+    executed = notebook(results / "100_a.ipynb", "2")
     for name in ("new.json", "old.json", "readme_speedup.png", "other.png"):
         (results / name).write_text(name)
     os.utime(results / "old.json", (1, 1))
@@ -275,7 +275,7 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
         measured=measured,
     )
     assert lab.read_text() == executed.read_text()
-    assert sorted(path.name for path in copied) == ["00_a.ipynb", "new.json", "readme_speedup.png"]
+    assert sorted(path.name for path in copied) == ["100_a.ipynb", "new.json", "readme_speedup.png"]
     assert sorted(path.name for path in measured.iterdir()) == ["new.json", "readme_speedup.png"]
 
 
@@ -285,18 +285,18 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
 
 def shown(**changes) -> run_labs.Outcome:
     given = {"device": "NVIDIA H200", "checks": 12, "headline": "3x over NumPy", "seconds": 1.5}
-    return run_labs.Outcome(Path("04_conv1d_tiles.ipynb"), **(given | changes))
+    return run_labs.Outcome(Path("104_conv1d_tiles.ipynb"), **(given | changes))
 
 
 def test_the_table_fits_a_terminal():
     words = "layer 1: 1.153x as fast as in global memory; " * 5
     device = "NVIDIA GeForce RTX 4090 Laptop GPU of somebody else"
     long = shown(headline=words, device=device, seconds=12345.6)
-    name = run_labs.Outcome(Path("10_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
+    name = run_labs.Outcome(Path("201_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
     text = summary.table([long, shown(), name])
     assert max(map(len, text.splitlines())) <= 100
     assert [line.split()[0] for line in text.splitlines()[2:]] == [
-        "04_conv1d_tiles", "layer", "04_conv1d_tiles", "3x", "10_conv2d_restrict_and_unrolling",
+        "104_conv1d_tiles", "layer", "104_conv1d_tiles", "3x", "201_conv2d_restrict_and_unrolling",
     ]  # fmt: skip
     assert "pass, 12 checks" in text and "simulator" in text and text.count(" ...") == 1
 

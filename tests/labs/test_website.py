@@ -99,7 +99,7 @@ def test_the_site_has_a_page_for_every_lab_and_no_warning(tmp_path):
     assert website.build(tmp_path / "site") == 0
     for lab in (website.ROOT / "labs").glob("*.ipynb"):
         assert (tmp_path / "site" / "labs" / f"{lab.stem}.html").exists()
-    page = (tmp_path / "site" / "labs" / "00_start_here.html").read_text()
+    page = (tmp_path / "site" / "labs" / "100_start_here.html").read_text()
     assert "highlight-cuda" in page and 'alt="' in page
 
 

@@ -54,7 +54,7 @@ def sums(case: Case, keep: slice = slice(None)) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="block_sums",
-    lab="05_five_broken_kernels",
+    lab="105_five_broken_kernels",
     title="Mend a sum whose last warp needs no __syncthreads()",
     folder=Path(__file__).parent,
     cases=cases,

@@ -58,7 +58,7 @@ def only_ends(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 EXERCISE = Exercise(
     name="conv1d_edge",
-    lab="02_conv1d_blocks_and_halos",
+    lab="101_conv1d_blocks_and_halos",
     title="Repeat the edge cell in place of zeros",
     folder=Path(__file__).parent,
     cases=cases,

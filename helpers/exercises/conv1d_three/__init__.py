@@ -72,7 +72,7 @@ def only(*kept: int):
 
 EXERCISE = Exercise(
     name="conv1d_three",
-    lab="04_conv1d_tiles",
+    lab="104_conv1d_tiles",
     title="Read each shared cell once for three outputs",
     folder=Path(__file__).parent,
     timed=signal,

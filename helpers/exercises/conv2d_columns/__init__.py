@@ -89,7 +89,7 @@ def multiplications(*types: str):
 
 EXERCISE = Exercise(
     name="conv2d_columns",
-    lab="18_half_precision",
+    lab="300_half_precision",
     title="Two columns in one instruction",
     folder=Path(__file__).parent,
     timed=image,

@@ -61,7 +61,7 @@ def written_maps(case: Case, got: np.ndarray) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="conv2d_maps",
-    lab="07_conv2d_coalescing",
+    lab="108_conv2d_coalescing",
     title="Turn lanes along the maps into lanes along columns",
     folder=Path(__file__).parent,
     timed=layer,

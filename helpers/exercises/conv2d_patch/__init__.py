@@ -52,7 +52,7 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
 
 EXERCISE = Exercise(
     name="conv2d_patch",
-    lab="13_conv2d_register_tiling",
+    lab="110_conv2d_register_tiling",
     title="Share the rows of cells of a patch in registers",
     folder=Path(__file__).parent,
     timed=image,

@@ -61,7 +61,7 @@ def padded(case: Case, mode: Any = "constant", down: int = 0, flip: bool = False
 
 EXERCISE = Exercise(
     name="conv2d_same",
-    lab="06_conv2d_layer",
+    lab="107_conv2d_layer",
     title="Zero padding: outputs as large as the image",
     folder=Path(__file__).parent,
     timed=same_size,

@@ -73,7 +73,7 @@ def half_done(case: Case) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="fft_back",
-    lab="20_fft_overlap_add",
+    lab="402_fft_overlap_add",
     title="The inverse transform, from bit-reversed order",
     folder=Path(__file__).parent,
     cases=cases,

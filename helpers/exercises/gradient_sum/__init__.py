@@ -160,7 +160,7 @@ def _hint(finding: str) -> str:
 
 EXERCISE = PythonExercise(
     name="gradient_sum",
-    lab="23_several_gpus",
+    lab="403_several_gpus",
     title="The waits of a sum over cards",
     folder=Path(__file__).parent,
     answer="total",

@@ -52,7 +52,7 @@ def layer(
 
 EXERCISE = Exercise(
     name="implicit_counting",
-    lab="12_conv2d_fusion",
+    lab="203_conv2d_fusion",
     title="Count channel, row and column up, without divisions",
     folder=Path(__file__).parent,
     timed=layer,

@@ -178,7 +178,7 @@ def times(text: str) -> str:
 
 EXERCISE = PythonExercise(
     name="mine",
-    lab="01_cpu_baselines",
+    lab="400_cpu_baselines",
     title="Swap the loops of a convolution in C++",
     folder=Path(__file__).parent,
     answer="mine",

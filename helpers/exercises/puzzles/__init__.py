@@ -15,7 +15,7 @@ import numpy as np
 from helpers.exercises.answers import Answer
 from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake, none_of, wrong
 
-LAB = "24_puzzles"
+LAB = "103_puzzles"
 POINTS = 2
 # Inner indices of an array: (3,) of one axis, (2, 3) of two.
 Places = tuple[tuple[int, ...], ...]

@@ -113,7 +113,7 @@ def _words(case: tuple[int, int, int]) -> str:
 
 EXERCISE = PythonExercise(
     name="resident_warps",
-    lab="25_hiding_latency",
+    lab="106_hiding_latency",
     title="How many warps of a kernel a multiprocessor holds",
     folder=Path(__file__).parent,
     answer="resident_warps",

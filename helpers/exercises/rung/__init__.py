@@ -31,7 +31,7 @@ def fit(case: Case, cell: KernelCell) -> Case:
 
 EXERCISE = Exercise(
     name="my_rung",
-    lab="16_conv2d_ladder",
+    lab="500_conv2d_ladder",
     title="Your own rung: fewer sectors than conv2d_tiled",
     folder=Path(__file__).parent,
     timed=competition.large,

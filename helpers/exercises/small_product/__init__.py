@@ -44,7 +44,7 @@ def product(case: Case, terms: int = TERMS) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="small_product",
-    lab="19_tensor_cores",
+    lab="303_tensor_cores",
     title="A product of 49 terms on tensor cores, without bank conflicts",
     folder=Path(__file__).parent,
     cases=cases,
@@ -92,8 +92,8 @@ EXERCISE = Exercise(
             gives=lambda case: product(case, 48),
         ),
         Mistake(
-            "x is taken as if it were transposed. Lab 19's kernel stores each column of its matrix "
-            "side by side, for a fragment that is `col_major`.",
+            "x is taken as if it were transposed. Lab 303's kernel stores each column of its "
+            "matrix side by side, for a fragment that is `col_major`.",
             gives=lambda case: (
                 case["a"].astype(float)
                 @ np.resize(case["x"].ravel(), (COLUMNS, TERMS)).T.astype(float)

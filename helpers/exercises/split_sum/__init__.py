@@ -57,7 +57,7 @@ def _cut(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 EXERCISE = Exercise(
     name="split_sum",
-    lab="28_split_products",
+    lab="304_split_products",
     title="Sums of 4,096 terms at FP32 accuracy, from halves",
     folder=Path(__file__).parent,
     cases=cases,

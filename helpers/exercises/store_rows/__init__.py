@@ -46,7 +46,7 @@ def rows(case: Case, columns: int = COLUMNS) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="store_rows",
-    lab="21_fastest_layer",
+    lab="305_fastest_layer",
     title="Store whole sectors from a staged tile",
     folder=Path(__file__).parent,
     cases=cases,

@@ -125,7 +125,7 @@ def _hint(findings: list[str], buffers: int) -> str:
 
 EXERCISE = PythonExercise(
     name="mend",
-    lab="17_streams",
+    lab="111_streams",
     title="The waits that two buffers need",
     folder=Path(__file__).parent,
     answer="mend",

@@ -68,7 +68,7 @@ def even_lanes(case: Case) -> np.ndarray | None:
 
 EXERCISE = Exercise(
     name="taps_split",
-    lab="15_conv2d_channel_reduction",
+    lab="401_conv2d_channel_reduction",
     title="Add up a warp's sums by shuffles",
     folder=Path(__file__).parent,
     timed=layer,

@@ -52,7 +52,7 @@ def turned(case: Case) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="turned_tiles",
-    lab="27_asynchronous_copies",
+    lab="302_asynchronous_copies",
     title="The next tile copied in the background",
     folder=Path(__file__).parent,
     cases=cases,

@@ -69,7 +69,7 @@ def _rows_of_16(case: Case) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="two_products",
-    lab="26_one_mma",
+    lab="301_one_mma",
     title="A product of 32 terms by two instructions of one warp",
     folder=Path(__file__).parent,
     cases=cases,
