@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from helpers.plotting.styles import (
     COLOURS,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Data = Record | Sequence[Mapping[str, Any]]
 
+FEW_POWERS = 1_000  # a logarithmic axis is short below this ratio of its ends
 LOG_FROM = 30  # the axis is logarithmic above this ratio of the largest to the smallest value
 
 
@@ -156,7 +157,11 @@ def times(
         )  # fmt: skip
     name_bars(ax, list(rows))
     ax.set_xlabel("time (ms; a logarithmic axis)")
+    low, high = ax.get_xlim()
+    # Over a few powers of ten there is room for labels at 1, 2 and 5; in between there is none.
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < FEW_POWERS * low else (1,)))
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
+    ax.xaxis.set_minor_formatter(NullFormatter())
     return ax
 
 
