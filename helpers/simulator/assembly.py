@@ -140,6 +140,8 @@ def with_lines_of_ptx(compiled: Compiled) -> str | None:
 def _listing(compiled: Compiled, lines: str) -> str | None:
     """Returns the machine code as text; lines: nvdisasm's option for the lines of the source or of
     the PTX.
+
+    The cache keeps it, because nvdisasm takes 0.4 s to start.
     """
     disassembler = toolkit.program("nvdisasm")
     if disassembler is None or toolkit.program("ptxas") is None:
@@ -147,13 +149,19 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     cubin, _ = _assembled(
         compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
     )
+    # The listing does not show the analysis of data flow, which takes a quarter of the time.
+    options = ["--print-code", "--no-dataflow", lines]
+    parts = [base64.b64encode(cubin).decode(), *options, repr(toolkit.versions())]
+    key = compiler_cache.key_of(parts)
+    record = compiler_cache.load("listing", key)
+    if record is not None and isinstance(record.get("text"), str):
+        return record["text"]
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        # The listing does not show the analysis of data flow, which takes a quarter of the time.
-        command = [str(disassembler), "--print-code", "--no-dataflow", lines, "kernel.cubin"]
-        process = toolkit.run(command, folder)
+        process = toolkit.run([str(disassembler), *options, "kernel.cubin"], folder)
     if process.returncode:
         raise CompileFailed(f"nvdisasm: {(process.stderr or process.stdout).strip()}")
+    compiler_cache.store("listing", key, {"text": process.stdout})
     return process.stdout
 
 

@@ -5,69 +5,28 @@ usual cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 from . import memory
 from .arrays import ArrayName
+from .finding_facts import FindingFacts, Kind, Scene
 from .findings import Finding, finding_of_launch
-from .library import Place, RawFinding
-from .module import Kernel
+from .library import RawFinding
 
-# The kind that a reader sees, by the machine's number for it (machine/findings.h).
-_KINDS = (
-    "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "barrier", "runaway",
-    "out-of-bounds", "out-of-bounds",
-    "shuffle", "mask", "mask", "mask", "barrier", "assert", "barrier", "fault", "out-of-bounds",
-    "fault", "fault", "race", "fault",
-    "out-of-bounds", "out-of-bounds", "out-of-bounds", "race",
-)  # fmt: skip
-(
-    _OUT_OF_BOUNDS, _MISALIGNED, _RACE, _UNINITIALISED, _DIVERGENCE, _EXITED, _RUNAWAY, _READ_ONLY,
-    _ROW_OVERRUN,
-    _INACTIVE_LANE, _MASK_WITHOUT_SELF, _MASK_MISMATCH, _MASK_EXITED, _WARP_DEADLOCK, _ASSERTION,
-    _CALLERS,
-    _FAULT, _LOCAL_OF_ANOTHER, _STACK_OVERFLOW, _WILD_CALL, _ASYNC_READ, _TRAP, _NULL_POINTER,
-    _NO_DYNAMIC_SHARED, _LOCAL_OVERRUN,
-    _ASYNC_PROXY,
-) = range(26)  # fmt: skip
-_MEANT = "meant"  # the machine knows the array that the address starts from
-_WARNINGS = (_EXITED, _MASK_EXITED)
-_UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
-_VERBS = {0: "reads", 1: "writes", 2: "updates"}
+_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
-_ADDRESSES = 2**64
-_NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
-
-# The header of cuda::memcpy_async that starts bulk copies.
-_MEMCPY_ASYNC = "cp_async_bulk_shared_global.h"
 
 # The parts of a finding: the index, the array's name, the message, and the usual cause.
 _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
-@dataclass(frozen=True)
-class Scene:
-    """The parts of a launch that a description needs.
-
-    arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
-    name; dynamic_names: the kernel's names for its dynamic shared memory.
-    """
-
-    kernel: Kernel
-    arrays: Mapping[int, ArrayName]
-    block: tuple[int, int, int]
-    pointers: Mapping[str, int] = field(default_factory=dict)
-    dynamic_names: tuple[str, ...] = ()
-
-
 def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     """Returns the machine's finding in words, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
-    if raw.kind == _CALLERS and describer.is_one_barrier():
+    if raw.kind == Kind.BARRIER_CALLERS and describer.is_one_barrier():
         return None
-    if raw.kind == _ASYNC_PROXY and describer.is_copy_of_library():
+    if raw.kind == Kind.ASYNC_PROXY and describer.is_copy_of_library():
         return None
     return describer.finding()
 
@@ -89,7 +48,7 @@ def describe_unwritten(
     )
     line = 0
     if pc:
-        file, line = kernel.place_of(pc - 1)
+        file, line = kernel.places.place_of(pc - 1)
         line = line if file == kernel.module.compiled.file else 0
         what = (
             f"leaves {count:,} of the {total:,} {unit} of {name} unwritten: the first is "
@@ -115,158 +74,21 @@ def describe_unwritten(
     )
 
 
-class _Describer:
-    def __init__(self, raw: RawFinding, scene: Scene):
-        self.raw, self.scene, self.kernel = raw, scene, scene.kernel
-        self.array, self.offset = scene.arrays.get(raw.region), raw.offset
-        # No argument of this launch is this array, so it has no name.
-        if self.array is None and raw.region:
-            self.offset += memory.region_start(raw.region)
-        self.file, self.line = self.kernel.place_of(raw.here.pc, raw.here.caller)
-        self.source = self.kernel.module.text_of(self.file).splitlines()
-        self.other_line: int | None = None
-        if raw.kind == _OUT_OF_BOUNDS and self.machine_text() != _MEANT:
-            self._correct_guess()
+class _Describer(FindingFacts):
+    """A finding in words: one method for each kind."""
 
     def finding(self) -> Finding:
-        writers: dict[int, Callable[[], _Words]] = {
-            _OUT_OF_BOUNDS: self.out_of_bounds, _MISALIGNED: self.misaligned, _RACE: self.race,
-            _UNINITIALISED: self.uninitialised,
-            _DIVERGENCE: self.divergence, _EXITED: self.exited, _RUNAWAY: self.runaway,
-            _READ_ONLY: self.read_only,
-            _ROW_OVERRUN: self.row_overrun, _INACTIVE_LANE: self.inactive_lane,
-            _MASK_WITHOUT_SELF: self.mask_without_self,
-            _MASK_MISMATCH: self.mask_mismatch, _MASK_EXITED: self.mask_exited,
-            _WARP_DEADLOCK: self.warp_deadlock,
-            _ASSERTION: self.assertion, _CALLERS: self.callers, _FAULT: self.fault,
-            _LOCAL_OF_ANOTHER: self.local_of_another,
-            _STACK_OVERFLOW: self.stack_overflow, _WILD_CALL: self.wild_call,
-            _ASYNC_READ: self.async_read, _TRAP: self.trap,
-            _NULL_POINTER: self.null_pointer, _NO_DYNAMIC_SHARED: self.no_dynamic_shared,
-            _LOCAL_OVERRUN: self.local_overrun,
-            _ASYNC_PROXY: self.async_proxy,
-        }  # fmt: skip
-        index, name, message, cause = writers[self.raw.kind]()
+        kind, words = _KINDS[Kind(self.raw.kind)]
+        index, name, message, cause = words(self)
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
         texts = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
         return Finding(
-            _KINDS[self.raw.kind], message, Path(self.file).name, self.line,
+            kind, message, Path(self.file).name, self.line,
             self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
             self.raw.count, texts,
         )  # fmt: skip
-
-    # ---- places ----
-
-    def line_of(self, place: Place) -> int:
-        return self.kernel.place_of(place.pc, place.caller)[1]
-
-    def text_of_line(self) -> str:
-        return self.source[self.line - 1] if 0 < self.line <= len(self.source) else ""
-
-    def thread(self, place: Place) -> tuple[int, int, int]:
-        x, y, _ = self.scene.block
-        return (place.thread % x, place.thread // x % y, place.thread // (x * y))
-
-    def who(self, place: Place) -> str:
-        return f"thread {self.thread(place)} of block {tuple(place.block)}"
-
-    def does(self) -> str:
-        """Returns the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
-        return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
-
-    def other_thread(self, other: Place, same_block: bool) -> str:
-        if other.block[0] == _UNKNOWN:
-            return "a thread of another block"
-        if other.thread == _UNKNOWN:
-            return "another thread"
-        return f"thread {self.thread(other)}" if same_block else self.who(other)
-
-    # ---- arrays ----
-
-    def _correct_guess(self) -> None:
-        """Replaces the machine's guess, the nearest array, by an array that the source line indexes
-        on the access's side of `=`.
-        """
-        side = self.indexed_side()
-        candidates = [
-            a
-            for a in self.scene.arrays.values()
-            if a.start and re.search(rf"\b{re.escape(a.name)}\s*\[", side)
-        ]
-        if (
-            candidates
-            and self.array is not None
-            and self.array.start
-            and self.array not in candidates
-        ):
-            self.offset += self.array.start - candidates[0].start
-            self.array = candidates[0]
-
-    def indexed_side(self) -> str:
-        """Returns the part of the source line that the access belongs to: a store is left of `=`,
-        every other access right of it.
-        """
-        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
-        return left if equals and self.raw.here.access == 1 else right
-
-    def address(self) -> int:
-        """Returns the address of the access, 0 if it is not known."""
-        if self.array is None:
-            return self.offset % _ADDRESSES
-        return self.array.start + self.offset if self.array.start else 0
-
-    def known_array(self) -> ArrayName:
-        assert self.array is not None
-        return self.array
-
-    def index(self) -> int | tuple[int, ...]:
-        """Returns the element that the access starts at: a tuple if the array has several axes."""
-        array = self.known_array()
-        flat = (self.offset - array.first_byte) // (array.element_bytes or self.raw.size or 1)
-        if len(array.extents) < 2 or not 0 <= self.offset < array.nbytes:
-            return flat
-        axes = []
-        for extent in reversed(array.extents):
-            axes.append(flat % extent)
-            flat //= extent
-        return tuple(reversed(axes))
-
-    def element(self) -> tuple[int | tuple[int, ...], str]:
-        index = self.index()
-        array = self.known_array()
-        if index == 0 and not array.extents and array.element_bytes and array.space != "global":
-            return index, array.name  # a variable that is no array
-        subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
-        return index, f"{array.name}{subscript}"
-
-    def extent(self) -> str:
-        array = self.known_array()
-        if len(array.extents) > 1:
-            return (
-                f"{array.name} is {array.element} "
-                f"{array.name}{''.join(f'[{e}]' for e in array.extents)}"
-            )
-        if not array.extents and array.element_bytes and array.space != "global":
-            return f"{array.name} is one {array.element}"
-        count = array.nbytes // (array.element_bytes or self.raw.size or 1)
-        return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
-
-    def local_name(self, *, described: bool = False) -> str | None:
-        """Returns the local array of the access if the source line indexes exactly one; described:
-        look only for arrays that the compiler describes.
-        """
-        names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
-        named_arrays = {array.name for array in self.scene.arrays.values()} | set(
-            self.scene.pointers
-        )
-        for text in (self.indexed_side(), self.text_of_line()):
-            indexed = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text))
-            for candidates in (indexed & names, set() if described else indexed - named_arrays):
-                if len(candidates) == 1:
-                    return candidates.pop()
-        return None
 
     # ---- accesses ----
 
@@ -300,17 +122,6 @@ class _Describer:
             )
         return index, self.array.name, message, cause
 
-    def dead_pointer(self) -> str | None:
-        """Returns a parameter that points to no array, if the source line has its name and the
-        address lies behind it.
-        """
-        for name, pointer in self.scene.pointers.items():
-            lies_behind = pointer and 0 <= self.address() - pointer < _NEAR
-            is_dead = lies_behind and memory.region(pointer) is None
-            if is_dead and re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
-                return name
-        return None
-
     def wild_pointer(self, name: str | None) -> _Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
         message = f"{self.does()} {self.raw.size} bytes at address {self.address():#x}, {what}"
@@ -319,15 +130,6 @@ class _Describer:
             "that has been freed?"
         )
         return None, name, message, cause
-
-    def pointing_into(self, start: int, nbytes: int) -> list[str]:
-        """Returns the parameters whose addresses lie in these bytes and in no live array."""
-        parameters = (
-            name
-            for name, address in self.scene.pointers.items()
-            if start <= address < start + nbytes
-        )
-        return [name for name in parameters if memory.region(self.scene.pointers[name]) is None]
 
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
         names = self.pointing_into(start, nbytes)
@@ -521,17 +323,6 @@ class _Describer:
         )
         return index, self.array.name if self.array else None, message, cause
 
-    def is_copy_of_library(self) -> bool:
-        """Whether cuda::memcpy_async signals a cuda::barrier. NVIDIA's own headers put no fence
-        between the two, and ask for none.
-        """
-        if self.machine_text() != "mbarrier":
-            return False
-        here = self.raw.here
-        calls = [here.pc, here.caller - 1] if here.caller else [here.pc]
-        files: set[str] = set().union(*(self.kernel.files_of(pc) for pc in calls))
-        return any(Path(file).name == _MEMCPY_ASYNC for file in files)
-
     def unseen_mbarrier(self, index: int | tuple[int, ...] | None, element: str) -> _Words:
         message = (
             f"{self.who(self.raw.here)} starts a bulk copy that signals the mbarrier {element}, "
@@ -545,18 +336,6 @@ class _Describer:
         return index, self.array.name if self.array else None, message, cause
 
     # ---- barriers and warp operations ----
-
-    def calls(self, place: Place) -> tuple[int, ...]:
-        """Returns the known lines of the calls that lead to a barrier, outer calls first."""
-        outer = self.kernel.calls_to(place.caller - 1) if place.caller else ()
-        return (*outer, *self.kernel.calls_around(place.pc))
-
-    def is_one_barrier(self) -> bool:
-        """Whether two barriers are one in the source, and the compiler copied it, for example in an
-        unrolled loop.
-        """
-        here, other = self.raw.here, self.raw.other
-        return self.line_of(here) == self.line_of(other) and self.calls(here) == self.calls(other)
 
     def divergence(self) -> _Words:
         here, other = self.raw.here, self.raw.other
@@ -695,9 +474,6 @@ class _Describer:
             "They wait for each other for ever: all lanes of a warp must come to the same barrier.",
         )
 
-    def mask(self) -> str:
-        return f"{self.raw.size:#010x}"
-
     # ---- what ends a launch ----
 
     def runaway(self) -> _Words:
@@ -750,5 +526,33 @@ class _Describer:
             )
         return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause
 
-    def machine_text(self) -> str:
-        return self.raw.text.decode(errors="replace")
+
+# By the machine's kind: the kind that a reader sees, and the method that words it.
+_KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
+    Kind.OUT_OF_BOUNDS: ("out-of-bounds", _Describer.out_of_bounds),
+    Kind.MISALIGNED: ("misaligned", _Describer.misaligned),
+    Kind.RACE: ("race", _Describer.race),
+    Kind.UNINITIALISED: ("uninitialised", _Describer.uninitialised),
+    Kind.BARRIER_DIVERGENCE: ("barrier", _Describer.divergence),
+    Kind.BARRIER_EXITED: ("barrier", _Describer.exited),
+    Kind.RUNAWAY: ("runaway", _Describer.runaway),
+    Kind.READ_ONLY: ("out-of-bounds", _Describer.read_only),
+    Kind.ROW_OVERRUN: ("out-of-bounds", _Describer.row_overrun),
+    Kind.INACTIVE_LANE: ("shuffle", _Describer.inactive_lane),
+    Kind.MASK_WITHOUT_SELF: ("mask", _Describer.mask_without_self),
+    Kind.MASK_MISMATCH: ("mask", _Describer.mask_mismatch),
+    Kind.MASK_EXITED: ("mask", _Describer.mask_exited),
+    Kind.WARP_DEADLOCK: ("barrier", _Describer.warp_deadlock),
+    Kind.ASSERTION: ("assert", _Describer.assertion),
+    Kind.BARRIER_CALLERS: ("barrier", _Describer.callers),
+    Kind.FAULT: ("fault", _Describer.fault),
+    Kind.LOCAL_OF_ANOTHER: ("out-of-bounds", _Describer.local_of_another),
+    Kind.STACK_OVERFLOW: ("fault", _Describer.stack_overflow),
+    Kind.WILD_CALL: ("fault", _Describer.wild_call),
+    Kind.ASYNC_READ: ("race", _Describer.async_read),
+    Kind.TRAP: ("fault", _Describer.trap),
+    Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
+    Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
+    Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
+    Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
+}

@@ -8,14 +8,11 @@ the loops as the source writes them, before the compiler unrolls any.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import library
-
-if TYPE_CHECKING:
-    from .encoded import Program
+from .ptx.encode import Program
 
 
 class NoSourceForm(RuntimeError):

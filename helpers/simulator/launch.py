@@ -24,19 +24,11 @@ from typing import Any
 import numpy as np
 
 from . import arrays, encoded, memory
-from .architecture import (
-    MAX_BLOCK,
-    MAX_GRID,
-    MAX_SHARED,
-    MAX_THREADS_PER_BLOCK,
-    REGISTER_UNIT,
-    REGISTERS,
-    WARP_SIZE,
-)
 from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
-from .faults import LaunchFault, LaunchRefused, OutOfMemory
-from .findings import Finding, finding_of_launch, merge_findings
+from .faults import LaunchFault, OutOfMemory
+from .findings import Finding, merge_findings
+from .launch_limits import Extents, extents, require_launchable
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
@@ -54,14 +46,11 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 # Extra local memory of a lane for functions that call themselves: their depth is not known.
 _RECURSION_BYTES = 16 * 1024
-_REGISTERS_FOR_ADDRESSES = 24  # ptxas may need so many beside the registers that PTX's values take
 _REHEARSED_THREADS = 1 << 12
 _MOST_SAVED = 512 << 20  # bytes
 _FEWEST_REHEARSED = 8  # blocks
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
-
-Extents = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -123,16 +112,17 @@ def launch(
     Raises LaunchRefused, LaunchFault, CompileFailed (for an instruction that the machine cannot
     run), OutOfMemory and KeyboardInterrupt.
     """
-    grid, block = _refuse_what_a_gpu_refuses(kernel, extents(grid), extents(block), shared)
+    grid, block = extents(grid), extents(block)
+    require_launchable(kernel, grid, block, shared)
     one = _Launch(kernel, packed, grid, block, shared, names or {})
-    most = _workers(kernel, grid, block, observe, sample_every)
-    workers = most if workers is None else min(workers, max(most, 1))
     deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
     with door:
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.fatal is not None:
             print(rehearsed.printed, end="", flush=True)
             raise LaunchFault(rehearsed.fatal, rehearsed)
+        most = _workers(kernel, grid, block, observe, sample_every)
+        workers = most if workers is None else min(workers, max(most, 1))
         (x, y, z), warp = watch
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
         report = one.run(
@@ -156,82 +146,6 @@ def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tu
         finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in places
     ]
     return merge_findings([*more, *findings]) if more else findings
-
-
-def extents(shape: Sequence[int]) -> Extents:
-    """Returns a grid or block of up to three extents as (x, y, z)."""
-    x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
-    return x, y, z
-
-
-# ---- what a GPU refuses ----
-
-
-def _refuse_what_a_gpu_refuses(
-    kernel: Kernel, grid: Extents, block: Extents, shared: int
-) -> tuple[Extents, Extents]:
-    for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
-        if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
-            raise _refusal(
-                kernel,
-                f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most "
-                f"{limits}",
-            )
-    threads = block[0] * block[1] * block[2]
-    if threads > MAX_THREADS_PER_BLOCK:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} "
-            "at most",
-        )
-    exact = kernel.program.exact_block
-    if exact and (*exact, 1, 1)[:3] != block:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name}, which is compiled for blocks of {exact} "
-            "(__block_size__)",
-        )
-    if kernel.max_threads and threads > kernel.max_threads:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at "
-            "most by its __launch_bounds__",
-        )
-    if shared + kernel.static_shared > MAX_SHARED:
-        raise _refusal(
-            kernel,
-            f"{kernel.name} needs {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
-            "static shared memory, "
-            f"{MAX_SHARED:,} at most",
-        )
-    _refuse_too_many_registers(kernel, block, threads)
-    return grid, block
-
-
-def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> None:
-    warps = -(-threads // WARP_SIZE)
-    room = REGISTERS // (warps * WARP_SIZE)
-    if kernel.live_words + _REGISTERS_FOR_ADDRESSES <= room:
-        return  # ptxas surely uses fewer registers, and asking it would take some time
-    needed = kernel.resources.registers if kernel.resources is not None else 0
-    registers = -(-needed // REGISTER_UNIT) * REGISTER_UNIT
-    if registers > room:
-        most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: "
-            "a block has "
-            f"{REGISTERS:,} registers, enough for {most:,} threads; __launch_bounds__({threads}) "
-            "makes the compiler use fewer",
-        )
-
-
-def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
-    cause = (
-        "A GPU refuses the launch before the first thread runs, and the output array keeps its old "
-        "values."
-    )
-    return LaunchRefused(finding_of_launch("resources", message, cause, kernel))
 
 
 # ---- the launch itself ----

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 
-from . import bounds, instructions
+from . import instructions
+from .bounds import Counts
 from .launch import LaunchReport
 from .library import Site
 from .module import Kernel
-from .profile import SUMMED, LineControl, LineTraffic, Profile, Request
+from .profile import Profile
+from .traffic import SUMMED, LineControl, LineTraffic, Request
 
 # The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")
@@ -24,9 +26,15 @@ class _Reader:
     """Names the lines and arrays of the machine's counters."""
 
     def __init__(self, report: LaunchReport, kernel: Kernel):
-        self.line, self.names = kernel.line_of, report.arrays
-        self.by_machine_code = kernel.counted.by_machine_code.tolist()
+        self.line, self.names, self.kernel = kernel.places.line_of, report.arrays, kernel
         self.source = kernel.module.compiled.source.splitlines()
+
+    @cached_property
+    def by_machine_code(self) -> list[bool]:
+        """Whether each instruction is counted by the machine code. A launch that its rehearsal
+        stopped has no counters, and does not need the form for counting.
+        """
+        return self.kernel.counted.by_machine_code.tolist()
 
     def text(self, line: int) -> str:
         return self.source[line - 1].strip() if 0 < line <= len(self.source) else ""
@@ -50,15 +58,18 @@ def profile_of(
     """
     reader = _Reader(report, kernel)
     lines, control = _lines(report.sites, reader), _control(report.sites, reader)
+    operations = (
+        instructions.by_name(kernel.counted, report.executed) if len(report.executed) else {}
+    )
     profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control,
-        instructions.by_name(kernel.counted, report.executed),
+        operations,
     )  # fmt: skip
     if not len(report.executed) or not report.completed:
         return profile
-    return replace(profile, counts=bounds.counts_of(report, kernel, profile, shared))
+    return replace(profile, counts=_counts(report, kernel, profile, shared))
 
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
@@ -110,27 +121,50 @@ def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
     """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
     lanes of each request one after another.
     """
-    columns = {name: watched[name].tolist() for name in watched.dtype.names or ()}
-    first_bytes = {region: reader.first_byte(region) for region in set(columns["region"])}
-    offsets = [
-        offset - first_bytes[region]
-        for offset, region in zip(columns["offset"], columns["region"], strict=True)
-    ]
-    starts = (
-        [0, *(np.flatnonzero(np.diff(watched["request"])) + 1).tolist(), len(watched)]
-        if len(watched)
-        else []
+    if not len(watched):
+        return ()
+    lanes, offsets = watched["lane"].tolist(), watched["offset"].tolist()
+    first_bytes = {region: reader.first_byte(region) for region in set(watched["region"].tolist())}
+    if any(first_bytes.values()):
+        regions = watched["region"].tolist()
+        offsets = [n - first_bytes[region] for n, region in zip(offsets, regions, strict=True)]
+    starts = np.append(0, np.flatnonzero(np.diff(watched["request"])) + 1)
+    firsts = watched[starts]
+    ends = [*starts[1:].tolist(), len(watched)]
+    arrays = {region: reader.array(region) for region in first_bytes}
+    lines = {pc: reader.line(pc) for pc in set(firsts["pc"].tolist())}
+    columns = (firsts[name].tolist() for name in ("access", "space", "region", "pc", "size"))
+    return tuple(
+        Request(
+            _ACCESSES[access], _SPACES[space], arrays[region], lines[pc],
+            tuple(lanes[first:end]), tuple(offsets[first:end]), size,
+        )
+        for first, end, access, space, region, pc, size in zip(
+            starts.tolist(), ends, *columns, strict=True
+        )
+    )  # fmt: skip
+
+
+def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int) -> Counts:
+    """Returns what the bounds of a launch are computed from. The launch must have run whole."""
+    totals = {
+        name: float(getattr(profile, name))
+        for name in (
+            "global_load_sectors", "global_load_requests", "global_store_requests",
+            "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
+        )
+    }  # fmt: skip
+    totals["shared_wavefronts"] = float(
+        profile.shared_load_wavefronts
+        + profile.shared_store_wavefronts
+        + profile.shared_atomic_wavefronts
     )
-    requests = []
-    for first, end in pairwise(starts):
-        access, space, region, pc, size = (
-            columns[name][first] for name in ("access", "space", "region", "pc", "size")
-        )
-        lanes = tuple(columns["lane"][first:end])
-        where = reader.array(region), reader.line(pc)
-        requests.append(
-            Request(
-                _ACCESSES[access], _SPACES[space], *where, lanes, tuple(offsets[first:end]), size
-            )
-        )
-    return tuple(requests)
+    totals["shared_requests"] = float(
+        profile.shared_load_requests
+        + profile.shared_store_requests
+        + profile.shared_atomic_requests
+    )
+    totals["constant_replays"] = float(profile.constant_load_replays)
+    totals["sectors_read"] = float(report.sectors_read)
+    totals["sectors_written"] = float(report.sectors_written)
+    return Counts(kernel, profile.grid, profile.block, shared, report.executed, totals)

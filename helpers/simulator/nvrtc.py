@@ -23,11 +23,17 @@ from typing import BinaryIO, cast
 
 from . import nvrtc_worker, standard_headers, toolkit
 
-_MOST_WAITING = 2
+# As many as compile at the same time at the most: one for each core, and those of the careful
+# translations. Where fewer may wait, a process would be ended and started again for each source,
+# and its start takes longer than a compilation.
+_MOST_WAITING = (os.cpu_count() or 1) + 2
 # Options that leave nothing behind: for each, a trial compiled a plain source after it.
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
               "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
               "--maxrregcount=")  # fmt: skip
+# The compiler frees and asks for the same memory in each compilation. With this setting of GNU's C
+# library the process keeps it, which saves a twentieth of a small kernel's time.
+_KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "2000000000"}
 
 
 class _Process(subprocess.Popen):
@@ -40,7 +46,7 @@ class _Process(subprocess.Popen):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=toolkit.environment(),
+            env=toolkit.environment() | _KEPT_MEMORY,
             cwd=toolkit.root(),
         )
         self.requests, self.answers = cast(BinaryIO, self.stdin), cast(BinaryIO, self.stdout)

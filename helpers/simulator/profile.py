@@ -1,6 +1,4 @@
-"""Counters as records that print themselves: the memory traffic of a launch by source line and by
-array.
-"""
+"""The counters and findings of a launch as one record that prints itself."""
 
 from __future__ import annotations
 
@@ -9,139 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from . import bounds
-from .architecture import SECTOR_BYTES
 from .bounds import Bounds, Counts
 from .findings import Finding
 from .profile_tables import html_table, text_table
-from .profile_words import sentences, total_of
+from .profile_words import sentences
+from .traffic import ArrayTraffic, LineControl, LineTraffic, Request, by_array
 
 # The machine keeps so many requests of the watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
 
-
-# ---- the records ----
-
-
-class _Traffic:
-    """The properties that LineTraffic and ArrayTraffic compute from their counters."""
-
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-
-    @property
-    def bytes_moved(self) -> int:
-        return self.sectors * SECTOR_BYTES
-
-    @property
-    def efficiency(self) -> float:
-        """The bytes that lanes requested, as a share of the bytes that the sectors move. It may
-        exceed 1, because lanes that read the same word share it.
-        """
-        return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
-
-    @property
-    def active_lanes(self) -> float:
-        """The average number of lanes in a request: 32 if no lane was inactive."""
-        return self.lanes / self.requests if self.requests else float("nan")
-
-
-@dataclass(frozen=True)
-class LineTraffic(_Traffic):
-    """The traffic between one source line and one array.
-
-    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests:
-    warp instructions; lanes: lanes that took part; bytes_used: bytes that lanes requested; sectors:
-    sectors of 32 bytes that the requests move (global); wavefronts, conflicts: passes over the
-    banks, and passes beyond the first (shared); replays: different words in a request beyond the
-    first (constant); serialised: turns beyond the first of lanes that update one address (atomics);
-    repeated: stores of a value that another thread has just stored there, which is no race; model:
-    "sass" if the kernel's machine code says how every access counts, "rule" if rules predict what
-    ptxas makes of it.
-    """
-
-    line: int
-    source: str
-    access: str
-    space: str
-    array: str
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-    wavefronts: int
-    conflicts: int
-    replays: int = 0
-    serialised: int = 0
-    repeated: int = 0
-    model: str = field(default="rule", compare=False)
-
-
-@dataclass(frozen=True)
-class ArrayTraffic(_Traffic):
-    """The traffic of a launch to one array by one kind of access: the sum of its LineTraffic, and
-    the lines.
-    """
-
-    array: str
-    access: str
-    space: str
-    lines: tuple[int, ...]
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-    wavefronts: int
-    conflicts: int
-    replays: int
-    serialised: int
-    repeated: int
-
-
-@dataclass(frozen=True)
-class LineControl:
-    """Barriers and divergent branches of one source line.
-
-    kind: "barrier": `count` warps came to it, with `lanes` lanes; "branch": the lanes of a warp
-    parted `count` times, and `lanes` lanes had to wait for the others. A branch that the compiler
-    turned into a selection does not count.
-    """
-
-    line: int
-    source: str
-    kind: str
-    count: int
-    lanes: int
-
-
-@dataclass(frozen=True)
-class Request:
-    """One instruction of the watched warp: the lanes that took part, and the byte offset in the
-    array that each lane accessed.
-    """
-
-    kind: str
-    space: str
-    array: str
-    line: int
-    lanes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    size: int
-
-
-# The counters that LineTraffic and ArrayTraffic sum up.
-SUMMED = (
-    "requests",
-    "lanes",
-    "bytes_used",
-    "sectors",
-    "wavefronts",
-    "conflicts",
-    "replays",
-    "serialised",
-    "repeated",
-)
 # The counters of a launch: name -> (LineTraffic counter, space, access).
 _TOTALS = {
     **{
@@ -178,7 +52,8 @@ class Profile:
     lines: by source line and array; control: barriers and divergent branches by line; instructions:
     warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
     requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; blocks_run: the
-    simulator ran so many of `blocks`, and every counter is a sum over these only.
+    simulator ran so many of `blocks`, and every counter is a sum over these only; checked: the
+    simulator looked for faults.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, or rules where there is none.
     """
@@ -196,6 +71,7 @@ class Profile:
     control: tuple[LineControl, ...] = ()
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     counts: Counts | None = field(default=None, repr=False, compare=False)
+    checked: bool = field(default=True, repr=False, compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """What no such device does faster, resource by resource.
@@ -278,23 +154,7 @@ class Profile:
     @property
     def arrays(self) -> tuple[ArrayTraffic, ...]:
         """The traffic by array: global memory first, then the largest first."""
-        groups: dict[tuple[str, str, str], list[LineTraffic]] = {}
-        for row in self.lines:
-            groups.setdefault((row.array, row.access, row.space), []).append(row)
-        traffic = [
-            ArrayTraffic(
-                *key,
-                tuple(dict.fromkeys(row.line for row in rows)),
-                *(total_of(rows, name) for name in SUMMED),
-            )
-            for key, rows in groups.items()
-        ]
-        return tuple(
-            sorted(
-                traffic,
-                key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access),
-            )
-        )
+        return by_array(self.lines)
 
     def counters(self) -> dict[str, int]:
         """Returns the counters by name."""
@@ -304,7 +164,7 @@ class Profile:
         """Returns sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(sentences(self))
+        return tuple(sentences(self.lines, self.control))
 
     def to_dict(self) -> dict:
         """Returns plain values for a file: counters, lines, arrays, control and findings, without
@@ -337,23 +197,24 @@ class Profile:
     def __str__(self) -> str:
         rows = [self.title(), text_table(_HEAD, self._rows())]
         rows += list(self.sentences())
-        rows += [str(finding) for finding in self.findings] or ["no findings"]
+        rows += [str(finding) for finding in self.findings] or [self._without_findings()]
         return "\n".join(rows)
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences())
-        findings = "".join(f._repr_html_() for f in self.findings) or "<p>no findings</p>"
+        findings = "".join(f._repr_html_() for f in self.findings)
+        findings = findings or f"<p>{self._without_findings()}</p>"
         title = f"<p><b>{html.escape(self.title())}</b></p>"
         sentences = f"<ul>{items}</ul>" if items else ""
         return f"{title}{html_table(_HEAD, self._rows())}{sentences}{findings}"
+
+    def _without_findings(self) -> str:
+        return "no findings" if self.checked else "not checked for faults"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(row.line, _traffic_row(row)) for row in self.lines]
         rows += [(row.line, _control_row(row)) for row in self.control]
         return [cells for _, cells in sorted(rows, key=lambda row: row[0])]
-
-
-_ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
 
 
 def _traffic_row(row: LineTraffic) -> tuple[str, ...]:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from .architecture import SECTOR_BYTES
-
-if TYPE_CHECKING:
-    from .profile import LineTraffic, Profile
-
-
-def total_of(rows: Iterable[LineTraffic], counter: str) -> int:
-    """Returns the sum of one counter."""
-    return sum(getattr(row, counter) for row in rows)
+from .traffic import LineControl, LineTraffic, by_array, total_of
 
 
 def _percent(share: float) -> str:
@@ -26,30 +18,30 @@ def _percent(share: float) -> str:
     )
 
 
-def _of_local_memory(profile: Profile) -> Iterable[str]:
-    rows = [row for row in profile.lines if row.space == "local"]
+def _of_local_memory(lines: Sequence[LineTraffic]) -> Iterable[str]:
+    rows = [row for row in lines if row.space == "local"]
     if rows:
-        lines = _listed(sorted({row.line for row in rows}))
+        where = _listed(sorted({row.line for row in rows}))
         yield (
-            f"{total_of(rows, 'requests'):,} requests go to local memory ({lines}): an array of a "
+            f"{total_of(rows, 'requests'):,} requests go to local memory ({where}): an array of a "
             "thread's own that is indexed by a variable, or whose address is taken, has no "
             "registers"
         )
 
 
-def sentences(profile: Profile) -> Iterable[str]:
-    """Yields the sentences on a launch."""
+def sentences(lines: Sequence[LineTraffic], control: Sequence[LineControl]) -> Iterable[str]:
+    """Yields the sentences on a launch with these rows of counters."""
     for access in ("load", "store", "atomic"):
-        rows = [row for row in profile.lines if row.space == "global" and row.access == access]
+        rows = [row for row in lines if row.space == "global" and row.access == access]
         if total := total_of(rows, "sectors"):
             yield _of_sectors(_busiest_line(rows, "sectors"), total, access)
-            arrays = [a for a in profile.arrays if a.space == "global" and a.access == access]
+            arrays = [a for a in by_array(lines) if a.space == "global" and a.access == access]
             if len(arrays) > 1:
-                lines = _listed(arrays[0].lines)
+                where = _listed(arrays[0].lines)
                 part = _percent(arrays[0].sectors / total)
-                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({lines})"
+                yield f"array {arrays[0].array} takes {part} of the {access} sectors ({where})"
     for access in ("load", "store"):
-        rows = [row for row in profile.lines if row.space == "shared" and row.access == access]
+        rows = [row for row in lines if row.space == "shared" and row.access == access]
         if total := total_of(rows, "conflicts"):
             worst = _busiest_line(rows, "conflicts")
             passes = total_of(worst, "wavefronts") / total_of(worst, "requests")
@@ -58,14 +50,14 @@ def sentences(profile: Profile) -> Iterable[str]:
                 f"line {worst[0].line} makes {share} of the bank conflicts of shared {access}s: "
                 f"{passes:.3g} wavefronts a request"
             )
-    yield from _of_local_memory(profile)
-    yield from _of_turns(profile)
-    for row in (row for row in profile.lines if row.repeated):
+    yield from _of_local_memory(lines)
+    yield from _of_turns(lines)
+    for row in (row for row in lines if row.repeated):
         yield (
             f"line {row.line} stores what another thread has just put in {row.array}: the values "
             "are equal, so this is no race"
         )
-    yield from _of_control(profile)
+    yield from _of_control(control)
 
 
 def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:
@@ -86,14 +78,12 @@ def _of_sectors(rows: list[LineTraffic], total: int, access: str) -> str:
     return f"line {rows[0].line} makes {_percent(sectors / total)} of the {access} sectors; {what}"
 
 
-def _of_turns(profile: Profile) -> Iterable[str]:
+def _of_turns(lines: Sequence[LineTraffic]) -> Iterable[str]:
     for counter, space, what in (
         ("serialised", None, "update one address"),
         ("replays", "constant", "read different words"),
     ):
-        rows = [
-            row for row in profile.lines if getattr(row, counter) and space in (None, row.space)
-        ]
+        rows = [row for row in lines if getattr(row, counter) and space in (None, row.space)]
         if rows:
             worst = _busiest_line(rows, counter)
             turns = 1 + total_of(worst, counter) / total_of(worst, "requests")
@@ -103,8 +93,8 @@ def _of_turns(profile: Profile) -> Iterable[str]:
             )
 
 
-def _of_control(profile: Profile) -> Iterable[str]:
-    branches = [row for row in profile.control if row.kind == "branch"]
+def _of_control(control: Sequence[LineControl]) -> Iterable[str]:
+    branches = [row for row in control if row.kind == "branch"]
     if branches:
         worst = max(branches, key=lambda row: row.count)
         yield (

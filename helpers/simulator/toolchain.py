@@ -7,6 +7,7 @@ Importing this module neither looks for a compiler nor compiles.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import functools
 import hashlib
 import importlib.util
@@ -19,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -231,6 +232,23 @@ def scratch() -> Iterator[Path]:
         yield Path(name)
 
 
+@contextmanager
+def _only_builder(folder: Path) -> Iterator[None]:
+    """Lets one process at a time build in the cache `folder`; the others wait, and then find what
+    it has built.
+
+    The system takes the lock back when a process ends. On a file system without locks each process
+    builds for itself, which takes longer and does no harm.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def content_key(*parts: str) -> str:
     """Returns 24 hexadecimal digits of sha256 over `parts`; their order counts."""
     digest = hashlib.sha256()
@@ -253,16 +271,18 @@ def shared_library(
     """Compiles C++17 `text` into a shared library and returns its path in the cache.
 
     The cache is keyed by text, flags, compiler, architecture and `extra_key`, and by the processor
-    where the flags ask for its own instructions. Safe when several processes ask at once: each
-    builds in a folder of its own and moves the finished file into place. Raises CompileFailed,
-    CompilerMissingError, CacheError.
+    where the flags ask for its own instructions. When several processes ask at once, one builds in
+    a folder of its own and moves the finished file into place; the others wait for it. Raises
+    CompileFailed, CompilerMissingError, CacheError.
     """
     own_instructions = any(flag.endswith("=native") for flag in flags)
     key = _build_key(text, *flags, extra_key, _processor() if own_instructions else "")
     target = cache_directory() / f"{name}-{key}.so"
     if target.exists():
         return target
-    with scratch() as folder:
+    with _only_builder(target.parent), scratch() as folder:
+        if target.exists():
+            return target
         try:
             (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
         # On a full disk a program can create a folder, but cannot write into it.
@@ -297,7 +317,9 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
     target = cache / f"{library}-{_build_key(*(path.name for path in objects.values()))}.so"
     if target.exists():
         return target
-    with scratch() as build:
+    with _only_builder(cache), scratch() as build:
+        if target.exists():
+            return target
         for name, text in texts.items():  # the texts of the key, even if a file has changed since
             (build / name).write_text(text, encoding="utf-8")
 

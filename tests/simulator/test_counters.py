@@ -6,16 +6,28 @@ import dataclasses
 import json
 import os
 import sys
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import kernels, reference, results, simulator
+from helpers.experiments import ncu
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
-from helpers.tools import counter_cases, counters
+from helpers.tools import (
+    counter_cases,
+    counter_comparison,
+    counter_differences,
+    counter_readings,
+    counters,
+)
+
+pytestmark = pytest.mark.long
 
 KERNELS = Path(__file__).resolve().parent / "counters"
 LAUNCHES = counter_cases.matching("", KERNELS)
@@ -24,15 +36,23 @@ REFUSED = {"conv2d_wgmma", "lenet_wgmma_2"}
 ONE_WARP = {"grid": (1,), "block": (32,)}
 
 
-def profile(body: str, *, before: str = "", cells: int = 1024, **launch) -> simulator.Profile:
+PARAMETERS = "float* y, const float* x, int n"
+
+
+def profile(
+    body: str, *, before: str = "", cells: int = 1024, among: Sequence[str] = (), **launch
+) -> simulator.Profile:
     """`body` in a kernel k(float* y, const float* x, int n) on arrays of `cells`; one warp unless
-    told otherwise.
+    told otherwise. `among`: the bodies of all cases of a test, which are compiled together.
     """
-    source = (
-        f'{before}\nextern "C" __global__ void k(float* y, const float* x, int n)\n{{\n{body}\n}}\n'
+    source, name = (
+        f'{before}\nextern "C" __global__ void k({PARAMETERS})\n{{\n{body}\n}}\n',
+        "k",
     )
+    if among:
+        source, name = Kernels(among, PARAMETERS, before).of(body)
     arrays = np.zeros(cells, np.float32), np.arange(cells, dtype=np.float32)
-    return simulator.profile(source, "k", *arrays, np.int32(cells), **{**ONE_WARP, **launch})
+    return simulator.profile(source, name, *arrays, np.int32(cells), **{**ONE_WARP, **launch})
 
 
 # ---- what a GPU counted ----
@@ -85,15 +105,22 @@ def test_every_launch_can_run_on_a_gpu():
         ), launch.label
 
 
-def launched(label: str) -> list:
-    """The arguments of a launch, after it ran in the simulator."""
-    (launch,) = counter_cases.matching(f"^{label}$", KERNELS)
+@cache
+def run(label: str) -> tuple[list, dict[str, int]]:
+    """The arguments of a launch, after it ran in the simulator, and its counters."""
+    (launch,) = (launch for launch in LAUNCHES if launch.label == label)
     arguments = list(launch.arguments())
-    simulator.profile(
+    counted = simulator.profile(
         launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block,
         shared=launch.shared, options=launch.options, constants=launch.constants,
     )  # fmt: skip
-    return arguments
+    assert counted.completed, f"{label}: the simulator stopped it\n{counted}"
+    return arguments, counted.counters()
+
+
+def launched(label: str) -> list:
+    """The arguments of a launch, after it ran in the simulator."""
+    return run(label)[0]
 
 
 def weights(shape) -> np.ndarray:
@@ -154,8 +181,8 @@ def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
         f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
     )
     row = recorded[launch.label]
-    compared = counters.compare(launch, row)
-    assert not counters.unexplained(compared)
+    compared = counter_comparison.compare(launch, row, run(launch.label)[1])
+    assert not counter_comparison.unexplained(compared)
     for found in compared:
         if not found.equal:  # a known difference stays what it was when it was understood
             assert (found.simulator, found.why) == (
@@ -165,7 +192,7 @@ def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
 
 
 def test_each_known_difference_is_one(recorded):
-    for name, reasons in counters.KNOWN.items():
+    for name, reasons in counter_differences.KNOWN.items():
         rows = [row for row in recorded.values() if name in (row["launch"], row["series"])]
         assert rows, f"{name} is no launch"
         for counter, why in reasons.items():
@@ -179,7 +206,7 @@ def test_what_the_record_says_of_differences_is_complete(recorded):
     for launch in (launch for launch in LAUNCHES if launch.label in recorded):
         row = recorded[launch.label]
         assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
-            found.counter for found in counters.recorded(launch, row) if not found.equal
+            found.counter for found in counter_comparison.recorded(launch, row) if not found.equal
         }
 
 
@@ -190,29 +217,31 @@ def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
         "shared_load_conflicts": 15,
         "global_load_sectors": 1001,
     }
-    assert counters.reason(launch, "shared_load_wavefronts", 1000, read) and counters.reason(
-        launch, "shared_load_conflicts", 0, read
-    )
-    assert counters.reason(launch, "shared_load_wavefronts", 998, read) is None
+    assert counter_differences.reason(
+        launch, "shared_load_wavefronts", 1000, read
+    ) and counter_differences.reason(launch, "shared_load_conflicts", 0, read)
+    assert counter_differences.reason(launch, "shared_load_wavefronts", 998, read) is None
     # Fewer passes than the kernel needs: never.
-    assert counters.reason(launch, "shared_load_wavefronts", 1016, read) is None
-    assert counters.reason(launch, "global_load_sectors", 1000, read) is None
+    assert counter_differences.reason(launch, "shared_load_wavefronts", 1016, read) is None
+    assert counter_differences.reason(launch, "global_load_sectors", 1000, read) is None
 
 
 def test_a_wrong_count_is_seen():
     launch = next(launch for launch in LAUNCHES if launch.label == "axpy_basic, n = 1000")
-    right = {name: 0 for name in counters.COMPARED}
+    right = {name: 0 for name in counter_readings.COMPARED}
     right |= {
         "global_load_requests": 64,
         "global_load_sectors": 250,
         "global_store_requests": 32,
         "global_store_sectors": 125,
     }
-    assert all(found.equal for found in counters.compare(launch, right))
-    compared = counters.compare(launch, {**right, "global_load_sectors": 251})
+    assert all(found.equal for found in counter_comparison.compare(launch, right))
+    compared = counter_comparison.compare(launch, {**right, "global_load_sectors": 251})
     assert [found.counter for found in compared if not found.equal] == ["global_load_sectors"]
-    assert "250/251 !" in counters.table(compared) and "1 for none" in counters.table(compared)
-    assert counters.unexplained(compared) == [
+    assert "250/251 !" in counter_comparison.table(
+        compared
+    ) and "1 for none" in counter_comparison.table(compared)
+    assert counter_comparison.unexplained(compared) == [
         "axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 251 by ncu (+1); "
         "the simulator's by line: 21 (x) 125, 21 (y) 125"
     ]
@@ -240,43 +269,43 @@ def test_the_lowest_of_several_readings_counts_and_the_others_are_kept():
     ]
     rows = [
         (i, name, metric, several[i])
-        for i in range(counters.READINGS)
+        for i in range(counter_readings.READINGS)
         for metric, several in values
     ]
-    assert counters._readings(_csv(rows), "", ONE) == [
+    assert counter_readings._readings(_csv(rows), "", ONE) == [
         {"a": 1000, "readings a": "1003 1000 1000", "b": 7}
     ]
 
 
 def test_a_launch_that_ncu_did_not_see_is_an_error():
-    with pytest.raises(counters.NcuError, match="ERR_NVGPUCTRPERM"):
-        counters._readings("", "==ERROR== ERR_NVGPUCTRPERM", ONE)
-    with pytest.raises(counters.NcuError, match="3 launches of 3"):
-        counters._readings(_csv([(i, "other", "a", 1) for i in range(counters.READINGS)]), "", ONE)
+    with pytest.raises(ncu.NcuError, match="ERR_NVGPUCTRPERM"):
+        counter_readings._readings("", "==ERROR== ERR_NVGPUCTRPERM", ONE)
+    with pytest.raises(ncu.NcuError, match="3 launches of 3"):
+        counter_readings._readings(
+            _csv([(i, "other", "a", 1) for i in range(counter_readings.READINGS)]), "", ONE
+        )
 
 
 def test_without_ncu_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(counters.NcuError, match="Nsight Compute"):
-        counters.read_with_ncu("", KERNELS)
+    with pytest.raises(ncu.NcuError, match="Nsight Compute"):
+        counter_readings.read_with_ncu("", KERNELS)
 
 
 # ---- some launches only, and records of more than one run ----
 
-# Answers like ncu for what it is asked to run: every counter of every launch, in the order of the
-# launches, is 7.
+# Answers like ncu for the launches that ONLY matches: every counter of every launch is 7, in the
+# order of the launches. The arguments of the program that it is asked to run lie beside it.
 FAKE_NCU = """#!{python}
 import sys
-from helpers.tools import counter_cases, counters
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
-asked = counters._parser().parse_args(sys.argv[sys.argv.index("helpers.tools.counters") + 1 :])
-assert asked.launch
-launches = counter_cases.matching(asked.only, asked.folder)
-kernels = [launch.kernel for launch in launches for _ in range(counters.READINGS)]
+with open(sys.argv[0] + ".asked", "w") as file:
+    for word in sys.argv[sys.argv.index("helpers.tools.counters") + 1 :]:
+        print(word, file=file)
 with open(log, "w") as file:
     print('"ID","Kernel Name","Metric Name","Metric Value"', file=file)
-    for number, kernel in enumerate(kernels):
+    for number, kernel in enumerate({kernels}):
         for metric in metrics:
             print(f'"{{number}}","{{kernel}}(float *)","{{metric}}","7"', file=file)
 """
@@ -290,11 +319,16 @@ def gpu(monkeypatch, tmp_path):
     tmp_path.
     """
     ncu = tmp_path / "ncu"
-    ncu.write_text(FAKE_NCU.format(python=sys.executable))
+    kernels = [
+        launch.kernel
+        for launch in counter_cases.matching(ONLY, KERNELS)
+        for _ in range(counter_readings.READINGS)
+    ]
+    ncu.write_text(FAKE_NCU.format(python=sys.executable, kernels=kernels))
     ncu.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
-    monkeypatch.setattr(counters, "_build_all", lambda launches: {})
+    monkeypatch.setattr(counter_readings, "_build_all", lambda launches: {})
     monkeypatch.setattr(counters.device, "select", lambda: GPU)
     monkeypatch.setattr(counters, "cuda_version", lambda: "13.0.0")
     monkeypatch.setattr(results, "_software", lambda device: {"cuda_runtime": "13.0.0"})
@@ -307,6 +341,8 @@ def rows_of(path) -> dict[str, dict]:
 
 def test_some_launches_only(gpu, capsys):
     assert counters.main([str(KERNELS), "--only", ONLY]) == 1  # 7 is what no kernel here counts
+    asked = counters._parser().parse_args((gpu / "ncu.asked").read_text().splitlines())
+    assert asked.launch and (asked.only, asked.folder) == (ONLY, KERNELS)
     measured = rows_of(gpu / "counters.json")
     assert list(measured) == [
         "axpy_basic, n = 1000",
@@ -424,7 +460,9 @@ def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, 
         row["why global_load_sectors"],
     ) == (251, 250, None)
     assert "why global_store_sectors" not in row and "gone" not in rows_of(path)
-    monkeypatch.setitem(counters.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"})
+    monkeypatch.setitem(
+        counter_differences.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"}
+    )
     assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 0
     assert rows_of(path)["axpy_basic, n = 1000"]["why global_load_sectors"] == "now understood"
     after = results.load(path)
@@ -450,17 +488,25 @@ def test_barriers_are_counted_by_warp_and_line():
     ]
 
 
-@pytest.mark.parametrize(
-    ("condition", "times"),
-    [("threadIdx.x < 32", 0), ("threadIdx.x < 40", 1), ("threadIdx.x % 2", 2)],
+# A load that all lanes make, and a store for some of them, with and without more to do behind it.
+PARTING = "float v = x[threadIdx.x];\nif ({})\ny[threadIdx.x] = v;\n"
+BEHIND = "y[threadIdx.x + 64] = v;"
+CONDITIONS = {"threadIdx.x < 32": 0, "threadIdx.x < 40": 1, "threadIdx.x % 2": 2}
+BRANCHES = Kernels(
+    [PARTING.format(c) + more for c in CONDITIONS for more in (BEHIND, "")], PARAMETERS
 )
+
+
+@pytest.mark.parametrize(("condition", "times"), CONDITIONS.items())
 def test_a_branch_diverges_when_lanes_of_one_warp_part(condition, times):
-    body = f"float v = x[threadIdx.x];\nif ({condition})\ny[threadIdx.x] = v;\n"
-    found = profile(body + "y[threadIdx.x + 64] = v;", block=(64,))
-    assert found.divergent_branches == times
-    assert {row.line for row in found.control} == ({5} if times else set())
+    arrays = np.zeros(1024, np.float32), np.arange(1024, dtype=np.float32), np.int32(1024)
     # Also where lanes have nothing left to do.
-    assert profile(body, block=(64,)).divergent_branches == times
+    for body in (PARTING.format(condition) + BEHIND, PARTING.format(condition)):
+        found = simulator.profile(*BRANCHES.of(body), *arrays, grid=(1,), block=(64,))
+        assert found.divergent_branches == times
+        if BEHIND in body:
+            branch = {BRANCHES.line(body, 2)} if times else set()
+            assert {row.line for row in found.control} == branch
 
 
 def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
@@ -480,19 +526,30 @@ def test_a_branch_after_a_barrier_is_seen():
     assert found.divergent_branches == 1 and found.barriers == 1
 
 
-@pytest.mark.parametrize(
-    ("index", "replays"), [("0", 0), ("threadIdx.x / 8", 3), ("threadIdx.x", 31)]
-)
-def test_constant_memory_serves_one_word_at_a_time(index, replays):
-    found = profile(f"y[threadIdx.x] = table[{index}];", before="__constant__ float table[32];")
+REPLAYS = {
+    "y[threadIdx.x] = table[0];": 0,
+    "y[threadIdx.x] = table[threadIdx.x / 8];": 3,
+    "y[threadIdx.x] = table[threadIdx.x];": 31,
+}
+
+
+@pytest.mark.parametrize(("body", "replays"), REPLAYS.items())
+def test_constant_memory_serves_one_word_at_a_time(body, replays):
+    found = profile(body, before="__constant__ float table[32];", among=[*REPLAYS])
     assert (found.constant_load_requests, found.constant_load_replays) == (1, replays)
 
 
-@pytest.mark.parametrize(
-    ("index", "sectors", "turns"), [("threadIdx.x", 4, 0), ("threadIdx.x / 4", 4, 3), ("0", 32, 31)]
-)
-def test_atomics_on_one_address_take_turns(index, sectors, turns):
-    found = profile(f"atomicAdd(&y[{index}], 1.0f);")
+TURNS = {
+    "atomicAdd(&y[threadIdx.x], 1.0f);": (4, 0),
+    "atomicAdd(&y[threadIdx.x / 4], 1.0f);": (4, 3),
+    "atomicAdd(&y[0], 1.0f);": (32, 31),
+}
+
+
+@pytest.mark.parametrize("body", TURNS)
+def test_atomics_on_one_address_take_turns(body):
+    sectors, turns = TURNS[body]
+    found = profile(body, among=[*TURNS])
     assert (
         found.global_atomic_requests,
         found.global_atomic_sectors,
@@ -554,25 +611,26 @@ def test_the_watched_requests_are_bounded():
 # ----
 
 
-@pytest.mark.parametrize(
-    ("cells", "requests"),
-    [
-        ("s[4*t] + s[4*t+1] + s[4*t+2] + s[4*t+3]", 1),
-        ("s[4*t+3] + s[4*t+1] + s[4*t+2]", 1),  # three of four
-        ("s[4*t] + s[4*t+1]", 1),
-        ("s[4*t+1] + s[4*t+2]", 2),  # not an aligned pair
-        ("s[4*t] + s[4*t+3]", 2),
-        ("s[2*t] + s[2*t+1]", 1),
-        ("s[t] + s[t+1]", 2),  # lanes are aligned differently
-        ("s[4*t] + s[4*t+4]", 2),
-    ],
+FILL = (
+    "__shared__ float s[160];\nint t = threadIdx.x;\n"
+    "for (int k = t; k < 160; k += 32) s[k] = x[k];\n__syncthreads();\n"
 )
+JOINED = {
+    "s[4*t] + s[4*t+1] + s[4*t+2] + s[4*t+3]": 1,
+    "s[4*t+3] + s[4*t+1] + s[4*t+2]": 1,  # three of four
+    "s[4*t] + s[4*t+1]": 1,
+    "s[4*t+1] + s[4*t+2]": 2,  # not an aligned pair
+    "s[4*t] + s[4*t+3]": 2,
+    "s[2*t] + s[2*t+1]": 1,
+    "s[t] + s[t+1]": 2,  # lanes are aligned differently
+    "s[4*t] + s[4*t+4]": 2,
+}
+
+
+@pytest.mark.parametrize(("cells", "requests"), JOINED.items())
 def test_neighbouring_shared_loads_are_joined(cells, requests):
-    fill = (
-        "__shared__ float s[160];\nint t = threadIdx.x;\nfor (int k = t; k < 160; "
-        "k += 32) s[k] = x[k];\n__syncthreads();\n"
-    )
-    found = profile(f"{fill}y[t] = {cells};")
+    among = [f"{FILL}y[t] = {each};" for each in JOINED]
+    found = profile(f"{FILL}y[t] = {cells};", among=among)
     assert found.shared_load_requests == requests
     assert found.total("bytes_used", "shared", "load") == 32 * 4 * cells.count("s[")
 
@@ -583,12 +641,9 @@ def test_a_row_of_a_tile_is_read_by_vectors_in_an_unrolled_loop():
         "s[ty][tx] = x[threadIdx.x];\n__syncthreads();\n"
         "float a = 0;\nfor (int k = 0; k < 16; ++k) a += s[ty][k];\ny[threadIdx.x] = a;"
     )
-    found = profile(body, block=(256,))
-    assert found.shared_load_requests == 8 * 4
-    assert (
-        profile(body.replace("for", "#pragma unroll 1\nfor"), block=(256,)).shared_load_requests
-        == 8 * 16
-    )
+    both = body, body.replace("for", "#pragma unroll 1\nfor")
+    requests = [profile(each, block=(256,), among=both).shared_load_requests for each in both]
+    assert requests == [8 * 4, 8 * 16]
 
 
 # ---- local memory ----
@@ -599,16 +654,17 @@ OWN_ARRAY = (
 )
 
 
-@pytest.mark.parametrize(
-    ("index", "sectors"),
-    [
-        ("j % 64", 4),  # all lanes at one place: a line of 128 bytes
-        ("(j + threadIdx.x) % 64", 32),  # each lane in a line of its own
-        ("(j + threadIdx.x % 2) % 64", 8),  # two lines, and each lane stays in its own sector
-    ],
-)
+OWN_INDICES = {
+    "j % 64": 4,  # all lanes at one place: a line of 128 bytes
+    "(j + threadIdx.x) % 64": 32,  # each lane in a line of its own
+    "(j + threadIdx.x % 2) % 64": 8,  # two lines, and each lane stays in its own sector
+}
+
+
+@pytest.mark.parametrize(("index", "sectors"), OWN_INDICES.items())
 def test_an_array_indexed_by_a_variable_lies_in_local_memory(index, sectors):
-    found = profile(OWN_ARRAY.format(index=index), cells=64)
+    among = [OWN_ARRAY.format(index=each) for each in OWN_INDICES]
+    found = profile(OWN_ARRAY.format(index=index), cells=64, among=among)
     loads = [row for row in found.lines if (row.space, row.access) == ("local", "load")]
     assert sum(row.requests for row in loads) == 64
     assert sum(row.lanes for row in loads) == 64 * 32
@@ -636,21 +692,23 @@ def test_arguments_of_a_function_are_no_local_memory():
 # ---- in words ----
 
 
-def test_the_sentences_name_the_line_that_matters():
-    found = profile(
+@pytest.fixture(scope="module")
+def uneven() -> simulator.Profile:
+    """A load of 32 sectors a warp, one of 4, and a store."""
+    return profile(
         "float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;"
     )
-    said = found.sentences()
+
+
+def test_the_sentences_name_the_line_that_matters(uneven):
+    said = uneven.sentences()
     assert "line 4 makes 89 % of the load sectors; 12 % of the bytes it moves are used" in said
     assert "line 6 makes all of the store sectors; all of the bytes it moves are used" in said
-    assert all(sentence in str(found) and sentence in found._repr_html_() for sentence in said)
+    assert all(sentence in str(uneven) and sentence in uneven._repr_html_() for sentence in said)
 
 
-def test_arrays_sum_over_lines():
-    found = profile(
-        "float a = x[threadIdx.x * 8];\nfloat b = x[threadIdx.x];\ny[threadIdx.x] = a + b;"
-    )
-    first, second = found.arrays
+def test_arrays_sum_over_lines(uneven):
+    first, second = uneven.arrays
     assert (first.array, first.access, first.lines, first.sectors) == ("x", "load", (4, 5), 36)
     assert (second.array, second.sectors, second.efficiency) == ("y", 4, 1.0)
 
@@ -660,6 +718,27 @@ def test_a_sample_is_said_in_text_and_html_and_dictionary():
     assert found.sampled and found.to_dict()["blocks_run"] == 2
     assert "2 of 8 blocks" in str(found) and "2 of 8 blocks" in found._repr_html_()
     assert not profile("y[threadIdx.x] = 1;").sampled
+
+
+RACE = "__shared__ float cells[32];\ncells[threadIdx.x] = x[threadIdx.x + AT];\n"
+RACE += "y[threadIdx.x] = cells[threadIdx.x ^ 1];"
+
+
+def test_a_profile_without_checks_has_the_same_counters_and_says_what_it_is():
+    checked, counted = (
+        profile(RACE, options=["-DAT=0"], checks=checks) for checks in (True, False)
+    )
+    assert counted.counters() == checked.counters() and counted.lines == checked.lines
+    assert counted.counts.totals == checked.counts.totals
+    assert [finding.kind for finding in checked.findings] == ["race"] and not counted.findings
+    for text in (str(counted), counted._repr_html_()):
+        assert "not checked for faults" in text and "no findings" not in text
+
+
+def test_a_profile_without_checks_stops_at_an_access_outside_of_every_array():
+    stopped = profile(RACE, options=["-DAT=2000"], checks=False)
+    assert not stopped.completed
+    assert [finding.kind for finding in stopped.findings] == ["out-of-bounds"]
 
 
 def test_a_profile_is_plain_values():

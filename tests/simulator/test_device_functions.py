@@ -11,8 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import simulator
+from helpers.simulator.compiler import compile_source
 from helpers.simulator.module import load
 from helpers.simulator.toolchain import CompileFailed
 
@@ -609,7 +611,11 @@ def test_a_copy_of_a_vector_is_as_many_accesses_as_on_a_gpu():
 
 def test_a_single_value_in_braces_is_a_vector_and_without_them_is_not():
     with pytest.raises(CompileFailed, match=r"k\.cu\(1\): .*float4"):
-        load('extern "C" __global__ void k(float4* p) { float4 v = 1.0f; *p = v; }', file="k.cu")
+        compile_source(
+            "__global__ void k(float4* p) { float4 v = 1.0f; *p = v; }",
+            file="k.cu",
+            compiler="nvrtc",
+        )
 
 
 def test_misaligned_vectors_are_found_at_the_line_of_the_kernel():
@@ -768,12 +774,9 @@ def test_intrinsics_round_as_their_names_say():
 # ---- wmma ----
 
 SHAPES = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
-WMMA = """#define M {m}
-#define N {n}
-#define K {k}
-#include <mma.h>
-using namespace nvcuda;
-extern "C" __global__ void k({out}* d, const {held}* a, const {held}* b, const {out}* c, int lda,
+WMMA = """namespace case{number} {{
+constexpr int M = {m}, N = {n}, K = {k};
+__global__ void k({out}* d, const {held}* a, const {held}* b, const {out}* c, int lda,
 int ldb, int ldc) {{
     wmma::fragment<wmma::matrix_a, M, N, K, {element}, wmma::{left}_major> fa;
     wmma::fragment<wmma::matrix_b, M, N, K, {element}, wmma::{right}_major> fb;
@@ -785,6 +788,7 @@ int ldb, int ldc) {{
     wmma::mma_sync(fc, fa, fb, fc);
     for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] * ({out})2.0f;
     wmma::store_matrix_sync(d, fc, ldc, wmma::mem_{sum}_major);
+}}
 }}
 """
 CONVERT = """for (int i = 0; i < fa.num_elements; ++i) fa.x[i] = wmma::__float_to_tf32(fa.x[i]);
@@ -834,11 +838,12 @@ def read_back(lines: np.ndarray, order: str, padding: int = 8) -> np.ndarray:
     return lines[:, :-padding] if order == "row" else lines[:, :-padding].T
 
 
-def wmma_source(shape, kind, out, left, right, total) -> str:
+def wmma_source(number, shape, kind, out, left, right, total) -> str:
     m, n, k = shape
     held = {"half": "half", "bfloat16": "__nv_bfloat16", "tf32": "float"}[kind]
     element = "wmma::precision::tf32" if kind == "tf32" else held
     return WMMA.format(
+        number=number,
         m=m,
         n=n,
         k=k,
@@ -852,8 +857,15 @@ def wmma_source(shape, kind, out, left, right, total) -> str:
     )
 
 
-@pytest.mark.parametrize(("shape", "kind", "out", "left", "right", "total"), WMMA_CASES)
-def test_wmma_against_float64(shape, kind, out, left, right, total):
+# All kernels in one source: the header is the larger part of a compilation.
+WMMA_SOURCE = "#include <mma.h>\nusing namespace nvcuda;\n" + "".join(
+    wmma_source(number, *case) for number, case in enumerate(WMMA_CASES)
+)
+
+
+@pytest.mark.parametrize("number", range(len(WMMA_CASES)), ids=lambda n: str(WMMA_CASES[n]))
+def test_wmma_against_float64(number):
+    shape, kind, out, left, right, total = WMMA_CASES[number]
     m, n, k = shape
     generator = np.random.default_rng(m + n + k)
     a, exact_a = operand(generator, (m, k), kind)
@@ -862,8 +874,7 @@ def test_wmma_against_float64(shape, kind, out, left, right, total):
     arrays = laid_out(a, left), laid_out(b, right), laid_out(c, total)
     d = np.zeros_like(arrays[2])
     strides = [np.int32(v.shape[1]) for v in arrays]
-    text = wmma_source(shape, kind, out, left, right, total)
-    run(text, d, *arrays, *strides, threads=32, block=32)
+    run(WMMA_SOURCE, d, *arrays, *strides, threads=32, block=32, name=f"case{number}::k")
     got = read_back(d, total).astype(np.float64) / 2
     want = exact_a @ exact_b + c
     # k additions in float32, each within half a unit of the sum so far; a half result is rounded
@@ -908,73 +919,83 @@ def test_tf32_rounds_to_nearest_with_ties_away_from_zero():
     expect(y[~finite], x[~finite], np.zeros_like(x[~finite]))
 
 
-def fragment_kernel(body: str, parameters: str = "float* d, const half* a") -> str:
+def fragment_body(body: str) -> str:
     return (
-        '#include <mma.h>\nusing namespace nvcuda;\nextern "C" '
-        f'__global__ void k({parameters}) {{\n'
         "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;\n"
-        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n    "
-        f"wmma::fill_fragment(fc, 1.0f);\n{body}\n}}\n"
+        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n"
+        f"    wmma::fill_fragment(fc, 1.0f);\n{body}"
     )
 
 
 STORE = "    wmma::store_matrix_sync(d, fc, 16, wmma::mem_row_major);"
+GOOD = fragment_body("    wmma::load_matrix_sync(fa, a, 16);\n" + STORE)
+FAULTS = [
+    ("    wmma::load_matrix_sync(fa, a + 8, 16);", "fault", "multiple of 32 bytes"),
+    ("    wmma::load_matrix_sync(fa, a, 12);", "fault", "multiples of 16 bytes"),
+    ("    wmma::load_matrix_sync(fa, a + 16, 16);", "out-of-bounds", "a["),
+    ("    wmma::store_matrix_sync(d + 16, fc, 16, wmma::mem_row_major);", "out-of-bounds", "d["),
+]
+POINTERS = [
+    (16, "a", "all of its 32 lanes"),
+    (32, "a + 16 * (threadIdx.x % 2)", "another address or stride"),
+]
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "text"),
+def load_from(pointer: str) -> str:
+    return fragment_body(f"    wmma::load_matrix_sync(fa, {pointer}, 16);\n" + STORE)
+
+
+def tile_read_by_others(barrier: str) -> str:
+    return fragment_body(
+        "    __shared__ __align__(32) float tile[256];\n    wmma::store_matrix_sync(tile, fc, 16, "
+        f"wmma::mem_row_major);\n{barrier}    d[threadIdx.x] = tile[255 - threadIdx.x];"
+    )
+
+
+ORDERED, UNORDERED = tile_read_by_others("    __syncthreads();\n"), tile_read_by_others("")
+FRAGMENTS = Kernels(
     [
-        ("    wmma::load_matrix_sync(fa, a + 8, 16);", "fault", "multiple of 32 bytes"),
-        ("    wmma::load_matrix_sync(fa, a, 12);", "fault", "multiples of 16 bytes"),
-        ("    wmma::load_matrix_sync(fa, a + 16, 16);", "out-of-bounds", "a["),
-        (
-            "    wmma::store_matrix_sync(d + 16, fc, 16, wmma::mem_row_major);",
-            "out-of-bounds",
-            "d[",
-        ),
+        GOOD,
+        *(fragment_body(body) for body, *_ in FAULTS),
+        *(load_from(pointer) for _, pointer, _ in POINTERS),
+        ORDERED,
+        UNORDERED,
     ],
+    "float* d, const half* a",
+    "#include <mma.h>\nusing namespace nvcuda;",
 )
+
+
+@pytest.mark.parametrize(("body", "kind", "text"), FAULTS)
 def test_faults_of_fragments_name_the_line_of_the_kernel(body, kind, text):
     d, a = np.zeros((16, 16), np.float32), np.zeros((16, 16), np.float16)
-    good = fragment_kernel("    wmma::load_matrix_sync(fa, a, 16);\n" + STORE)
-    run(good, d, a, threads=32, block=32)
+    source, good = FRAGMENTS.of(GOOD)
+    run(source, d, a, threads=32, block=32, name=good)
     assert (d == 1).all()
-    findings = simulator.check(fragment_kernel(body), "k", d, a, grid=(1,), block=(32,))
-    assert [(f.kind, f.line) for f in findings] == [(kind, 7)] and text in findings[
-        0
-    ].message + findings[0].cause
+    wrong = fragment_body(body)
+    findings = simulator.check(*FRAGMENTS.of(wrong), d, a, grid=(1,), block=(32,))
+    assert [(f.kind, f.line) for f in findings] == [(kind, FRAGMENTS.line(wrong, 4))]
+    assert text in findings[0].message + findings[0].cause
 
 
-@pytest.mark.parametrize(
-    ("lanes", "pointer", "text"),
-    [
-        (16, "a", "all of its 32 lanes"),
-        (32, "a + 16 * (threadIdx.x % 2)", "another address or stride"),
-    ],
-)
+@pytest.mark.parametrize(("lanes", "pointer", "text"), POINTERS)
 def test_fragments_need_a_whole_warp_that_agrees(lanes, pointer, text):
     d, a = np.zeros((16, 16), np.float32), np.zeros((17, 16), np.float16)
-    body = fragment_kernel(f"    wmma::load_matrix_sync(fa, {pointer}, 16);\n" + STORE)
-    findings = simulator.check(body, "k", d, a, grid=(1,), block=(lanes,))
-    assert [(f.kind, f.line) for f in findings] == [("fault", 7)] and text in findings[0].message
+    body = load_from(pointer)
+    findings = simulator.check(*FRAGMENTS.of(body), d, a, grid=(1,), block=(lanes,))
+    assert [(f.kind, f.line) for f in findings] == [("fault", FRAGMENTS.line(body, 4))]
+    assert text in findings[0].message
 
 
 def test_fragments_are_seen_by_the_race_check_and_counted_as_pairs():
-    body = (
-        "    __shared__ __align__(32) float tile[256];\n    wmma::store_matrix_sync(tile, fc, 16, "
-        "wmma::mem_row_major);\n"
-        "{barrier}    d[threadIdx.x] = tile[255 - threadIdx.x];"
-    )
     d, a = np.zeros((16, 16), np.float32), np.zeros((16, 16), np.float16)
-    good = fragment_kernel(body.format(barrier="    __syncthreads();\n"))
-    assert simulator.check(good, "k", d, a, grid=(1,), block=(32,)) == ()
-    findings = simulator.check(
-        fragment_kernel(body.format(barrier="")), "k", d, a, grid=(1,), block=(32,)
-    )
+    assert simulator.check(*FRAGMENTS.of(ORDERED), d, a, grid=(1,), block=(32,)) == ()
+    findings = simulator.check(*FRAGMENTS.of(UNORDERED), d, a, grid=(1,), block=(32,))
     assert "race" in {f.kind for f in findings}
-    p = simulator.profile(good, "k", d, a, grid=(1,), block=(32,))
+    p = simulator.profile(*FRAGMENTS.of(ORDERED), d, a, grid=(1,), block=(32,))
     stored = [line for line in p.lines if line.array == "tile" and line.access == "store"]
-    assert [(line.requests, line.bytes_used, line.line) for line in stored] == [(4, 1024, 8)]
+    line = FRAGMENTS.line(ORDERED, 5)
+    assert [(one.requests, one.bytes_used, one.line) for one in stored] == [(4, 1024, line)]
 
 
 # ---- cooperative groups, atomics and shuffles of half ----
@@ -1067,27 +1088,14 @@ def test_groups_tiles_and_half_atomics():
             r"k\.cu:3: .*group of several warps",
         ),
         (
-            "\n__global__ void k(cudaTextureObject_t t, float* y) {\n    *y = tex1Dfetch<float>(t, "
-            "3);\n}",
-            r"k\.cu:3: .* tex\.1d",
-        ),
-        (
             '__global__ void k() {\n    asm volatile("wgmma.fence.sync.aligned;");\n}',
             r"k\.cu:2: .* wgmma\.fence",
         ),
-        (
-            "\n__global__ void __cluster_dims__(2) k(float* y) { *y = 1.0f; }",
-            r"k\.cu:2: .*clusters",
-        ),
         # The compiler's own words for what is not CUDA.
         (
-            "#include <mma.h>\nusing namespace nvcuda::wmma;\n__global__ void k() { "
-            "fragment<accumulator, 16, 16, 4, float> f; }",
-            r"k\.cu\(3\): error: incomplete type .*fragment",
-        ),
-        (
-            "#include <cuda_fp16.h>\n__global__ void k(float* p) { *p = hcosh(__half(1.0f)); }",
-            r"k\.cu\(2\): error: .*hcosh",
+            "#include <mma.h>\nusing namespace nvcuda::wmma;\n__global__ void k(float* p) {\n"
+            "fragment<accumulator, 16, 16, 4, float> f;\n*p = hcosh(__half(1.0f)); }",
+            r"(?s)k\.cu\(4\): error: incomplete type .*fragment.*k\.cu\(5\): error: .*hcosh",
         ),
     ],
 )
@@ -1099,7 +1107,7 @@ def test_what_the_simulator_or_cuda_lacks_is_refused_by_name_and_line(text, mess
 def test_a_header_of_templates_takes_no_extern_c_around_it():
     text = "#include <cuda_fp16.h>\n__global__ void k(half* y) { *y = __float2half(1.0f); }"
     with pytest.raises(CompileFailed, match='"C" linkage'):
-        load(text, file="k.cu", extern_c=True)
+        compile_source(text, file="k.cu", extern_c=True, compiler="nvrtc")
     load(text, file="k.cu").close()
 
 

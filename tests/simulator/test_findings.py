@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import simulator
+from helpers.simulator.finding_facts import Kind
 from helpers.simulator.findings import LINE, Finding
 
-WORDS = st.lists(st.from_regex(r"\A[a-z\[\]+=*-]{1,30}\Z"), min_size=1, max_size=60).map(" ".join)
+# Words are stretches of a formula, of 1 to 30 characters: with hyphens, brackets and letters at
+# their ends and in their middles.
+FORMULA = "half-warp[i+j]=*-row-of-tile-*" * 2
+WORD = st.tuples(st.integers(0, 29), st.integers(1, 30)).map(lambda at: FORMULA[at[0] :][: at[1]])
+WORDS = st.lists(WORD, min_size=1, max_size=60).map(" ".join)
 
 
 def finding(message: str, cause: str = "", text: str = "") -> Finding:
@@ -41,3 +48,10 @@ def test_html_keeps_the_lines_and_the_words():
     shown = finding("a < b")._repr_html_()
     assert "a &lt; b" in shown
     assert "white-space: pre-wrap" in shown and "word-break: normal" in shown
+
+
+def test_the_machine_numbers_the_kinds_as_python_does():
+    header = Path(simulator.__file__).parent / "machine" / "findings.h"
+    kinds = header.read_text().partition("enum Kind")[2].partition("}")[0]
+    declared = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", kinds)}
+    assert declared == {kind.name: kind.value for kind in Kind}

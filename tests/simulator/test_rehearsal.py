@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import simulator
 
 N = 64
 
 
+PARAMETERS = "float* y, const float* x, int n"
+
+
 def found(body: str, before: str = "", block=(N,), x=None, y=None, n: int = N):
-    source = (
-        f'{before}\nextern "C" __global__ void k(float* y, const float* x, int n)\n{{\n{body}\n}}\n'
-    )
+    return found_in(Kernels([body], PARAMETERS, before), body, block, x, y, n)
+
+
+def found_in(kernels: Kernels, body: str, block=(N,), x=None, y=None, n: int = N):
+    """Checks one of several kernels that were compiled together."""
     x = np.arange(4 * N, dtype=np.float32) if x is None else x
     y = np.zeros(4 * N, np.float32) if y is None else y
-    return simulator.check(source, "k", y, x, np.int32(n), grid=(1,), block=block)
+    return simulator.check(*kernels.of(body), y, x, np.int32(n), grid=(1,), block=block)
 
 
 def only(findings):
@@ -74,12 +80,15 @@ TYPES = (
 )
 
 
+LEAVING = Kernels([TILE + body for body, *_ in LEAVES_ITS_AXIS.values()], PARAMETERS, TYPES)
+
+
 @pytest.mark.parametrize("name", LEAVES_ITS_AXIS)
 def test_an_index_that_leaves_its_axis_is_found_at_its_line(name):
     body, array, index = LEAVES_ITS_AXIS[name]
-    finding = next(f for f in found(TILE + body, TYPES) if f.kind == "out-of-bounds")
+    finding = next(f for f in found_in(LEAVING, TILE + body) if f.kind == "out-of-bounds")
     assert (finding.array, finding.index) == (array, index)
-    line = (TYPES + "\n\n\n" + TILE + body).split("\n")[finding.line - 1]
+    line = (TILE + body).split("\n")[finding.line - LEAVING.line(TILE + body)]
     assert f"{array}[" in line
 
 
@@ -146,13 +155,17 @@ COPIES = {
 }  # fmt: skip
 
 
+COPYING = Kernels(
+    [f"const int t = threadIdx.x;\n{body}" for body in COPIES.values()],
+    PARAMETERS,
+    "struct Odd { char tag; float v; short t; };\n"
+    "struct alignas(16) Wide { float a, b, c; };\n__device__ Odd odd[128];",
+)
+
+
 @pytest.mark.parametrize("name", COPIES)
 def test_gaps_of_structures_are_copied_without_blame(name):
-    types = (
-        "struct Odd { char tag; float v; short t; };\n"
-        "struct alignas(16) Wide { float a, b, c; };\n__device__ Odd odd[128];"
-    )
-    assert found("const int t = threadIdx.x;\n" + COPIES[name], types) == ()
+    assert found_in(COPYING, f"const int t = threadIdx.x;\n{COPIES[name]}") == ()
 
 
 def test_what_a_copy_reads_and_nobody_wrote_is_found():
@@ -163,9 +176,12 @@ def test_what_a_copy_reads_and_nobody_wrote_is_found():
     assert "uninitialised" in {f.kind for f in found(body, "struct Odd { char tag; float v; };")}
 
 
+RIGHTS = Kernels([TILE + body for body in RIGHT.values()], PARAMETERS, TYPES + HELPERS)
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_indices_are_not_blamed(name):
-    serious = [f for f in found(TILE + RIGHT[name], TYPES + HELPERS) if f.kind != "race"]
+    serious = [f for f in found_in(RIGHTS, TILE + RIGHT[name]) if f.kind != "race"]
     assert not serious, serious
 
 
@@ -193,9 +209,11 @@ def test_pointers_that_are_chosen_between_are_not_blamed():
         "float* a = y; float* b = y + 64;\n"
         "for (int j = 0; j < 4; ++j) { float* c = a; a = b; b = c; a[threadIdx.x] = j; }"
     )
-    assert found(swap) == ()
-    assert found("const float* p = n > 3 ? x : y;\ny[threadIdx.x] = p[threadIdx.x];") == ()
-    assert found("y[threadIdx.x] = (y + (x - y))[threadIdx.x];") == ()
+    choice = "const float* p = n > 3 ? x : y;\ny[threadIdx.x] = p[threadIdx.x];"
+    distance = "y[threadIdx.x] = (y + (x - y))[threadIdx.x];"
+    kernels = Kernels([swap, choice, distance], PARAMETERS)
+    for body in (swap, choice, distance):
+        assert found_in(kernels, body) == ()
 
 
 VANISHES = {
@@ -213,10 +231,13 @@ VANISHES = {
 }  # fmt: skip
 
 
+VANISHING = Kernels([body for body, _ in VANISHES.values()], PARAMETERS, TYPES)
+
+
 @pytest.mark.parametrize("name", VANISHES)
 def test_what_the_optimiser_takes_out_is_found(name):
     body, kind = VANISHES[name]
-    assert kind in {f.kind for f in found(body, TYPES)}
+    assert kind in {f.kind for f in found_in(VANISHING, body)}
 
 
 def test_a_rehearsal_leaves_arrays_as_they_were():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import simulator
 
@@ -22,52 +23,70 @@ def only(findings) -> simulator.Finding:
 
 TYPES = [
     ("int", np.int32),
-    ("unsigned", np.uint32),
+    ("unsigned int", np.uint32),
     ("unsigned long long", np.uint64),
     ("float", np.float32),
     ("double", np.float64),
 ]
 
 
+ADD = """
+template <class T> __global__ void to_global(T* y) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&y[i % 3], (T) i);
+}
+template <class T> __global__ void to_shared(T* y) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ T s[2];
+    if (threadIdx.x < 2) s[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&s[i % 2], (T) i);
+    __syncthreads();
+    if (threadIdx.x < 2) y[2 * blockIdx.x + threadIdx.x] = s[threadIdx.x];
+}
+""" + "".join(
+    f"template __global__ void {name}<{c_type}>({c_type}*);\n"
+    for name in ("to_global", "to_shared")
+    for c_type, _ in TYPES
+)
+
+
 @pytest.mark.parametrize(("c_type", "dtype"), TYPES)
 def test_atomic_add_on_global_memory(c_type, dtype):
     y = np.full(3, 5, dtype)
-    source = kernel(f"atomicAdd(&y[i % 3], ({c_type}) i);", f"{c_type}* y")
-    assert simulator.check(source, "k", y, **GRID) == ()
+    assert simulator.check(ADD, f"to_global<{c_type}>", y, **GRID) == ()
     np.testing.assert_array_equal(y, [5 + np.arange(k, 256, 3).sum() for k in range(3)])
 
 
 @pytest.mark.parametrize(("c_type", "dtype"), TYPES)
 def test_atomic_add_on_shared_memory(c_type, dtype):
-    body = (
-        f"__shared__ {c_type} s[2];\nif (threadIdx.x < 2) s[threadIdx.x] = 0;\n__syncthreads();\n"
-        f"atomicAdd(&s[i % 2], ({c_type}) i);\n"
-        "__syncthreads();\nif (threadIdx.x < 2) y[2 * blockIdx.x + threadIdx.x] = s[threadIdx.x];"
-    )
     y = np.zeros(8, dtype)
-    assert simulator.check(kernel(body, f"{c_type}* y"), "k", y, **GRID) == ()
+    assert simulator.check(ADD, f"to_shared<{c_type}>", y, **GRID) == ()
     np.testing.assert_array_equal(y, np.arange(256).reshape(4, 32, 2).sum(axis=1).ravel())
 
 
-@pytest.mark.parametrize(
-    ("call", "start", "want"),
-    [
-        ("atomicSub(y, i)", 0, -(256 * 255 // 2)),
-        ("atomicMax(y, i - 300)", -1000, -45),
-        ("atomicMin(y, 100 - i)", 1000, -155),
-        ("atomicMax((unsigned*) y, (unsigned) -i)", 0, -1),
-        ("atomicMin((unsigned*) y, (unsigned) -i)", -1, 0),
-        ("atomicAnd(y, ~(1 << (i % 32)))", -1, 0),
-        ("atomicOr(y, 1 << (i % 31))", 0, 0x7FFFFFFF),
-        ("atomicXor(y, i)", 0, 0),
-        ("atomicInc((unsigned*) y, 9)", 0, 256 % 10),
-        ("atomicDec((unsigned*) y, 9)", 0, 10 - 256 % 10),
-        ("atomicAdd_system(y, 1)", 0, 256),
-    ],
-)
+# A call, what stands in memory before, and what after 256 threads have made the call.
+CALLS = [
+    ("atomicSub(y, i)", 0, -(256 * 255 // 2)),
+    ("atomicMax(y, i - 300)", -1000, -45),
+    ("atomicMin(y, 100 - i)", 1000, -155),
+    ("atomicMax((unsigned*) y, (unsigned) -i)", 0, -1),
+    ("atomicMin((unsigned*) y, (unsigned) -i)", -1, 0),
+    ("atomicAnd(y, ~(1 << (i % 32)))", -1, 0),
+    ("atomicOr(y, 1 << (i % 31))", 0, 0x7FFFFFFF),
+    ("atomicXor(y, i)", 0, 0),
+    ("atomicInc((unsigned*) y, 9)", 0, 256 % 10),
+    ("atomicDec((unsigned*) y, 9)", 0, 10 - 256 % 10),
+    ("atomicAdd_system(y, 1)", 0, 256),
+]
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+CALLING = Kernels([f"{INDEX}{call};" for call, *_ in CALLS], "int* y")
+
+
+@pytest.mark.parametrize(("call", "start", "want"), CALLS)
 def test_what_the_operations_leave(call, start, want):
     y = np.full(1, start, np.int32)
-    assert simulator.check(kernel(f"{call};"), "k", y, **GRID) == ()
+    assert simulator.check(*CALLING.of(f"{INDEX}{call};"), y, **GRID) == ()
     assert y[0] == want
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import simulator
 from helpers.simulator import memory
@@ -44,34 +45,38 @@ def only(findings) -> simulator.Finding:
 LANES = np.arange(32)
 
 
-@pytest.mark.parametrize(
-    ("expression", "want"),
-    [
-        ("__shfl_sync(~0u, 10 * lane, 3)", np.full(32, 30)),
-        ("__shfl_sync(~0u, 10 * lane, 35)", np.full(32, 30)),  # the source counts modulo the width
-        ("__shfl_sync(~0u, 10 * lane, 3, 8)", 10 * (LANES // 8 * 8 + 3)),
-        ("__shfl_up_sync(~0u, lane, 4)", np.where(LANES < 4, LANES, LANES - 4)),
-        ("__shfl_up_sync(~0u, lane, 4, 16)", np.where(LANES % 16 < 4, LANES, LANES - 4)),
-        ("__shfl_down_sync(~0u, lane, 4)", np.where(LANES > 27, LANES, LANES + 4)),
-        ("__shfl_down_sync(~0u, lane, 4, 8)", np.where(LANES % 8 > 3, LANES, LANES + 4)),
-        ("__shfl_xor_sync(~0u, lane, 5)", LANES ^ 5),
-        # Later segments cannot be read.
-        ("__shfl_xor_sync(~0u, lane, 16, 16)", np.where(LANES < 16, LANES, LANES ^ 16)),
-        ("__ballot_sync(~0u, lane % 3 == 0)", np.full(32, sum(1 << k for k in range(0, 32, 3)))),
-        ("__any_sync(~0u, lane == 31)", np.ones(32)),
-        ("__any_sync(~0u, lane == 32)", np.zeros(32)),
-        ("__all_sync(~0u, lane < 32)", np.ones(32)),
-        ("__all_sync(~0u, lane < 31)", np.zeros(32)),
-        ("__popc(__match_any_sync(~0u, lane / 10))", np.where(LANES < 30, 10, 2)),
-        ("__reduce_add_sync(~0u, lane)", np.full(32, 496)),
-        ("__reduce_max_sync(~0u, -lane)", np.zeros(32)),
-        ("__reduce_min_sync(~0u, -lane)", np.full(32, -31)),
-        ("__reduce_xor_sync(~0u, (unsigned) lane)", np.zeros(32)),
-    ],
+OPERATIONS = {
+    "__shfl_sync(~0u, 10 * lane, 3)": np.full(32, 30),
+    "__shfl_sync(~0u, 10 * lane, 35)": np.full(32, 30),  # the source counts modulo the width
+    "__shfl_sync(~0u, 10 * lane, 3, 8)": 10 * (LANES // 8 * 8 + 3),
+    "__shfl_up_sync(~0u, lane, 4)": np.where(LANES < 4, LANES, LANES - 4),
+    "__shfl_up_sync(~0u, lane, 4, 16)": np.where(LANES % 16 < 4, LANES, LANES - 4),
+    "__shfl_down_sync(~0u, lane, 4)": np.where(LANES > 27, LANES, LANES + 4),
+    "__shfl_down_sync(~0u, lane, 4, 8)": np.where(LANES % 8 > 3, LANES, LANES + 4),
+    "__shfl_xor_sync(~0u, lane, 5)": LANES ^ 5,
+    # Later segments cannot be read.
+    "__shfl_xor_sync(~0u, lane, 16, 16)": np.where(LANES < 16, LANES, LANES ^ 16),
+    "__ballot_sync(~0u, lane % 3 == 0)": np.full(32, sum(1 << k for k in range(0, 32, 3))),
+    "__any_sync(~0u, lane == 31)": np.ones(32),
+    "__any_sync(~0u, lane == 32)": np.zeros(32),
+    "__all_sync(~0u, lane < 32)": np.ones(32),
+    "__all_sync(~0u, lane < 31)": np.zeros(32),
+    "__popc(__match_any_sync(~0u, lane / 10))": np.where(LANES < 30, 10, 2),
+    "__reduce_add_sync(~0u, lane)": np.full(32, 496),
+    "__reduce_max_sync(~0u, -lane)": np.zeros(32),
+    "__reduce_min_sync(~0u, -lane)": np.full(32, -31),
+    "__reduce_xor_sync(~0u, (unsigned) lane)": np.zeros(32),
+}
+OPERATING = Kernels(
+    [f"int lane = threadIdx.x;\ny[lane] = {expression};" for expression in OPERATIONS], "int* y"
 )
+
+
+@pytest.mark.parametrize(("expression", "want"), OPERATIONS.items())
 def test_warp_operations_give_what_a_gpu_gives(expression, want):
-    y, findings = run(f"y[lane] = {expression};")
-    assert findings == ()
+    y = np.full(32, 77, np.int32)
+    source, name = OPERATING.of(f"int lane = threadIdx.x;\ny[lane] = {expression};")
+    assert simulator.check(source, name, y, **ONE_WARP) == ()
     np.testing.assert_array_equal(y, np.asarray(want, np.int64).astype(np.uint32).view(np.int32))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers import results, simulator
-from helpers.tools import counters
+from helpers.tools import counter_readings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 
@@ -48,7 +48,7 @@ def test_the_record_has_every_launch(recorded):
 def test_the_counters_are_those_of_the_gpu(recorded, label):
     found, row = counted(label), recorded[label]
     known = strangers.KNOWN.get(label, {})
-    differ = {name for name in counters.COMPARED if found[name] != row[name]}
+    differ = {name for name in counter_readings.COMPARED if found[name] != row[name]}
     assert differ == set(known), {name: (found[name], row[name]) for name in differ}
 
 

@@ -3,6 +3,7 @@ are explained.
 """
 
 import ctypes
+import shlex
 import shutil
 import subprocess
 import sys
@@ -198,7 +199,17 @@ def test_without_the_variable_the_users_cache_is_used(tmp_path, monkeypatch):
     assert toolchain.cache_directory() == tmp_path / "halo-labs"
 
 
-def test_processes_that_build_the_same_library_at_once_all_get_it(cache):
+def test_of_processes_that_want_one_library_at_once_one_builds_it(cache, tmp_path, monkeypatch):
+    if shutil.which("sh") is None:
+        pytest.skip("no shell to write a compiler in")
+    # This compiler notes each compilation, and takes long enough for the others to come.
+    compiler, log = tmp_path / "compiler", tmp_path / "log"
+    real = shlex.join(toolchain.find_compiler().argv)
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$*" in *-shared*) echo once >> {log}; sleep 1;; esac\nexec {real} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
     program = (
         "import ctypes, sys; sys.path.insert(0, sys.argv[1]); from "
         "helpers.simulator import toolchain\n"
@@ -215,6 +226,7 @@ def test_processes_that_build_the_same_library_at_once_all_get_it(cache):
     assert len(said) == 1
     assert said.pop().endswith(" 7")
     assert len(list(cache.iterdir())) == 1
+    assert log.read_text().splitlines() == ["once"]
 
 
 def test_openmp_is_refused_where_the_compiler_refuses_it(cache, monkeypatch):

@@ -54,12 +54,12 @@ from typing import Any
 from helpers import tables
 
 from ..architecture import SECTOR_BYTES
-from .counts import Counts, counts_of
+from .counts import Counts
 from .resources import RECORDS, RESOURCES, Rate, Rates, Resource, UnknownDevice, rates, rates_of
 
 __all__ = [
     "RECORDS", "RESOURCES", "Bounds", "Counts", "Rate", "Rates", "Resource", "Share",
-    "UnknownDevice", "bounds", "counts_of", "in_a_row", "rates", "rates_of",
+    "UnknownDevice", "bounds", "in_a_row", "rates", "rates_of",
 ]  # fmt: skip
 
 CACHES = ("cold", "hot")

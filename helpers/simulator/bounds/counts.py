@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,15 +21,11 @@ from ..architecture import (
     SHARED_PER_MULTIPROCESSOR,
     WARP_SIZE,
 )
+from ..module import Kernel
 from ..ptx.opcodes import GLOBAL_SPACE, LOCAL_SPACE, NO_COUNT, SHARED_SPACE
 from ..toolchain import CompileFailed
 from . import machine_code
 from .machine_code import Anchor, Code, Instruction
-
-# Of helpers.simulator.launch, .module and .profile; these modules import this one.
-LaunchReport: TypeAlias = Any
-Kernel: TypeAlias = Any
-Profile: TypeAlias = Any
 
 SECTORS_A_PASS = 4
 
@@ -191,31 +186,6 @@ class Counts:
         found |= _tensor(self)
         found |= {"blocks": float(self.blocks), "warps": float(self.warps), "launches": 1.0}
         return found
-
-
-def counts_of(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int) -> Counts:
-    """The counts of a launch that was profiled whole."""
-    totals = {
-        name: float(getattr(profile, name))
-        for name in (
-            "global_load_sectors", "global_load_requests", "global_store_requests",
-            "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
-        )
-    }  # fmt: skip
-    totals["shared_wavefronts"] = float(
-        profile.shared_load_wavefronts
-        + profile.shared_store_wavefronts
-        + profile.shared_atomic_wavefronts
-    )
-    totals["shared_requests"] = float(
-        profile.shared_load_requests
-        + profile.shared_store_requests
-        + profile.shared_atomic_requests
-    )
-    totals["constant_replays"] = float(profile.constant_load_replays)
-    totals["sectors_read"] = float(report.sectors_read)
-    totals["sectors_written"] = float(report.sectors_written)
-    return Counts(kernel, profile.grid, profile.block, shared, report.executed, totals)
 
 
 # ---- by the machine code ----

@@ -32,6 +32,21 @@ constexpr std::uint64_t null_page = 1 << 16;    // addresses below come from nul
 
 // ---- which array ----
 
+// Whether a generic address outside every array belongs to shared memory rather than to an array of
+// the launch. The heap may put arrays behind the window, too: then the nearest one is meant.
+// offset: from the beginning of the window.
+bool is_beside_window(const Worker& w, std::uint64_t address, std::uint64_t offset) {
+    constexpr std::uint64_t far = 1 << 24;
+    if (offset >= w.launch.shared_bytes + far) return false;
+    if (offset < w.launch.shared_bytes) return true;
+    if (memory.find(address) != nullptr) return false;
+    const Region* nearest = memory.nearest(address);
+    if (nearest == nullptr || nearest->is_shared()) return true;
+    const std::uint64_t distance =
+        address < nearest->start ? nearest->start - address : address - nearest->end;
+    return offset - w.launch.shared_bytes <= distance;
+}
+
 // Refuses an access outside every array. The finding names the array that the source most likely
 // means.
 void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
@@ -49,10 +64,8 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         finding.here = w.place(warp, lane, pc, access);
         return w.end_launch(finding);
     }
-    bool in_window = address - reinterpret_cast<std::uint64_t>(w.shared_window) <
-                     std::uint64_t(w.launch.shared_bytes) + (1u << 24);
-    if (i.space == SHARED_SPACE || in_window) {
-        std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(w.shared_window);
+    const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(w.shared_window);
+    if (i.space == SHARED_SPACE || (i.space == GENERIC && is_beside_window(w, address, offset))) {
         if (w.launch.dynamic_shared == 0 && offset >= w.launch.dynamic_offset)
             if (w.shared.empty() || offset < w.launch.dynamic_offset + (1u << 20)) {
                 bool beyond_static = false;
@@ -241,7 +254,7 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     }
     if (!(w.observe & TRAFFIC) || !count) return true;
     Region* first = one != nullptr ? one : regions[__builtin_ctz(lanes)];
-    if (counted == 0) {    // another access moves these bytes along
+    if (counted == 0) {    // another access moves these bytes, too
         w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
         return true;
     }

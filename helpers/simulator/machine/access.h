@@ -37,7 +37,7 @@ inline Shapes shapes_of(const std::uint64_t* addresses, std::uint32_t lanes, std
     return shapes;
 }
 
-// All bits that one of the addresses has.
+// Returns the bits that are set in any of the addresses.
 inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t lanes) {
     std::uint64_t bits = 0;
     if (lanes == ALL_LANES)

@@ -3,10 +3,6 @@
 
 namespace {
 
-std::uint64_t window_of(const Worker& w) {
-    return reinterpret_cast<std::uint64_t>(w.shared_window);
-}
-
 // Reads an operand of 32 or 64 bits, for each lane.
 std::uint64_t value_at(const Warp& warp, const Instruction& i, std::int32_t slot, int lane) {
     const bool narrow = (i.flags & ADDRESS_32) || i.type == U32 || i.type == B32 || i.type == S32;

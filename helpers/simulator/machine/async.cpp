@@ -90,8 +90,9 @@ bool wait_all(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes
     return let_arrive(w, warp, [&](const AsyncCopy& one) { return (lanes >> one.lane & 1) != 0; });
 }
 
-bool tell_of_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uint64_t address,
-                  uint32_t size, int32_t copy, uint32_t thread, bool written) {
+// Reports an access to bytes that a pending copy writes or, if not `written`, still reads.
+bool report_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uint64_t address,
+                 uint32_t size, int32_t copy, uint32_t thread, bool written) {
     const Region* region = memory.find(address);
     Finding finding;
     finding.kind = ASYNC_READ, finding.size = size;
@@ -166,15 +167,15 @@ bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_
         for (const Warp& other : w.warps)
             for (const AsyncCopy& one : other.copies.pending)
                 if (overlaps(one.target, one.size))
-                    return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc,
-                                        other.thread(one.lane), true);
+                    return report_copy(w, warp, lane, pc, access, address, size, one.pc,
+                                       other.thread(one.lane), true);
         for (const BulkCopy& one : w.async.bulk) {
             if (one.to_shared && overlaps(one.target, one.size))
-                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
-                                    true);
+                return report_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
+                                   true);
             if (!one.to_shared && access != LOAD && overlaps(one.source, one.size))
-                return tell_of_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
-                                    false);
+                return report_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,
+                                   false);
         }
     }
     return false;

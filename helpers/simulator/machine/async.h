@@ -61,7 +61,7 @@ struct Mbarrier {
         0;    // that it still waits for; below zero: they came before they were announced
     std::uint32_t phase = 0;
     Earlier made{};    // its mbarrier.init
-    ThreadClocks released, visible;    // by arrivals; by those of phases that have ended
+    ThreadClocks released, visible;    // released by arrivals; visible, as their phase has ended
 };
 
 // The order that mbarriers make between threads of a block. An arrival releases everything that its
@@ -83,13 +83,13 @@ public:
         if (known.clocks.empty()) known.since = now;
         merge(known.clocks, visible);
     }
-    // Whether an earlier access comes before the present one by that.
+    // Whether mbarriers order an earlier access before the present one.
     bool covers(const Earlier& earlier, const Toucher& me, const LaneClocks& after) const {
         if (known_.empty() || earlier.block != me.block || (earlier.flags & Races::MANY_BLOCKS))
             return false;
         const std::uint32_t thread = Toucher::thread_of(earlier.who);
-        // Of several readers only the last one's clock is kept: whether anything of the thread is
-        // known must do.
+        // A cell keeps the clock of the last of several readers only. Then it is enough that this
+        // thread knows of something that the other one did since the block's last barrier.
         const bool vague = earlier.access == LOAD && (earlier.flags & Races::MANY_THREADS);
         bool found = false;
         each_known(me.thread(), after, [&](const Known& known) {
@@ -110,7 +110,7 @@ public:
 private:
     struct Known {
         ThreadClocks clocks;    // everything that each thread did before its clock is known
-        std::uint32_t since = 0;    // when the first of it was
+        std::uint32_t since = 0;    // clock of the thread when it learned the first of them
     };
     std::unordered_map<std::uint32_t, Known> known_;    // by thread
 
@@ -163,7 +163,7 @@ struct AsyncBarriers {
     WordsInFlight words;
     ArrivalOrder order;
     std::uint32_t copies = 0;    // by cp.async, so far
-    std::uint32_t fruitless = 0;    // waits in a row that nothing has come of
+    std::uint32_t fruitless = 0;    // waits in a row without progress
     ThreadClocks proxy_fences;    // each thread's clock at its last fence.proxy.async
     ThreadClocks init_fences;    // and at its last fence.mbarrier_init
     std::uint32_t fenced_turn = 0;    // a fence.proxy.async came after the barrier at this clock

@@ -12,14 +12,7 @@ void add_mbarrier_operations(NamedMachineOperations&);
 void add_bulk_operations(NamedMachineOperations&);
 void add_matrix_operations(NamedMachineOperations&);
 
-template <class F> void for_lanes(std::uint32_t lanes, F f) {
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) f(__builtin_ctz(left));
-}
-
 // Addresses of shared memory have 32 bits; an address operand's slot has 64.
-inline std::uint64_t window_of(const Worker& w) {
-    return reinterpret_cast<std::uint64_t>(w.shared_window);
-}
 inline std::uint64_t in_window(const Worker& w, std::uint64_t address) {
     return window_of(w) + static_cast<std::uint32_t>(address);
 }

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "access.h"
 #include "atomics.h"
 #include "floats.h"
-#include "machine.h"
 
 namespace {
 
@@ -120,8 +120,8 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
 }
 
 // A loop of compare-and-swap starts with a plain read, a guess. The compare-and-swap of the same
-// lane tests the guess, so the read is no race with later updates: forget it.
-void forgive(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
+// lane tests the guess, so the read does not race with later updates: the cells forget it.
+void forget_guess(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
              std::uint32_t size) {
     Region* region = memory.find(address);
     if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size))
@@ -229,7 +229,7 @@ void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::
 bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                 int operation) {
     std::uint64_t addresses[WARP_SIZE];
-    addresses_of(w, warp, i, pc, lanes, addresses);
+    addresses_of(w, warp, i, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     const bool swaps = operation == ATOMIC_CAS, floats = i.type == F32 || i.type == F64;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -242,7 +242,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         std::uint32_t same = 0;
         for (std::uint32_t rest = left; rest != 0; rest &= rest - 1)
             if (addresses[__builtin_ctz(rest)] == address) same |= rest & -rest;
-        forgive(w, warp, same, address, size);
+        forget_guess(w, warp, same, address, size);
         left &= ~same;
     }
     if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false))
@@ -263,9 +263,8 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
                 (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                     warp.clock[lane];
             }
-            Toucher me{w.block_number, warp.clock[lane], w.turn,
-                       Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(lane))};
-            w.order.atomic(address, me, warp.fence[lane], warp.after[lane]);
+            w.order.atomic(address, Toucher32(w, warp, lane, pc), warp.fence[lane],
+                           warp.after[lane]);
         }
         if (i.bytes == 16) {
             update_128(warp, i, operation, lane, address);

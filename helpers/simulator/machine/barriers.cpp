@@ -10,10 +10,11 @@ struct Waiting {
     Path* path;
 };
 
+// Lets these threads go on, and gives them the result of a barrier that reduces.
 void release(Worker& w, const std::vector<Waiting>& those) {
     std::uint32_t count = 0, threads = 0;
     for (const Waiting& one : those)
-        for (std::uint32_t left = one.path->arriving; left != 0; left &= left - 1)
+        for (std::uint32_t left = one.path->waiting; left != 0; left &= left - 1)
             count += static_cast<std::uint32_t>(one.warp->stage[__builtin_ctz(left)] & 1),
                 ++threads;
     for (const Waiting& one : those) {
@@ -24,12 +25,12 @@ void release(Worker& w, const std::vector<Waiting>& those) {
             one.warp->enter(*path.frame);
             if (decoded.detail == 0) {
                 auto* to = one.warp->at<std::uint32_t>(i.operand[0]);
-                for (std::uint32_t left = path.arriving; left != 0; left &= left - 1)
+                for (std::uint32_t left = path.waiting; left != 0; left &= left - 1)
                     to[__builtin_ctz(left)] = count;
             } else {
                 const bool result = decoded.detail == 1 ? count == threads : count != 0;
                 std::uint32_t& to = one.warp->predicate(i.operand[0]);
-                to = (to & ~path.arriving) | (result ? path.arriving : 0);
+                to = (to & ~path.waiting) | (result ? path.waiting : 0);
             }
         }
         path.state = Path::READY, path.pc += 1;
@@ -70,7 +71,7 @@ bool pass_barrier(Worker& w) {
         for (const Waiting& other : waiting)
             if (other.path->barrier == one.path->barrier)
                 same.push_back(other),
-                    threads += static_cast<std::uint32_t>(__builtin_popcount(other.path->arriving));
+                    threads += static_cast<std::uint32_t>(__builtin_popcount(other.path->waiting));
         if (threads < one.path->barrier_count) continue;
         w.arrived[one.path->barrier] = 0;
         release(w, same);

@@ -10,7 +10,7 @@ constexpr std::size_t printed_limit = 1 << 20, text_limit = 4096;
 constexpr std::size_t heap_limit =
     std::size_t(8) << 20;    // the default of cudaLimitMallocHeapSize
 
-// Returns the arguments of a call, as offsets in the caller's local memory.
+// The arguments of a call, as offsets in the caller's local memory.
 struct Arguments {
     const std::int32_t* at;
     std::int32_t returns, count;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "access.h"
 #include "async_parts.h"
 #include "narrow.h"
 
@@ -96,6 +97,7 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* format, uin
     w.fault(warp, lane, pc, FAULT, text);
     return false;
 }
+// Whether the addresses and the size of a copy are multiples of 16; if not, the launch ends.
 bool fits(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t target, uint64_t source,
           uint32_t size) {
     auto tell = [&](const char* format, uint64_t value) {
@@ -135,9 +137,9 @@ bool is_fenced(const Worker& w, const Warp& warp, const Earlier& store, const To
 }
 
 // Reports an ordinary store, or an mbarrier.init, that the copy engine may not see.
-void tell_of_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& region,
-                   uint64_t offset, uint32_t size, Access access, const Earlier& store,
-                   const char* what) {
+void report_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& region,
+                  uint64_t offset, uint32_t size, Access access, const Earlier& store,
+                  const char* what) {
     Finding finding;
     finding.kind = ASYNC_PROXY, finding.region = region.id, finding.size = size;
     finding.offset = static_cast<int64_t>(offset);
@@ -154,16 +156,15 @@ void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, 
                  Access access) {
     Region* region = memory.find(address);
     if (!(w.observe & RACES) || region == nullptr || region->races.cells == nullptr) return;
-    const Toucher me{w.block_number, warp.clock[lane], w.turn,
-                     Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
+    const Toucher32 me(w, warp, lane, pc);
     const uint64_t offset = address - region->start;
     for (uint64_t at = offset >> region->grain; at < (offset + size) >> region->grain; ++at) {
         const RaceCell& cell = *region->cells_at(at << region->grain, 1);
         if (cell.write_block != w.block_number) continue;
         const Earlier store = Races::last_write(cell);
         if (is_fenced(w, warp, store, me)) continue;
-        return tell_of_proxy(w, warp, lane, pc, *region, at << region->grain, size, access, store,
-                             "");
+        return report_proxy(w, warp, lane, pc, *region, at << region->grain, size, access, store,
+                            "");
     }
 }
 
@@ -172,13 +173,12 @@ void watch_init(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address,
                 const Mbarrier& barrier) {
     const Region* region = memory.find(address);
     if (!(w.observe & RACES) || region == nullptr) return;
-    const Toucher me{w.block_number, warp.clock[lane], w.turn,
-                     Toucher::pack(static_cast<uint32_t>(pc), warp.thread(lane))};
+    const Toucher32 me(w, warp, lane, pc);
     const uint32_t maker = Toucher::thread_of(barrier.made.who);
     if (barrier.made.when < clock_of(w.async.init_fences, maker)) return;
     if (!is_fenced(w, warp, barrier.made, me))
-        tell_of_proxy(w, warp, lane, pc, *region, address - region->start, 8, ATOMIC, barrier.made,
-                      "mbarrier");
+        report_proxy(w, warp, lane, pc, *region, address - region->start, 8, ATOMIC, barrier.made,
+                     "mbarrier");
 }
 
 // ---- copies ----
@@ -190,13 +190,14 @@ void touch(Worker& w, uint64_t address, uint32_t size, bool writes) {
     if (region != nullptr && Traffic::kind_of(region->space) == GLOBAL)
         w.traffic.touched.add(*region, address, size, writes);
 }
-void send_off(Worker& w, BulkCopy&& copy) {
+// Notes a copy as pending; end_copy takes it out of the words in flight.
+void start_copy(Worker& w, BulkCopy&& copy) {
     const uint64_t start = copy.to_shared ? copy.target : copy.source;
     w.async.words.add(start - window_of(w), copy.size, copy.to_shared, 1);
     w.async.in_flight += 1;
     w.async.bulk.push_back(std::move(copy));
 }
-void take_back(Worker& w, const BulkCopy& copy) {
+void end_copy(Worker& w, const BulkCopy& copy) {
     const uint64_t start = copy.to_shared ? copy.target : copy.source;
     w.async.words.add(start - window_of(w), copy.size, copy.to_shared, -1);
     w.async.in_flight -= 1;
@@ -229,7 +230,7 @@ bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
             return false;
         const auto* from = reinterpret_cast<const unsigned char*>(copy.source);
         copy.bytes.assign(from, from + copy.size);
-        send_off(w, std::move(copy));
+        start_copy(w, std::move(copy));
     }
     return true;
 }
@@ -257,7 +258,7 @@ bool copy_out(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t 
         const auto* from = reinterpret_cast<const void*>(copy.source);
         if constexpr (reduction < 0) std::memcpy(to, from, copy.size);
         else reductions[reduction].run(to, from, copy.size);
-        send_off(w, std::move(copy));
+        start_copy(w, std::move(copy));
     }
     return true;
 }
@@ -280,7 +281,7 @@ bool wait_group(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t l
             ++k;
             continue;
         }
-        take_back(w, copy);
+        end_copy(w, copy);
         bulk.erase(bulk.begin() + static_cast<std::ptrdiff_t>(k));
     }
     return true;
@@ -313,7 +314,7 @@ void add_reductions(NamedMachineOperations& all, std::integer_sequence<int, k...
 }    // namespace
 
 bool write_bulk(Worker& w, const BulkCopy& copy) {
-    take_back(w, copy);
+    end_copy(w, copy);
     auto* to = reinterpret_cast<void*>(copy.target);
     if (copy.reduction < 0) std::memcpy(to, copy.bytes.data(), copy.size);
     else reductions[copy.reduction].run(to, copy.bytes.data(), copy.size);

@@ -4,8 +4,7 @@
 
 #include "access.h"
 
-bool addresses_of(Worker& w, Warp& warp, const Instruction& i, std::int32_t, std::uint32_t lanes,
-                  std::uint64_t* result) {
+void addresses_of(const Worker& w, Warp& warp, const Instruction& i, std::uint64_t* result) {
     std::uint64_t base = static_cast<std::uint64_t>(i.immediate);
     if (i.operand[0] < 0) {
         if (i.space == SHARED_SPACE)
@@ -35,8 +34,6 @@ bool addresses_of(Worker& w, Warp& warp, const Instruction& i, std::int32_t, std
         for (int lane = 0; lane < WARP_SIZE; ++lane)
             result[lane] += reinterpret_cast<std::uint64_t>(warp.local_of(lane)) + frame;
     }
-    static_cast<void>(lanes);
-    return true;
 }
 
 namespace {
@@ -88,8 +85,8 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
     return true;
 }
 
-// Tells the counters of an access of local memory. What passes arguments to functions is none: on a
-// GPU these are registers.
+// Counts an access to local memory. The arguments of functions do not count: on a GPU they are in
+// registers.
 void count_local(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc,
                  std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
                  Access access) {
@@ -106,6 +103,15 @@ void count_local(Worker& w, const Warp& warp, const Instruction& i, std::int32_t
     w.traffic.local({places, lanes, static_cast<std::uint32_t>(pc), width, size,
                      static_cast<std::uint8_t>(access), w.local_region, nullptr},
                     w.traffic.watches(w.block_linear, warp.number));
+}
+
+// Checks and counts an access to local memory. Returns false if the launch is over.
+bool observe_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
+                   std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
+                   Access access) {
+    if (!check_local(w, warp, i, pc, lanes, addresses, size, access)) return false;
+    count_local(w, warp, i, pc, lanes, addresses, size, access);
+    return true;
 }
 
 // Finds the lanes whose generic addresses lie in their own local memory, and those whose addresses
@@ -259,6 +265,7 @@ std::uint32_t counted_size(const Instruction& i) {
     return i.flags & NO_COUNT ? 0 : i.join > 0 ? static_cast<std::uint32_t>(i.join) : UINT32_MAX;
 }
 
+// Orders the lanes with the other threads that access this flag.
 void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
                    const std::uint64_t* addresses, std::int32_t pc) {
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;
@@ -275,11 +282,36 @@ void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t la
     }
 }
 
+// Shows an access to the observers. An access to a flag is an atomic to them, so that it does not
+// race with the others; count_flag counts it.
+inline __attribute__((always_inline)) bool
+observe_moved(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+              const std::uint64_t* addresses, std::uint32_t size, Access access, bool flag,
+              const Shapes& shapes) {
+    const std::uint32_t counted = counted_size(i);
+    if (UNLIKELY(flag))
+        return observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, counted, i.target,
+                              false, Shapes());
+    return observe_access(w, warp, pc, lanes, addresses, size, access, true, counted, i.target,
+                          true, shapes);
+}
+
+// Counts an access to a flag: it moves bytes as a load or a store does.
+__attribute__((noinline)) void
+count_flag(Worker& w, const Warp& warp, std::int32_t pc, std::uint32_t lanes,
+           const std::uint64_t* addresses, std::uint32_t size, Access access) {
+    if (!(w.observe & TRAFFIC)) return;
+    Region* region = memory.find(addresses[__builtin_ctz(lanes)]);
+    w.traffic.request({addresses, lanes, static_cast<std::uint32_t>(pc), size, size,
+                       static_cast<std::uint8_t>(access), region, nullptr},
+                      w.traffic.watches(w.block_linear, warp.number));
+}
+
 }    // namespace
 
 bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     std::uint64_t addresses[WARP_SIZE];
-    addresses_of(w, warp, i, pc, lanes, addresses);
+    addresses_of(w, warp, i, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     if (i.space == PARAM_SPACE) {
         const std::uint64_t limit = w.launch.parameter_bytes;
@@ -295,41 +327,26 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         return true;
     }
     if (i.space == LOCAL_SPACE) {
-        if (!check_local(w, warp, i, pc, lanes, addresses, size, LOAD)) return false;
-        count_local(w, warp, i, pc, lanes, addresses, size, LOAD);
+        if (!observe_local(w, warp, i, pc, lanes, addresses, size, LOAD)) return false;
         move_in(warp, i, lanes, addresses);
         return true;
     }
     const Shapes shapes = shapes_of(addresses, lanes, size);
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
-        std::uint32_t own = local_lanes(w, warp, lanes, addresses);
-        if (own != 0) {
-            if (!check_local(w, warp, i, pc, own, addresses, size, LOAD)) return false;
-            count_local(w, warp, i, pc, own, addresses, size, LOAD);
-        }
+        const std::uint32_t own = local_lanes(w, warp, lanes, addresses);
+        if (own != 0 && !observe_local(w, warp, i, pc, own, addresses, size, LOAD)) return false;
         rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
     }
     if (rest != 0) {
         const bool flag = is_flag(w, i, pc);
-        const std::uint32_t counted = counted_size(i);
-        if (UNLIKELY(flag)) {
-            if (!observe_access(w, warp, pc, rest, addresses, size, ATOMIC, true, counted, i.target,
-                                false, Shapes()))
-                return false;
-        } else if (!observe_access(w, warp, pc, rest, addresses, size, LOAD, true, counted,
-                                   i.target, true, rest == lanes ? shapes : Shapes())) {
+        if (!observe_moved(w, warp, i, pc, rest, addresses, size, LOAD, flag,
+                           rest == lanes ? shapes : Shapes()))
             return false;
-        }
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
+            count_flag(w, warp, pc, rest, addresses, size, LOAD);
             warp.yielding = true;    // the lane may wait for another one
-            if (w.observe & TRAFFIC) {
-                Region* region = memory.find(addresses[__builtin_ctz(rest)]);
-                w.traffic.request({addresses, rest, static_cast<std::uint32_t>(pc), size, size,
-                                   LOAD, region, nullptr},
-                                  w.traffic.watches(w.block_linear, warp.number));
-            }
         } else if (UNLIKELY((i.flags & VOLATILE) != 0)) {
             warp.yielding = true;
         }
@@ -340,30 +357,26 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
 
 bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     std::uint64_t addresses[WARP_SIZE];
-    addresses_of(w, warp, i, pc, lanes, addresses);
+    addresses_of(w, warp, i, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     if (i.space == PARAM_SPACE) {
         int lane = __builtin_ctz(lanes);
         return refuse_parameter(w, warp, lane, pc, addresses[lane], size, STORE);
     }
     if (i.space == LOCAL_SPACE) {
-        if (!check_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
-        count_local(w, warp, i, pc, lanes, addresses, size, STORE);
+        if (!observe_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
         move_out(warp, i, lanes, addresses);
         return true;
     }
     const Shapes shapes = shapes_of(addresses, lanes, size);
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
-        std::uint32_t own = local_lanes(w, warp, lanes, addresses);
-        if (own != 0) {
-            if (!check_local(w, warp, i, pc, own, addresses, size, STORE)) return false;
-            count_local(w, warp, i, pc, own, addresses, size, STORE);
-        }
+        const std::uint32_t own = local_lanes(w, warp, lanes, addresses);
+        if (own != 0 && !observe_local(w, warp, i, pc, own, addresses, size, STORE)) return false;
         rest &= ~own;
     }
     if (rest != 0) {
-        bool flag = is_flag(w, i, pc);
+        const bool flag = is_flag(w, i, pc);
         if (flag)    // the observer of initialisation must see a store
             for (std::uint32_t left = rest; left != 0; left &= left - 1) {
                 const std::uint64_t address = addresses[__builtin_ctz(left)];
@@ -372,22 +385,13 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
                 Initialisation::written(*region, address, size, static_cast<std::uint32_t>(pc) + 1);
             }
         w.storing = addresses, w.storing_lanes = rest;
-        const std::uint32_t counted = counted_size(i);
-        const bool good =
-            flag ? observe_access(w, warp, pc, rest, addresses, size, ATOMIC, true, counted,
-                                  i.target, false, Shapes())
-                 : observe_access(w, warp, pc, rest, addresses, size, STORE, true, counted,
-                                  i.target, true, rest == lanes ? shapes : Shapes());
+        const bool good = observe_moved(w, warp, i, pc, rest, addresses, size, STORE, flag,
+                                        rest == lanes ? shapes : Shapes());
         w.storing = nullptr;
         if (!good) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
-            if (w.observe & TRAFFIC) {
-                Region* region = memory.find(addresses[__builtin_ctz(rest)]);
-                w.traffic.request({addresses, rest, static_cast<std::uint32_t>(pc), size, size,
-                                   STORE, region, nullptr},
-                                  w.traffic.watches(w.block_linear, warp.number));
-            }
+            count_flag(w, warp, pc, rest, addresses, size, STORE);
         }
     }
     move_out(warp, i, lanes, addresses, shapes);

@@ -106,7 +106,7 @@ struct Join {
     enum Kind : std::uint8_t { BRANCH_JOIN, RETURN_JOIN } kind = BRANCH_JOIN;
     std::int32_t pc = -1, outer = -1;    // where the lanes meet; the join around this one
     std::uint32_t expected = 0, arrived = 0;
-    Frame* frame = nullptr;    // that goes on there
+    Frame* frame = nullptr;    // in which the lanes go on there
     bool used = false;
 };
 
@@ -116,7 +116,7 @@ struct Path {
     std::uint32_t lanes = 0;
     std::int32_t pc = 0, join = -1;
     Frame* frame = nullptr;
-    std::uint32_t arriving = 0;    // lanes that execute the instruction at which it waits
+    std::uint32_t waiting = 0;    // lanes that execute the instruction at which it waits
     std::uint32_t mask = 0;    // of a meeting
     std::uint32_t participants = 0;    // met: all lanes that take part
     std::uint32_t barrier = 0,
@@ -128,7 +128,8 @@ struct Worker;
 struct Warp;
 struct WarpOperation;
 
-// Runs memory operations and the like. Returns false if the launch is over (Worker::aborted).
+// Runs an instruction that may access memory. Returns false if the launch is over
+// (Worker::aborted).
 using MachineOperation = bool (*)(Worker&, Warp&, const Instruction&, std::int32_t pc,
                                   std::uint32_t lanes);
 
@@ -180,8 +181,8 @@ struct Warp : Lanes {
     bool ordered = false;    // `after` holds something
     std::array<std::uint64_t, WARP_SIZE> stage{};    // what lanes hand over in a warp operation
     std::array<std::uint64_t, WARP_SIZE> stage_more{};
-    bool yielding = false;    // a lane waits for somebody, as far as one can tell
-    std::uint32_t yields = 0;    // turns that ended so, of this block
+    bool yielding = false;    // a lane seems to wait for another thread
+    std::uint32_t yields = 0;    // turns of this block that ended for that reason
     std::int32_t exit_pc = 0;    // where a lane of this warp has exited
     std::uint32_t guessing =
         0;    // lanes whose `guess` is a race unless a compare-and-swap of the same address follows
@@ -229,7 +230,7 @@ struct Worker {
     std::uint32_t updates_number = 0;    // one_of_many: stands for all blocks in cells that only
                                          // atomics update
     const std::uint64_t* storing =
-        nullptr;    // where the lanes of a plain store write that observers are being told of
+        nullptr;    // addresses of the store that the observers look at; null at other times
     std::uint32_t storing_lanes = 0;
     bool aborted = false;
     bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
@@ -258,6 +259,16 @@ struct Worker {
                std::int64_t offset = 0, std::uint64_t size = 0);
 };
 
+// Calls f(lane) for each of these lanes, the lowest first.
+template <class F> void for_lanes(std::uint32_t lanes, F f) {
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) f(__builtin_ctz(left));
+}
+
+// Returns the address at which the block's shared memory starts.
+inline std::uint64_t window_of(const Worker& w) {
+    return reinterpret_cast<std::uint64_t>(w.shared_window);
+}
+
 inline char* Warp::local_of(int lane) const {
     return local + std::size_t(lane) * worker->launch.local_bytes;
 }
@@ -267,16 +278,17 @@ extern std::atomic<bool>
     doubtful;    // one of several workers has seen a possible fault; one worker must run it again
 extern std::atomic<bool> stop_requested;
 
-// Observers and the move itself, for one access of up to 16 bytes a lane at generic addresses;
-// access.cpp.
+// Shows the observers one access of the same size by several lanes, at generic addresses
+// (access.cpp). Returns false if the launch is over. must_align: a misaligned address ends the
+// launch; counted, shift: size and displacement with which the access counts, if they differ from
+// its own (Instruction::join and target); count: whether it counts at all.
 bool observe_access(Worker&, Warp&, std::int32_t pc, std::uint32_t lanes,
                     const std::uint64_t* addresses, std::uint32_t size, Access access,
                     bool must_align = true, std::uint32_t counted = UINT32_MAX,
                     std::int32_t shift = 0, bool count = true);
-// Computes the generic addresses of an operand: adds the displacement and the base of the state
-// space. Returns false if one is outside its space.
-bool addresses_of(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
-                  std::uint64_t* result);
+// Computes the generic addresses of all 32 lanes: adds the displacement and the base of the state
+// space.
+void addresses_of(const Worker&, Warp&, const Instruction&, std::uint64_t* result);
 
 bool run_load(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes);
 bool run_store(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes);
@@ -284,8 +296,8 @@ bool run_atomic(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32
                 int operation);
 void settle_guess(Worker&, Warp&, int lane, bool good);
 
-// Warp operations: stage what the lanes hand over, and, when all of `participants` are there,
-// finish; warp_operations.cpp.
+// A warp operation (warp_operations.cpp) has two steps: `stage` keeps what the lanes hand over, and
+// `finish` computes the results once all `participants` are there.
 struct WarpOperation {
     void (*stage)(Warp&, const Instruction&, std::uint32_t lanes);
     bool (*finish)(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,

@@ -85,7 +85,7 @@ inline HALO_NOINLINE void gather_parts(const Lanes& w, const Instruction& i, int
 template <int m, int n, int k> std::string shape() {
     return "m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k);
 }
-// wmma.mma: the layouts were of the loads, and do not matter here.
+// The name of wmma.mma has the layouts of the loads, which do not matter here.
 inline void for_layouts(const char* start, const std::string& rest, Operation run) {
     for (const char* layouts : {"row.row.", "row.col.", "col.row.", "col.col."})
         add_operation(std::string(start) + layouts + rest, run);

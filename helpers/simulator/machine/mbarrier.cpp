@@ -189,7 +189,7 @@ bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint3
 
 // ---- waits ----
 
-void tell_of_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
+void report_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
     char text[128];
     std::snprintf(text, sizeof text,
                   "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
@@ -220,7 +220,7 @@ bool wait(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
             if ((w.observe & RACES) && !(i.flags & RELAXED))
                 w.async.order.acquire(barrier->visible, warp.thread(lane), w.now);
         } else if (++w.async.fruitless > patience) {
-            tell_of_endless_wait(w, warp, lane, pc, *barrier);
+            report_endless_wait(w, warp, lane, pc, *barrier);
             return false;
         }
     }

@@ -4,12 +4,13 @@
 #include "paths.h"
 
 Place waiting_place(const Worker& w, const Warp& warp, const Path& path) {
-    return w.place(warp, __builtin_ctz(path.arriving), path.pc, LOAD);
+    return w.place(warp, __builtin_ctz(path.waiting), path.pc, LOAD);
 }
 
 namespace {
 
-void tell_of_exited(Worker& w, Warp& warp, const Path& path) {
+// Warns of lanes that a mask names and that have exited.
+void report_exited(Worker& w, Warp& warp, const Path& path) {
     std::uint32_t gone = path.mask & warp.exist & ~warp.live;
     if (gone == 0 || w.decoded[path.pc].meeting->orders || !(w.observe & BARRIERS)) return;
     Finding finding;
@@ -49,9 +50,9 @@ bool settle_meetings(Worker& w, Warp& warp) {
         if (path.state != Path::AT_MEETING) continue;
         std::uint32_t there = 0;
         for (const Path& other : warp.paths)
-            if (same_meeting(w, path, other)) there |= other.arriving;
+            if (same_meeting(w, path, other)) there |= other.waiting;
         if (path.mask & warp.live & ~there) continue;
-        tell_of_exited(w, warp, path);
+        report_exited(w, warp, path);
         if (w.decoded[path.pc].meeting->orders) order_lanes(w, warp, there);
         const Path meeting = path;
         for (Path& other : warp.paths)
@@ -63,13 +64,13 @@ bool settle_meetings(Worker& w, Warp& warp) {
     return any;
 }
 
-void tell_of_deadlock(Worker& w, const Warp& warp) {
+void report_deadlock(Worker& w, const Warp& warp) {
     const Path* first = nullptr;
     for (const Path& path : warp.paths)
         if (path.state == Path::AT_MEETING && first == nullptr) first = &path;
     std::uint32_t there = 0;
     for (const Path& other : warp.paths)
-        if (same_meeting(w, *first, other)) there |= other.arriving;
+        if (same_meeting(w, *first, other)) there |= other.waiting;
     const std::uint32_t missing = first->mask & warp.live & ~there;
     const Path* other = first;
     for (const Path& path : warp.paths)
@@ -93,7 +94,7 @@ bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
     Path& path = warp.path();
     if (path.met) {
         path.met = false;
-        return operation.finish(w, warp, i, pc, path.arriving, path.participants);
+        return operation.finish(w, warp, i, pc, path.waiting, path.participants);
     }
     std::uint32_t left = lanes;
     operation.stage(warp, i, lanes);
@@ -115,12 +116,12 @@ bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
             w.end_launch(finding);
             return false;
         }
-        path.mask = mask, path.arriving = group;
+        path.mask = mask, path.waiting = group;
         if (mask & warp.live & ~group) {
             if (group != lanes) {    // lanes of one path wait for different lanes: each group is a
                                      // path of its own
                 Path rest = path;
-                rest.lanes = path.lanes & ~group, rest.arriving = 0;
+                rest.lanes = path.lanes & ~group, rest.waiting = 0;
                 path.lanes = group;
                 path.state = Path::AT_MEETING;
                 warp.paths.push_back(rest);
@@ -129,7 +130,7 @@ bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
             path.state = Path::AT_MEETING;
             return false;
         }
-        tell_of_exited(w, warp, path);
+        report_exited(w, warp, path);
         if (operation.orders) order_lanes(w, warp, group);
         if (!operation.finish(w, warp, i, pc, group, group)) return false;
         left &= ~group;

@@ -325,7 +325,7 @@ public:
             region->updated_by = 0;
     }
     const std::vector<std::unique_ptr<Region>>& regions() const { return regions_; }
-    // Block numbers are about to start again from 1.
+    // Drops all race cells, because block numbers start again from 1.
     void forget_races() {
         for (const auto& region : regions_)
             region->races.close(), region->stretches.close(), region->grain = 2;

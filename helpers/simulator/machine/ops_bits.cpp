@@ -96,7 +96,8 @@ template <bool left> void funnel_shift(Lanes& w, const Instruction& i, uint32_t 
     });
 }
 
-// One bit of the table for each row of a, b and c: by choosing on c, then b, then a.
+// The truth table of lop3 has one bit for each combination of a, b and c. Three choices find it:
+// by c, then by b, then by a.
 struct Table {
     uint32_t low[4], differ[4];    // for each a, b: the row with c = 0, and whether c matters
     explicit Table(uint32_t table) {

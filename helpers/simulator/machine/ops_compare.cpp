@@ -11,8 +11,8 @@ using std::uint64_t;
 
 enum Comparison { EQ, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, UNORDERED };
 
-// Which lanes a comparison holds in. These few are compiled to vectors; all others follow from
-// them.
+// Return the lanes in which a comparison holds. The compiler makes vectors of these few; all other
+// comparisons follow from them.
 template <class T> HALO_NOINLINE uint32_t equal(const T* a, const T* b) {
     return bits_where([=](int l) { return a[l] == b[l]; });
 }
@@ -46,7 +46,8 @@ template <class T> HALO_NOINLINE uint32_t holds(Comparison c, const T* a, const 
     }
 }
 
-// Of pairs, all the lower halves and then all the upper ones.
+// The lanes in which a comparison holds. low: of numbers, or of the lower halves of pairs; high: of
+// the upper halves.
 struct Outcome {
     uint32_t low, high;
 };

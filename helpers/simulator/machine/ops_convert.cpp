@@ -35,8 +35,8 @@ template <class To, class From> void integers(Lanes& w, const Instruction& i, ui
     });
 }
 
-// Integers to floating point: rounded once. 64-bit integers go to 16-bit formats over a double
-// rounded to odd.
+// Integers to floating point: rounded once. 64-bit integers become 16-bit formats through a double
+// that is rounded to odd.
 HALO_INLINE double odd_double(uint64_t value) {
     // Rounded to odd by joining the low bits where the number needs more than 53.
     const int excess = value >> 53 == 0 ? 0 : 11 - __builtin_clzll(value);

@@ -55,7 +55,7 @@ template <bool minimum, class T> HALO_INLINE T chosen(T a, T b) {
     return minimum ? lesser(a, b) : greater(a, b);
 }
 
-// NaNs of f64 have no rule of their own here: .NaN is of the narrower formats.
+// Only formats narrower than f64 have .NaN, so a NaN of f64 needs no rule here.
 template <class T> HALO_NOINLINE void keep_nans(T* d, const T* a, const T* b, int count) {
     for (int l = 0; l < count; ++l)
         d[l] = a[l] != a[l] || b[l] != b[l] ? static_cast<T>(NAN) : d[l];

@@ -37,7 +37,8 @@ struct DivideFully {
     }
 };
 
-// Each twice: as the unit computes it (with .ftz), and with what is around it without.
+// Each function exists twice: as the unit computes it (with .ftz), and with the instructions that
+// ptxas puts around it without .ftz.
 struct ReciprocalFlushed {
     static HALO_INLINE float of(float a) { return special::reciprocal(a); }
 };
@@ -52,7 +53,7 @@ struct ReciprocalRoot {
         const bool small = subnormal(a);
         return special::reciprocal_root(small ? a * 0x1p24f : a) * (small ? 0x1p12f : 1.0f);
     }
-    // A step from an estimate of 20 digits.
+    // One step of refinement, from an estimate of 20 digits.
     static HALO_INLINE double of(double a) {
         const bool usual = a >= 0x1p-1022 && a < INFINITY;
         if (!usual && !(a > 0.0 && a < INFINITY)) return 1.0 / __builtin_sqrt(a);

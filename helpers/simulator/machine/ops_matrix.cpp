@@ -80,8 +80,8 @@ HALO_NOINLINE void split(const uint32_t* given, int count, const Factor& format,
 typedef float EightFloats __attribute__((vector_size(32)));
 
 // Rows of A (m x depth) by 8 columns of B (depth x 8), plus the addend (m rows of 8): exact sums of
-// what is left of each term, where nothing is infinite or a NaN. `digits` are behind the point of a
-// product.
+// the terms after the cut. No factor may be infinite or a NaN. digits: how many a product has
+// behind the point.
 struct Products {
     const Parts &a, &b;
     int first_of_a, first_of_b, depth, digits;
@@ -184,9 +184,9 @@ HALO_NOINLINE void add_products(const Factors& given, const float* c, double* su
         if (!std::isfinite(sum)) sums[at] = sum;
     }
 }
-// Compute capability 9.0 makes two products of halves of them: of the lower two bytes of each
-// register, added to nothing, and of the upper two, added to the first. An ordinary addition adds
-// C. `sums` has the sums that are still to be rounded by it.
+// Compute capability 9.0 multiplies bytes as halves, in two products: one of the lower two bytes of
+// each register, with nothing to add, and one of the upper two, which adds the first. An ordinary
+// addition adds C and rounds; `sums` has the sums before that rounding.
 HALO_NOINLINE void multiply_bytes(const Factors& given, bool in_halves, const float* c,
                                   double* sums) {
     const int m = given.m, n = given.n, k = given.k / 2;

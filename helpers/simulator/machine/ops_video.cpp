@@ -1,9 +1,9 @@
 // ops_video.cpp -- the video instructions: vadd ... vmad, vset of 33-bit numbers; vadd2 ... vset4
 // of the parts of a register
 //
-// What they do is computed from numbers that say which instruction it is: there are hundreds of
-// combinations of types, few are ever used, and none is fast. Selected parts of the sources
-// (%r1.b0) have been taken out before.
+// One function computes each group, from numbers that say which instruction it is: there are
+// hundreds of combinations of types, few are ever used, and speed does not matter. The encoder has
+// taken selected parts of the sources (%r1.b0) out before.
 #include <algorithm>
 
 #include "loops.h"

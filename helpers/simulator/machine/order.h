@@ -11,7 +11,8 @@
 
 #include "races.h"
 
-// Lane k of my warp came before me with all it did up to its clock `after[k]`.
+// By lane of a thread's own warp: everything that lane k did before its clock `after[k]` comes
+// before what the thread does now.
 using LaneClocks = std::array<std::uint32_t, 32>;
 
 // A thread's fence: it covers everything up to `clock` (0: nothing yet in this block), for its

@@ -6,6 +6,14 @@
 // a path can go on.
 bool run_warp(Worker& w, Warp& warp);
 
+// Calls a function, or one of the builtins, for the lanes of a path; the path goes on in the
+// function. Lanes that call different functions become paths of their own. Returns STOPS if the
+// launch is over.
+enum Outcome { GOES_ON, STOPS };
+Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes);
+// Lanes leave a function. When the last one has left, one path goes on in the caller.
+void leave_function(Worker& w, Warp& warp, std::uint32_t lanes);
+
 // Lets the next path have a turn of `fuel_of_a_turn` backward branches. Stops a rehearsal that has
 // taken too many.
 void begin_turn(Worker& w);
@@ -17,7 +25,7 @@ bool meet(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
 // Releases the paths whose lanes are all there, and returns whether there are any.
 bool settle_meetings(Worker& w, Warp& warp);
 // Reports a deadlock: which thread waits for which.
-void tell_of_deadlock(Worker& w, const Warp& warp);
+void report_deadlock(Worker& w, const Warp& warp);
 // Returns the place where a path waits.
 Place waiting_place(const Worker& w, const Warp& warp, const Path& path);
 

@@ -114,9 +114,10 @@ struct Instruction {    // 64 bytes
                             // builtin, INT32_MIN by operand 0
     std::int32_t
         join;    // bra: where its ways meet again (immediate post-dominator); -1: only at the end
-                 // ld, st: bits 0 to 7 the bytes that are counted, at the address + target (-1: as
-                 // it is); of two accesses, bits 8 to 15 the second one's bytes, from bit 16 on how
-                 // far behind the first atom: AtomicForm, what ptxas makes of it
+                 // ld, st: the size with which the access counts, at the address + target; -1: its
+                 // own. Bits 0 to 7: bytes. If ptxas makes two accesses of it, bits 8 to 15 are
+                 // the bytes of the second, and the bits from 16 on its distance from the first.
+                 // atom: AtomicForm, what ptxas makes of it
 };
 static_assert(sizeof(Instruction) == 64, "encode.py writes 64 bytes");
 
@@ -183,7 +184,7 @@ struct Program {
     const Static* statics;
     const std::uint32_t* place_groups;    // by place: equal where file, line and column are,
                                           // whatever was inlined where
-    // By instruction: where its address comes from, for sure. The offset of a pointer among the
+    // By instruction: the array in which its address must lie. The offset of a pointer among the
     // parameters; -2 - k: the variable whose address is static k; -1: not known.
     const std::int32_t* origins;
     std::uint32_t instruction_count, function_count, static_count, statics_bytes;

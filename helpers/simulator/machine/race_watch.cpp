@@ -172,7 +172,7 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
     RaceCell* cell = region.cells_at(address - region.start, size);
     RaceCell* end = cell + (size >> region.grain);
     const std::uint32_t oldest = region.oldest;
-    bool told = false, repeated = false;
+    bool reported = false, repeated = false;
     for (std::uint64_t first = 0; cell != end; ++cell, first += std::uint64_t(1) << region.grain) {
         bool equal = false;
         if (UNLIKELY(Races::meets_write(*cell, access == ATOMIC, me, oldest, within_block))) {
@@ -183,12 +183,12 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                 stores_equal(w, warp, lane, address, first, std::uint64_t(1) << region.grain, pc);
             repeated |= equal;
             // Of a wide store, only a part may be equal.
-            told = told || (!equal &&
-                            suspect(w, warp, lane, region, earlier, address, size, pc, access, me));
+            if (!equal && !reported)
+                reported = suspect(w, warp, lane, region, earlier, address, size, pc, access, me);
         }
-        if (access != LOAD && !equal && UNLIKELY(Races::meets_read(*cell, me, oldest)))
-            told = told || suspect(w, warp, lane, region, Races::last_read(*cell, me), address,
-                                   size, pc, access, me);
+        if (access != LOAD && !equal && UNLIKELY(Races::meets_read(*cell, me, oldest)) && !reported)
+            reported = suspect(w, warp, lane, region, Races::last_read(*cell, me), address, size,
+                               pc, access, me);
         if (access == LOAD) {
             if (UNLIKELY(w.order.used)) forget_readers_before(w, warp, *cell, oldest, address, me);
             if (UNLIKELY(cell->read_block == me.block && cell->read_when >= me.turn &&

@@ -44,9 +44,9 @@ public:
         WITHIN_BLOCK = 32
     };
 
-    // Whether the last write to a cell may collide. The rest of the question is for `comes_before`
-    // in race_watch.cpp, which is slow. within_block: an atomic that only threads of its block see
-    // as one (atomicAdd_block).
+    // Whether the last write to a cell may collide with the present access. `comes_before` in
+    // race_watch.cpp, which is slow, decides whether it does. within_block: an atomic that only
+    // threads of its block see as one (atomicAdd_block).
     static bool meets_write(const RaceCell& cell, bool atomic, const Toucher& me,
                             std::uint32_t oldest, bool within_block = false) {
         if (cell.write_block < oldest) return false;
@@ -76,8 +76,8 @@ public:
         return {cell.read_block, cell.read_when, own ? cell.first_reader : cell.read_who, LOAD,
                 cell.read_flags};
     }
-    // equal: of a plain write, that the one before it left the same value and is still to be
-    // minded.
+    // equal: a plain write stores the value that is there already, so the cell must remember the
+    // earlier writers, too.
     static void remember_write(RaceCell& cell, bool atomic, const Toucher& me, std::uint32_t oldest,
                                bool equal = false) {
         std::uint8_t flags = atomic ? BY_ATOMIC : 0;

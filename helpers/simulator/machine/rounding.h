@@ -42,8 +42,8 @@ class RoundingMode {
     int before_;
 };
 
-// Rounding to odd: an inexact value gets an odd last bit. Rounded again, to two digits less or
-// fewer, it is as if rounded once.
+// Rounding to odd: an inexact value gets an odd last bit. Rounded again to a format with at least
+// two digits fewer, it is the same as if it had been rounded once.
 template <class T> HALO_INLINE T odd_sum(T a, T b) {
     using Bits = typename Unsigned<sizeof(T)>::type;
     const T sum = a + b, part = sum - a;

@@ -1,164 +1,13 @@
-// schedule.cpp -- runs the paths of a warp: branches and joins, calls, and the turns of the paths
+// schedule.cpp -- runs the paths of a warp: branches, barriers, exits, and the turns of the paths
 
 #include <algorithm>
-#include <cstring>
 
-#include "paths.h"
+#include "joins.h"
 
 namespace {
 
 constexpr std::uint32_t patience =
     256;    // turns that lanes of a warp spin until the lanes that wait for them at a join go on
-
-// ---- joins ----
-
-std::int32_t open_join(Warp& warp, Join::Kind kind, std::int32_t pc, std::int32_t outer,
-                       std::uint32_t expected, Frame* frame) {
-    std::size_t at = 0;
-    while (at < warp.joins.size() && warp.joins[at].used) ++at;
-    if (at == warp.joins.size()) warp.joins.emplace_back();
-    Join& join = warp.joins[at];
-    join.kind = kind, join.pc = pc, join.outer = outer, join.expected = expected, join.arrived = 0,
-    join.frame = frame;
-    join.used = true;
-    return static_cast<std::int32_t>(at);
-}
-
-// Returns the instruction at which the running path waits for the others, -1 if there is none.
-std::int32_t join_pc(const Warp& warp, std::int32_t join) {
-    return join >= 0 && warp.joins[join].kind == Join::BRANCH_JOIN ? warp.joins[join].pc : -1;
-}
-
-void release_frame(Warp& warp, Frame* frame) {
-    if (frame == nullptr || frame == &warp.bottom) return;
-    frame->caller = nullptr, frame->function = -1;    // free
-}
-
-// If all lanes that can come to a join are there, one path goes on. Returns whether it does.
-bool complete_join(Warp& warp, std::int32_t index) {
-    Join& join = warp.joins[index];
-    if (!join.used || join.arrived != join.expected) return false;
-    join.used = false;
-    if (join.expected == 0) return false;
-    Path path;
-    path.lanes = join.arrived, path.pc = join.pc, path.join = join.outer, path.frame = join.frame;
-    warp.paths.push_back(path);
-    return true;
-}
-
-void remove_path(Warp& warp, std::size_t index) {
-    warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(index));
-}
-
-// These lanes will not come to `join` and the joins around it, up to `end`, which they may reach.
-void leave_joins(Warp& warp, std::int32_t join, std::int32_t end, std::uint32_t lanes) {
-    while (join >= 0 && join != end) {
-        const std::int32_t outer = warp.joins[join].outer;
-        warp.joins[join].expected &= ~lanes;
-        complete_join(warp, join);
-        join = outer;
-    }
-}
-
-// ---- functions ----
-
-Frame* take_frame(Warp& warp, const Function& function, std::int32_t number) {
-    Frame* frame = nullptr;
-    for (auto& one : warp.frames)
-        if (one->function < 0) frame = one.get();
-    if (frame == nullptr) {
-        warp.frames.push_back(std::make_unique<Frame>());
-        frame = warp.frames.back().get();
-    }
-    const std::size_t bytes = function.frame_bytes + 64;
-    if (frame->capacity < bytes) {
-        frame->memory.reset(new char[bytes]());
-        frame->capacity = bytes;
-        frame->slots = frame->memory.get() +
-                       (64 - reinterpret_cast<std::uintptr_t>(frame->memory.get()) % 64) % 64;
-    }
-    frame->function = number;
-    return frame;
-}
-
-// Calls each(caller's offset, function's offset, bytes) for the arguments or the return values of a
-// call. The caller has them in its local memory, the function at the start of its own.
-template <class Each>
-void each_passed(const Worker& w, const Instruction& call, bool returns, Each each) {
-    const std::int32_t* at = w.launch.program.operands + call.more;
-    std::uint32_t formal = 0;
-    const std::int32_t return_count = *at++;
-    for (std::int32_t k = 0; k < return_count; ++k, at += 2) {
-        if (returns)
-            each(static_cast<std::uint32_t>(at[0]), formal, static_cast<std::uint32_t>(at[1]));
-        formal += (static_cast<std::uint32_t>(at[1]) + 15) / 16 * 16;
-    }
-    const std::int32_t argument_count = *at++;
-    for (std::int32_t k = 0; k < argument_count; ++k, at += 2) {
-        if (!returns)
-            each(static_cast<std::uint32_t>(at[0]), formal, static_cast<std::uint32_t>(at[1]));
-        formal += (static_cast<std::uint32_t>(at[1]) + 15) / 16 * 16;
-    }
-}
-
-void copy_local(Worker& w, Warp& warp, std::uint32_t lanes, std::uint32_t to, std::uint32_t from,
-                std::uint32_t size) {
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        char* stack = warp.local_of(__builtin_ctz(left));
-        std::memcpy(stack + to, stack + from, size);
-        std::uint8_t* written = w.local_written.data() + (stack - w.local.data());
-        std::memcpy(written + to, written + from, size);
-    }
-}
-
-bool stack_overflow(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc) {
-    w.fault(warp, __builtin_ctz(lanes), pc, STACK_OVERFLOW);
-    return false;
-}
-
-bool enter_function(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc,
-                    std::int32_t number) {
-    const Instruction& call = w.instruction(pc);
-    const Function& function = w.launch.program.functions[number];
-    Frame* caller = warp.path().frame;
-    const Function& own = w.launch.program.functions[caller->function];
-    const std::uint32_t local = caller->local + own.local_bytes;
-    if (std::uint64_t(local) + function.local_bytes > w.launch.local_bytes ||
-        warp.frames.size() > 4096)
-        return stack_overflow(w, warp, lanes, pc);
-    Frame* frame = take_frame(warp, function, number);
-    frame->caller = caller, frame->call = pc, frame->local = local;
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        char* start = warp.local_of(__builtin_ctz(left)) + local;
-        std::memset(start, 0xFF, function.local_bytes);
-        std::memset(w.local_written.data() + (start - w.local.data()), 0, function.local_bytes);
-    }
-    each_passed(w, call, false,
-                [&](std::uint32_t actual, std::uint32_t formal, std::uint32_t size) {
-                    copy_local(w, warp, lanes, local + formal, caller->local + actual, size);
-                });
-    Path& path = warp.path();
-    path.join = open_join(warp, Join::RETURN_JOIN, pc + 1, path.join, lanes, caller);
-    path.frame = frame;
-    path.pc = function.first;
-    return true;
-}
-
-// The lanes leave the function. When the last one has left, one path goes on in the caller.
-void leave_function(Worker& w, Warp& warp, std::uint32_t lanes) {
-    Frame* frame = warp.path().frame;
-    const Instruction& call = w.instruction(frame->call);
-    each_passed(w, call, true, [&](std::uint32_t actual, std::uint32_t formal, std::uint32_t size) {
-        copy_local(w, warp, lanes, frame->caller->local + actual, frame->local + formal, size);
-    });
-    std::int32_t join = warp.path().join;
-    while (join >= 0 && warp.joins[join].kind != Join::RETURN_JOIN) join = warp.joins[join].outer;
-    leave_joins(warp, warp.path().join, join, lanes);
-    warp.joins[join].arrived |= lanes;
-    warp.path().lanes &= ~lanes;
-    if (warp.joins[join].arrived == warp.joins[join].expected) release_frame(warp, frame);
-    complete_join(warp, join);
-}
 
 // ---- the instructions of a path ----
 
@@ -234,61 +83,6 @@ bool branch_by_index(Worker& w, Warp& warp, const Instruction& i, std::int32_t p
     return true;
 }
 
-// The lanes that do not take part in a guarded call or barrier go on behind it.
-void split_off(Warp& warp, std::int32_t pc, std::uint32_t lanes, bool joined) {
-    Path& path = warp.path();
-    if (joined && join_pc(warp, path.join) != pc + 1)
-        path.join = open_join(warp, Join::BRANCH_JOIN, pc + 1, path.join, path.lanes, path.frame);
-    const std::uint32_t rest = path.lanes & ~lanes;
-    path.lanes = lanes;
-    if (joined) {
-        warp.joins[path.join].arrived |= rest;
-        return;
-    }
-    Path other = path;
-    other.lanes = rest, other.pc = pc + 1;
-    warp.paths.push_back(other);
-}
-
-enum Outcome { GOES_ON, STOPS };
-
-Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
-    if (i.target < 0 && i.target != INT32_MIN) {
-        if (!run_builtin(w, warp, i, pc, lanes, -1 - i.target)) return STOPS;
-        warp.path().pc = pc + 1;
-        return GOES_ON;
-    }
-    if (lanes != warp.path().lanes) split_off(warp, pc, lanes, true);
-    std::int32_t number = i.target;
-    if (number == INT32_MIN) {
-        const auto* pointers = warp.at<std::uint64_t>(i.operand[0]);
-        const int lead = __builtin_ctz(lanes);
-        std::uint32_t same = 0;
-        for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-            if (pointers[__builtin_ctz(left)] == pointers[lead]) same |= left & -left;
-        if (same != lanes) {    // each function is called by a path of its own
-            Path& path = warp.path();
-            if (join_pc(warp, path.join) != pc + 1)
-                path.join =
-                    open_join(warp, Join::BRANCH_JOIN, pc + 1, path.join, path.lanes, path.frame);
-            Path other = path;
-            other.lanes = lanes & ~same, other.pc = pc;
-            path.lanes = same;
-            warp.paths.push_back(other);
-            return GOES_ON;
-        }
-        const std::uint64_t pointer = pointers[lead], tag = std::uint64_t(1) << 62;
-        if (pointer < tag || pointer >= tag + w.launch.program.function_count) {
-            w.fault(warp, lead, pc, WILD_CALL,
-                    pointer == 0 ? "a null pointer" : "an address where no function is",
-                    static_cast<std::int64_t>(pointer));
-            return STOPS;
-        }
-        number = static_cast<std::int32_t>(pointer - tag);
-    }
-    return enter_function(w, warp, lanes, pc, number) ? GOES_ON : STOPS;
-}
-
 void exit_lanes(Warp& warp, std::int32_t pc, std::uint32_t lanes) {
     warp.live &= ~lanes, warp.exit_pc = pc;
     const std::int32_t join = warp.path().join;
@@ -311,7 +105,7 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     if (lanes != warp.path().lanes) split_off(warp, pc, lanes, false);
     Path& path = warp.path();
     path.state = Path::AT_BARRIER;
-    path.arriving = lanes, path.barrier = number, path.barrier_count = threads;
+    path.waiting = lanes, path.barrier = number, path.barrier_count = threads;
     if (reduces) {
         const std::uint32_t bits = warp.predicate(i.operand[3]);
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -526,7 +320,7 @@ bool run_warp(Worker& w, Warp& warp) {
             for (const Path& path : warp.paths) meets |= path.state == Path::AT_MEETING;
             if ((meets && settle_meetings(w, warp)) || part_joins(warp)) continue;
             if (!meets) return false;
-            tell_of_deadlock(w, warp);
+            report_deadlock(w, warp);
             return false;
         }
         warp.current = next - 1;

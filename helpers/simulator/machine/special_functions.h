@@ -96,8 +96,8 @@ HALO_INLINE float root(float a) {
         cut<23, 127>(value(piece, x.fraction & 0x1FFFF), (x.power - odd) / 2));
 }
 
-// x counts in units of 2^-23; digits below are cut. The power of -n.f is that of the whole number
-// below and of the digits of f turned over, which is a unit less than 1 - f.
+// The unit of x is 2^-23; digits below it are cut. For a negative x = -(n + f) the hardware takes
+// the next lower whole number and the inverted digits of f, which are one unit less than 1 - f.
 HALO_INLINE float power_of_two(float a) {
     const Number<23, 127> x(bits_of<std::uint32_t>(a));
     if (x.nan()) return bits_of<float>(NAN_32);
@@ -113,8 +113,8 @@ HALO_INLINE float power_of_two(float a) {
         cut<23, 127>(value(POWER[fraction >> 17], fraction & 0x1FFFF), units >> 23));
 }
 
-// The sum of the exponent and the parabola, which is cut to 2^-36 except between 1 and 2; a
-// negative sum is turned over digit by digit, which makes it a unit smaller.
+// The sum of the exponent and the parabola, which is cut to 2^-36 except between 1 and 2. The
+// digits of a negative sum are inverted, which makes it one unit smaller.
 HALO_INLINE float logarithm(float a) {
     const Number<23, 127> x(bits_of<std::uint32_t>(a));
     if (x.zero()) return bits_of<float>(0x80000000u | x.INFINITE);
@@ -127,8 +127,8 @@ HALO_INLINE float logarithm(float a) {
     return bits_of<float>(0x80000000u | cut<23, 127>(-whole - (part & -unit) - unit, 0));
 }
 
-// The sine of a number of turns, of which 2^-25 is the unit; with quarters = 1 the cosine. On the
-// way back of a half turn the digits are turned over.
+// The sine of a number of turns, in units of 2^-25; with quarters = 1 the cosine. In every second
+// quarter the curve runs backwards, so the digits are inverted.
 HALO_INLINE float sine_of_turns(float turns, std::uint32_t quarters) {
     const Number<23, 127> x(bits_of<std::uint32_t>(turns));
     if (x.size >= x.INFINITE) return bits_of<float>(NAN_32);

@@ -13,8 +13,9 @@
 // quarter warps; each part follows the same rule, and a part without an active lane costs nothing.
 // The two halves of a load (and the two quarters of a half) are one part if the lanes of the whole
 // warp agree in pairs: if each lane's neighbour (lane ^ 1), or each lane's next but one (lane ^ 2),
-// is inactive or reads the same address. A conflict is a wavefront beyond the first of its part. Sometimes the hardware
-// adds a wavefront for work that arrives at the same time; the simulator does not.
+// is inactive or reads the same address. A conflict is a wavefront beyond the first of its part.
+// Sometimes the hardware adds a wavefront for work that arrives at the same time; the simulator
+// does not.
 //
 // Local memory. The same word of all lanes is a line of 128 bytes, so that lanes that access one
 // place of their own memories need four sectors for 4 bytes a lane (measured, and for lanes at
@@ -102,7 +103,7 @@ struct Swaps {
     std::array<std::uint16_t, WARP_SIZE> compared, fresh;
 };
 
-// A set of at most 128 numbers that is emptied at no cost.
+// Counts how often it has seen each of at most 128 numbers. To clear it costs nothing.
 class Tally {
 public:
     void clear() {
@@ -163,8 +164,9 @@ public:
             if (part.lanes != 0) one_kind(part, watched);
         }
     }
-    // An atomic as ptxas makes it; form: bits of AtomicForm; swaps: a compare-and-swap; generic:
-    // the instruction is told no space; halves: of a compare-and-swap of 16 bits, else null.
+    // An atomic in the form that ptxas gives it. form: bits of AtomicForm; swaps: it is a
+    // compare-and-swap; generic: the instruction names no state space; halves: the operands of a
+    // compare-and-swap of 16 bits, else null.
     void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched,
                 const Swaps* halves = nullptr) {
         for (int kind : {GLOBAL, SHARED}) {
@@ -212,7 +214,7 @@ public:
         }
         if (watched) remember(r);
     }
-    // Bytes that another access has moved along.
+    // Adds bytes that another access moves, too.
     void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size,
                 std::uint32_t lanes) {
         site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;

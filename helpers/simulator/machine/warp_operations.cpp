@@ -9,15 +9,12 @@ using std::int32_t;
 using std::uint32_t;
 using std::uint64_t;
 
-template <class F> void for_lanes(uint32_t lanes, F f) {
-    for (uint32_t left = lanes; left != 0; left &= left - 1) f(__builtin_ctz(left));
-}
-void give(Warp& warp, int32_t slot, uint32_t lanes, const uint32_t* values) {
+void put_values(Warp& warp, int32_t slot, uint32_t lanes, const uint32_t* values) {
     if (slot < 0) return;
     auto* to = warp.at<uint32_t>(slot);
     for_lanes(lanes, [&](int lane) { to[lane] = values[lane]; });
 }
-void give_bits(Warp& warp, int32_t slot, uint32_t lanes, uint32_t bits) {
+void put_predicate(Warp& warp, int32_t slot, uint32_t lanes, uint32_t bits) {
     if (slot < 0) return;
     uint32_t& to = warp.predicate(slot);
     to = (to & ~lanes) | (bits & lanes);
@@ -57,8 +54,8 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         finding.here = w.place(warp, lane, pc, LOAD);
         w.findings.add(finding);
     });
-    give(warp, i.operand[0], lanes, values);
-    give_bits(warp, i.operand[1], lanes, inside);
+    put_values(warp, i.operand[0], lanes, values);
+    put_predicate(warp, i.operand[1], lanes, inside);
     return true;
 }
 
@@ -82,14 +79,14 @@ bool vote(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
     const bool result = kind == ALL   ? bits == participants
                         : kind == ANY ? bits != 0
                                       : bits == participants || bits == 0;
-    give_bits(warp, i.operand[0], lanes, result ? ALL_LANES : 0);
+    put_predicate(warp, i.operand[0], lanes, result ? ALL_LANES : 0);
     return true;
 }
 bool ballot(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
             uint32_t participants) {
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, votes(warp, participants));
-    give(warp, i.operand[0], lanes, values);
+    put_values(warp, i.operand[0], lanes, values);
     return true;
 }
 
@@ -111,7 +108,7 @@ bool match_any(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lane
             values[lane] |= static_cast<uint32_t>(warp.stage[other] == warp.stage[lane]) << other;
         });
     });
-    give(warp, i.operand[0], lanes, values);
+    put_values(warp, i.operand[0], lanes, values);
     return true;
 }
 bool match_all(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
@@ -121,8 +118,8 @@ bool match_all(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lane
     for_lanes(participants, [&](int lane) { equal &= warp.stage[lane] == first; });
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, equal ? participants : 0);
-    give(warp, i.operand[0], lanes, values);
-    give_bits(warp, i.operand[1], lanes, equal ? ALL_LANES : 0);
+    put_values(warp, i.operand[0], lanes, values);
+    put_predicate(warp, i.operand[1], lanes, equal ? ALL_LANES : 0);
     return true;
 }
 
@@ -154,7 +151,7 @@ bool reduce(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
     });
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, result);
-    give(warp, i.operand[0], lanes, values);
+    put_values(warp, i.operand[0], lanes, values);
     return true;
 }
 
@@ -166,8 +163,8 @@ bool elect(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t lanes,
     const auto leader = static_cast<uint32_t>(__builtin_ctz(participants));
     uint32_t values[WARP_SIZE];
     std::fill_n(values, WARP_SIZE, leader);
-    give(warp, i.operand[0], lanes, values);
-    give_bits(warp, i.operand[1], lanes, 1u << leader);
+    put_values(warp, i.operand[0], lanes, values);
+    put_predicate(warp, i.operand[1], lanes, 1u << leader);
     return true;
 }
 bool wait(Worker&, Warp&, const Instruction&, int32_t, uint32_t, uint32_t) { return true; }

@@ -21,15 +21,13 @@ from helpers.simulator.arrays import pack_arguments
 from . import _errors, _findings
 from ._errors import LogicError
 from ._host import ManagedAllocation
+from ._memcpy import host_bytes, memcpy_dtoh, memcpy_htod
 from ._memory import (
     DeviceAllocation,
     DevicePointer,
     PointerHolderBase,
     address_of,
-    host_bytes,
     mem_alloc_like,
-    memcpy_dtoh,
-    memcpy_htod,
 )
 
 LAUNCH = "cuLaunchKernel"

@@ -15,156 +15,37 @@ order. The simulator warns of them.
 from __future__ import annotations
 
 import math
-import struct
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from helpers.simulator import memory
-
-from . import _findings, _memory, _order
-from ._device import Context, Device, device_attribute
-from ._host import pagelocked_empty, shape_of
-from ._memory import DeviceAllocation, mem_alloc
+from . import _order
+from ._array_copies import copy as copy_arrays
+from ._array_elements import (
+    common_dtype,
+    divide,
+    packed_scalar,
+    power,
+    read_flat,
+    real_dtype,
+    run,
+    write_flat,
+)
+from ._array_layout import Allocator, DeviceArray, has_order, packed_strides
+from ._host import pagelocked_empty
+from ._memory import mem_alloc
 from ._stream import Stream, number_of
 
-Allocator = Callable[[int], DeviceAllocation]
 
-
-# ---- how an array lies in memory ----
-
-
-class ArrayFlags:
-    """The layout of an array in memory; `forc` is true if it is contiguous in either order."""
-
-    def __init__(self, array: GPUArray):
-        self.c_contiguous = _lies(array, "C")
-        self.f_contiguous = _lies(array, "F")
-        self.forc = self.c_contiguous or self.f_contiguous
-
-    def __repr__(self) -> str:
-        return f"  C_CONTIGUOUS : {self.c_contiguous}\n  F_CONTIGUOUS : {self.f_contiguous}"
-
-
-def _strides(shape: Sequence[int], itemsize: int, order: str) -> tuple[int, ...]:
-    if order not in ("C", "F"):
-        raise ValueError(f"invalid order: {order!r}; it is 'C' or 'F'")
-    axes = range(len(shape))
-    inner = (lambda axis: shape[axis + 1 :]) if order == "C" else (lambda axis: shape[:axis])
-    return tuple(itemsize * math.prod(max(1, extent) for extent in inner(axis)) for axis in axes)
-
-
-def _lies(array: GPUArray, order: str) -> bool:
-    wanted = _strides(array.shape, array.itemsize, order)
-    lies = zip(array.strides, wanted, array.shape, strict=True)
-    return array.size == 0 or all(have == want for have, want, extent in lies if extent != 1)
-
-
-def packed_strides(array: np.ndarray | GPUArray) -> tuple[int, ...]:
-    """Returns strides for a contiguous copy of `array` whose axes have the same order in memory."""
-    strides, step = [0] * len(array.shape), array.dtype.itemsize
-    for axis in sorted(
-        range(len(array.shape)), key=lambda k: (array.strides[k], array.shape[k], k)
-    ):
-        strides[axis] = step
-        step *= max(1, array.shape[axis])
-    return tuple(strides)
-
-
-@lru_cache(maxsize=1024)
-def _splay(n: int, multiprocessors: int) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    warp, most_threads, most_blocks = 32, 128, 4 * 8 * multiprocessors
-    if n < warp:
-        return (1, 1), (warp, 1, 1)
-    warps = -(-n // warp)
-    if warps < most_blocks or n < most_blocks * warp:
-        return (warps, 1), (warp, 1, 1)
-    if n < most_blocks * most_threads:
-        return (most_blocks, 1), (-(-warps // most_blocks) * warp, 1, 1)
-    return (most_blocks, 1), (most_threads, 1, 1)
-
-
-def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    """Returns PyCUDA's (grid, block) for n elements: at most 32 blocks of 128 threads for each
-    multiprocessor.
-    """
-    dev = Context.get_device() if dev is None else dev
-    return _splay(int(n), dev.get_attribute(device_attribute.MULTIPROCESSOR_COUNT))
-
-
-class GPUArray:
-    """An array on the device with NumPy's shape, dtype and strides (bytes).
-
-    gpudata: the DeviceAllocation, or the address (int) in a view; None for an array without
-    elements.
-    """
+class GPUArray(DeviceArray):
+    """An array on the device with NumPy's copies, views and arithmetic."""
 
     __array_priority__ = 100
     # As in NumPy, == compares elements, so an array cannot be a key.
     __hash__ = None  # type: ignore[assignment]
-
-    def __init__(
-        self,
-        shape: int | Sequence[int],
-        dtype,
-        allocator: Allocator | None = mem_alloc,
-        base: GPUArray | None = None,
-        gpudata: DeviceAllocation | int | None = None,
-        strides: Sequence[int] | None = None,
-        order: str = "C",
-    ):
-        self.dtype = np.dtype(dtype)
-        self.shape = shape_of(shape, wrong=AssertionError)
-        self.strides = (
-            tuple(map(int, strides))
-            if strides is not None
-            else _strides(self.shape, self.dtype.itemsize, order)
-        )
-        self.itemsize = self.dtype.itemsize
-        self.size = self.mem_size = math.prod(self.shape)
-        self.nbytes = self.size * self.itemsize
-        self.allocator = allocator
-        self.base = base
-        self.gpudata = (
-            gpudata
-            if gpudata is not None or not self.size
-            else (allocator or mem_alloc)(self.nbytes)
-        )
-        self._flags: ArrayFlags | None = None
-        self._grid, self._block = splay(self.size)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def ptr(self) -> int:
-        """The address of the first element."""
-        if self.gpudata is None:
-            raise TypeError("an array without elements has no address")
-        return int(self.gpudata)
-
-    @property
-    def flags(self) -> ArrayFlags:
-        if self._flags is None:
-            self._flags = ArrayFlags(self)
-        return self._flags
-
-    @property
-    def __cuda_array_interface__(self) -> dict:
-        address = self.ptr if self.gpudata is not None else 0
-        return {
-            "shape": self.shape,
-            "strides": self.strides,
-            "data": (address, False),
-            "typestr": self.dtype.str,
-            "stream": None,
-            "version": 3,
-        }
 
     # -- copies --
 
@@ -188,7 +69,7 @@ class GPUArray:
                 ".astype(...)"
             )
         if self.size:
-            _copy(self, ary, asynchronous=async_, stream=stream)
+            copy_arrays(self, ary, asynchronous=async_, stream=stream)
 
     def set_async(self, ary: np.ndarray, stream: Stream | None = None) -> None:
         """Copies like `set`, in a stream: a page-locked `ary` must not change before the program
@@ -230,7 +111,7 @@ class GPUArray:
                     stacklevel=2,
                 )
         if self.size:
-            _copy(ary.reshape(self.shape), self, asynchronous=async_, stream=stream)
+            copy_arrays(ary.reshape(self.shape), self, asynchronous=async_, stream=stream)
         return ary
 
     def get_async(self, stream: Stream | None = None, ary: np.ndarray | None = None) -> np.ndarray:
@@ -242,7 +123,7 @@ class GPUArray:
     def copy(self) -> GPUArray:
         new = GPUArray(self.shape, self.dtype, self.allocator, strides=packed_strides(self))
         if self.size:
-            _copy(new, self)
+            copy_arrays(new, self)
         return new
 
     def __setitem__(self, index, value) -> None:
@@ -250,7 +131,7 @@ class GPUArray:
         if np.isscalar(value):
             target.fill(value)
         elif target.size:
-            _copy(target, value)
+            copy_arrays(target, value)
 
     # -- views --
 
@@ -302,7 +183,7 @@ class GPUArray:
         """Returns a view of the same elements in another shape; one extent may be -1."""
         self._need_contiguous()
         wanted = list(shape[0]) if isinstance(shape[0], tuple | list) else list(shape)
-        if tuple(wanted) == self.shape and _lies(self, order):
+        if tuple(wanted) == self.shape and has_order(self, order):
             return self
         if wanted.count(-1) > 1:
             raise ValueError("at most one extent of a shape may be -1")
@@ -376,10 +257,6 @@ class GPUArray:
         return repr(self.get())
 
     # -- work --
-
-    def _need_contiguous(self) -> None:
-        if not self.flags.forc:
-            raise RuntimeError("this operation needs contiguous arrays")
 
     def _new_like_me(self, dtype=None, order: str = "C") -> GPUArray:
         dtype = self.dtype if dtype is None else np.dtype(dtype)
@@ -465,20 +342,20 @@ class GPUArray:
     def __truediv__(self, other) -> GPUArray:
         if np.isscalar(other):
             return self.copy() if other == 1 else _times_inverse(self, other)
-        return _arithmetic("/", _divide, self, other)
+        return _arithmetic("/", divide, self, other)
 
     __div__ = __truediv__
 
     def __rtruediv__(self, other) -> GPUArray:
-        return _arithmetic("/", lambda x, y: _divide(y, x), self, other)
+        return _arithmetic("/", lambda x, y: divide(y, x), self, other)
 
     __rdiv__ = __rtruediv__
 
     def __pow__(self, other) -> GPUArray:
-        return _arithmetic("**", _power, self, other)
+        return _arithmetic("**", power, self, other)
 
     def __rpow__(self, other) -> GPUArray:
-        return _arithmetic("**", lambda x, y: _power(y, x), self, other)
+        return _arithmetic("**", lambda x, y: power(y, x), self, other)
 
     def __iadd__(self, other) -> GPUArray:
         return _in_place("+=", np.add, self, other)
@@ -493,12 +370,12 @@ class GPUArray:
         if not isinstance(other, GPUArray) and np.isscalar(other):
             factor: Any = other
             return self if factor == 1 else _in_place("*=", np.multiply, self, 1 / factor)
-        return _in_place("/=", _divide, self, other)
+        return _in_place("/=", divide, self, other)
 
     __idiv__ = __itruediv__
 
     def __ipow__(self, other) -> GPUArray:
-        return _in_place("**=", _power, self, other)
+        return _in_place("**=", power, self, other)
 
     def __neg__(self) -> GPUArray:
         return run("-", np.negative, (self,), self._new_like_me())
@@ -508,7 +385,7 @@ class GPUArray:
 
     def __abs__(self) -> GPUArray:
         self._need_contiguous()
-        dtype = _real_dtype(self.dtype)
+        dtype = real_dtype(self.dtype)
         return run(
             "abs",
             np.abs,
@@ -541,14 +418,14 @@ class GPUArray:
         """The real parts: a copy for a complex array, else the array itself."""
         if self.dtype.kind != "c":
             return self
-        return run("real", np.real, (self,), self._like_me_in_memory(_real_dtype(self.dtype)))
+        return run("real", np.real, (self,), self._like_me_in_memory(real_dtype(self.dtype)))
 
     @property
     def imag(self) -> GPUArray:
         """The imaginary parts, zeros for a real array."""
         if self.dtype.kind != "c":
             return self._like_me_in_memory(self.dtype).fill(0)
-        return run("imag", np.imag, (self,), self._like_me_in_memory(_real_dtype(self.dtype)))
+        return run("imag", np.imag, (self,), self._like_me_in_memory(real_dtype(self.dtype)))
 
     def conj(self, out: GPUArray | None = None) -> GPUArray:
         """Returns the complex conjugate, in `out` if it is given. The conjugate of a real array is
@@ -568,274 +445,6 @@ def _asynchronous(async_: bool, deprecated: dict) -> bool:
     if deprecated:
         raise TypeError(f"unknown keyword arguments: {', '.join(deprecated)}")
     return bool(async_)
-
-
-# ---- copies between arrays, with gaps or without ----
-
-
-def _copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
-    """Copies between GPUArrays and NumPy arrays of the same shape and dtype; PyCUDA uses Memcpy2D
-    and Memcpy3D for it.
-    """
-    for array, role in ((source, "source"), (target, "target")):
-        if not isinstance(array, GPUArray | np.ndarray):
-            raise TypeError(
-                f"the {role} of a copy is a GPUArray or a NumPy array, got a {type(array).__name__}"
-            )
-    if source.shape != target.shape:
-        raise ValueError(
-            f"a copy needs two arrays of the same shape, got {source.shape} and {target.shape}"
-        )
-    if source.dtype != target.dtype:
-        raise TypeError(
-            f"a copy needs two arrays of the same dtype, got {source.dtype} and {target.dtype}"
-        )
-    if isinstance(target, np.ndarray) and not target.flags.writeable:
-        raise ValueError("the target of a copy is read-only: pass an array that can be written to")
-    call = "GPUArray copy"
-    number = number_of(stream, call) if asynchronous else _order.NULL
-    as_it_lies = _forc(source) and _forc(target)
-    if as_it_lies and _layout_key(source) != _layout_key(target):
-        _findings.remark(
-            "an array in C order and one in Fortran order: PyCUDA copies the bytes as they lie, "
-            "which transposes the elements"
-        )
-    if not as_it_lies:
-        _check_gaps(source, target)
-    work = _order.begin(number, call)
-    values = _fetch(source, work, call, flat=as_it_lies, blocking=not asynchronous)
-    _store(target, values, work, flat=as_it_lies, blocking=not asynchronous)
-
-
-def _forc(array) -> bool:
-    """Whether an array is contiguous in some order of its axes. PyCUDA accepts only C and Fortran
-    order.
-    """
-    return array.flags.forc
-
-
-def _layout_key(array) -> tuple:
-    """Returns a key that is equal for two arrays of one shape if their elements have the same order
-    in memory.
-    """
-    return tuple(
-        stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1
-    )
-
-
-def _check_gaps(source, target) -> None:
-    """Raises ValueError for arrays that PyCUDA cannot copy: with other orders of the axes, reversed
-    views, and gaps along more than two axes.
-    """
-    axes = sorted(
-        (k for k, extent in enumerate(source.shape) if extent > 1), key=lambda k: source.strides[k]
-    )
-    pairs = [(source.strides[k], target.strides[k], source.shape[k]) for k in axes]
-    if any(stride < 0 for pair in pairs for stride in pair[:2]):
-        raise OverflowError(
-            "can't convert negative value to unsigned: PyCUDA cannot copy a reversed view; use "
-            ".reverse()"
-        )
-    item = source.dtype.itemsize
-    merged = [] if pairs and pairs[0][:2] == (item, item) else [(0, 0, 1)]
-    for s, t, extent in pairs:
-        if merged and t < merged[-1][1]:
-            raise ValueError("a copy needs two arrays whose axes lie in the same order in memory")
-        if merged and merged[-1][2] * merged[-1][0] == s and merged[-1][2] * merged[-1][1] == t:
-            merged[-1] = (merged[-1][0], merged[-1][1], merged[-1][2] * extent)
-        else:
-            merged.append((s, t, extent))
-    if len(merged) > 3:
-        raise ValueError(
-            f"PyCUDA copies gaps along at most 2 axes: this array has shape {source.shape}, "
-            f"strides {source.strides}"
-        )
-    for side, name in ((0, "source"), (1, "target")):
-        if len(merged) == 3 and merged[2][side] % merged[1][side]:
-            strides = f"{merged[2][side]} and {merged[1][side]}"
-            raise RuntimeError(
-                f"PyCUDA copies a {name} whose largest stride is a multiple of the next: these are "
-                f"{strides}"
-            )
-
-
-def _reach(array) -> tuple[int, int]:
-    """Returns the bytes from the first element down to the lowest one, and the bytes from the
-    lowest one to the end of the highest.
-    """
-    steps = [
-        stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
-    ]
-    below = -sum(step for step in steps if step < 0)
-    return below, below + sum(step for step in steps if step > 0) + array.dtype.itemsize
-
-
-def _fetch(source, work: _order.Work, call: str, *, flat: bool, blocking: bool) -> np.ndarray:
-    """Returns the elements of an array, in memory order (flat) or in its shape."""
-    if isinstance(source, GPUArray):
-        address = address_of_array(source, call)
-        below, nbytes = _reach(source)
-        raw = np.empty(nbytes, np.uint8)
-        with _memory.refused(call):
-            memory.read(raw, address - below, nbytes)
-            if nbytes == source.nbytes:
-                _memory.warn_of_unwritten(address - below, nbytes, call)
-        _order.touch_device(work, address - below, address - below + nbytes, write=False)
-        return raw.view(source.dtype) if flat else _seen_in(raw, source, below)
-    host = source.view(np.ndarray)
-    values = _as_it_lies(host) if flat else host.copy()
-    _note_host_side(host, work, write=False, blocking=blocking)
-    return values
-
-
-def _note_host_side(host: np.ndarray, work: _order.Work, *, write: bool, blocking: bool) -> None:
-    below, nbytes = _reach(host)
-    _memory.note_host_side(
-        work, host.__array_interface__["data"][0] - below, nbytes, write=write, blocking=blocking
-    )
-
-
-def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blocking: bool) -> None:
-    if isinstance(target, np.ndarray):
-        host = target.view(np.ndarray)
-        if flat:
-            _as_it_lies(host)[...] = values
-        else:
-            host[...] = values
-        _note_host_side(host, work, write=True, blocking=blocking)
-        return
-    address = address_of_array(target, "GPUArray copy")
-    below, nbytes = _reach(target)
-    with _memory.refused("GPUArray copy"):
-        if flat:
-            memory.write(address, np.ascontiguousarray(values), values.nbytes)
-        else:
-            _store_strided(target, values, address)
-    _order.touch_device(work, address - below, address - below + nbytes, write=True)
-
-
-def _store_strided(target: GPUArray, values: np.ndarray, address: int) -> None:
-    """Writes all bytes at once, or runs of neighbouring elements. The bytes between the runs stay
-    unchanged, also if they are unwritten.
-    """
-    below, nbytes = _reach(target)
-    if nbytes == target.nbytes:
-        raw = np.empty(nbytes, np.uint8)
-        _seen_in(raw, target, below)[...] = values
-        memory.write(address - below, raw, nbytes)
-        return
-    inner = (
-        target.ndim - 1 if target.ndim and target.strides[-1] == target.itemsize else target.ndim
-    )
-    for index in np.ndindex(*target.shape[:inner]):
-        run = np.ascontiguousarray(values[index])
-        offset = sum(k * stride for k, stride in zip(index, target.strides, strict=False))
-        memory.write(address + offset, run, run.nbytes)
-
-
-def address_of_array(array: GPUArray, call: str) -> int:
-    return _memory.address_of(array.gpudata, call, "the GPUArray's gpudata")
-
-
-def _seen_in(raw: np.ndarray, array: GPUArray, below: int) -> np.ndarray:
-    first = np.ndarray((), array.dtype, raw, offset=below)
-    return as_strided(first, array.shape, array.strides)
-
-
-def _as_it_lies(host: np.ndarray) -> np.ndarray:
-    """Returns the elements of a host array without gaps: a flat view, in memory order."""
-    return host.reshape(-1) if host.flags.c_contiguous else host.T.reshape(-1)
-
-
-# ---- work ----
-
-
-def run(
-    what: str,
-    function: Callable,
-    inputs: Sequence[GPUArray],
-    out: GPUArray,
-    stream: Stream | None = None,
-) -> GPUArray:
-    """Computes out = function(*inputs) element by element in memory order; arrays of shape () pair
-    with every element.
-    """
-    arrays = (*inputs, out)
-    for array in arrays:
-        array._need_contiguous()
-        if array.shape != out.shape and array.shape != ():
-            raise AssertionError(
-                f"{what}: the shapes {', '.join(str(a.shape) for a in arrays)} do not agree"
-            )
-    orders = {_element_steps(array) for array in arrays if array.shape == out.shape}
-    if len(orders) > 1:
-        _findings.remark(
-            f"{what} of arrays in C order and in Fortran order: PyCUDA pairs elements as they lie, "
-            "which transposes one"
-        )
-    if not out.size:
-        return out
-    work = _order.begin(number_of(stream, what), f"GPUArray {what}")
-    values = [read_flat(array, work, what) for array in inputs]
-    with np.errstate(all="ignore"):
-        result = np.asarray(function(*values))
-        if result.dtype != out.dtype:
-            result = (
-                result.real if out.dtype.kind != "c" and result.dtype.kind == "c" else result
-            ).astype(out.dtype)
-    write_flat(out, np.broadcast_to(result, (out.size,)), work, what)
-    return out
-
-
-def _element_steps(array: GPUArray) -> tuple[int, ...]:
-    return tuple(step // array.itemsize for step in _layout_key(array))
-
-
-def read_flat(array: GPUArray, work: _order.Work, what: str) -> np.ndarray:
-    """Returns the elements of an array without gaps, in memory order; an array of shape () gives
-    one.
-    """
-    address, call = address_of_array(array, what), f"GPUArray {what}"
-    values = np.empty(array.size, array.dtype)
-    with _memory.refused(call):
-        memory.read(values, address, array.nbytes)
-        _memory.warn_of_unwritten(address, array.nbytes, call)
-    _order.touch_device(work, address, address + array.nbytes, write=False)
-    return values
-
-
-def write_flat(array: GPUArray, values: np.ndarray, work: _order.Work, what: str) -> None:
-    address = address_of_array(array, what)
-    with _memory.refused(f"GPUArray {what}"):
-        memory.write(address, np.ascontiguousarray(values), array.nbytes)
-    _order.touch_device(work, address, address + array.nbytes, write=True)
-
-
-def common_dtype(one, other) -> np.dtype:
-    """Returns NumPy's dtype of one + other, for two arrays, or an array and a number."""
-    second = np.zeros(1, other.dtype) if isinstance(other, GPUArray | np.ndarray) else other
-    return (np.zeros(1, one.dtype) + second).dtype
-
-
-def _real_dtype(dtype: np.dtype) -> np.dtype:
-    return np.empty(0, dtype).real.dtype
-
-
-def packed_scalar(value, dtype: np.dtype, what: str):
-    """Returns a number as PyCUDA packs it for its kernels: as `dtype`. A Python float does not fit
-    an integer dtype.
-    """
-    value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    if dtype.names:
-        return value
-    if dtype.kind in "iu" and not hasattr(value, "__index__") and not isinstance(value, np.bool_):
-        raise struct.error(
-            f"{what} with {value!r} on an array of {dtype} needs a whole number; convert the array "
-            "with .astype(np.float32) first"
-        )
-    if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
-        raise struct.error(f"{what}: {value!r} does not fit into {dtype}")
-    return dtype.type(value)
 
 
 def _result_of(one: GPUArray, other: GPUArray, dtype: np.dtype) -> GPUArray:
@@ -895,21 +504,6 @@ def _times_inverse(one: GPUArray, other) -> GPUArray:
     out = one._new_like_me(common_dtype(one, other))
     factor = packed_scalar(1 / other, out.dtype, "/")
     return run("/", lambda x: x.astype(out.dtype) * factor, (one,), out)
-
-
-def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Divides as C does: integers round towards zero."""
-    if np.result_type(x, y).kind not in "iu":
-        return np.divide(x, y)
-    quotient = np.floor_divide(x, y)
-    return quotient + ((np.remainder(x, y) != 0) & ((x < 0) != (y < 0)))
-
-
-def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Computes C's pow; it converts integers to double."""
-    if np.result_type(x, y).kind in "iu":
-        return np.power(np.asarray(x, np.float64), np.asarray(y, np.float64))
-    return np.power(x, y)
 
 
 # ---- reductions ----

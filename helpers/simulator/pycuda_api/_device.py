@@ -4,152 +4,17 @@ from __future__ import annotations
 
 import builtins
 import threading
-from enum import IntEnum
 
 from helpers.simulator import architecture, memory
 
 from . import _devices, _errors, _order
 from ._devices import contexts as _contexts
+from ._enums import compute_mode, device_attribute, func_cache, limit, shared_config
 from ._errors import LogicError
 
 NAME = "Halo Labs simulator"
 COMPUTE_CAPABILITY = (9, 0)
 PCI_BUS_ID = "0000:{:02x}:00.0"  # of each device, by its number
-
-
-class _Names(IntEnum):
-    """Numbers that print their names, as PyCUDA's do."""
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class device_attribute(_Names):
-    """Properties of a device; the numbers are those of cuda.h."""
-
-    MAX_THREADS_PER_BLOCK = 1
-    MAX_BLOCK_DIM_X = 2
-    MAX_BLOCK_DIM_Y = 3
-    MAX_BLOCK_DIM_Z = 4
-    MAX_GRID_DIM_X = 5
-    MAX_GRID_DIM_Y = 6
-    MAX_GRID_DIM_Z = 7
-    MAX_SHARED_MEMORY_PER_BLOCK = 8
-    SHARED_MEMORY_PER_BLOCK = 8
-    TOTAL_CONSTANT_MEMORY = 9
-    WARP_SIZE = 10
-    MAX_PITCH = 11
-    MAX_REGISTERS_PER_BLOCK = 12
-    REGISTERS_PER_BLOCK = 12
-    CLOCK_RATE = 13
-    TEXTURE_ALIGNMENT = 14
-    GPU_OVERLAP = 15
-    MULTIPROCESSOR_COUNT = 16
-    KERNEL_EXEC_TIMEOUT = 17
-    INTEGRATED = 18
-    CAN_MAP_HOST_MEMORY = 19
-    COMPUTE_MODE = 20
-    SURFACE_ALIGNMENT = 30
-    CONCURRENT_KERNELS = 31
-    ECC_ENABLED = 32
-    PCI_BUS_ID = 33
-    PCI_DEVICE_ID = 34
-    TCC_DRIVER = 35
-    MEMORY_CLOCK_RATE = 36
-    GLOBAL_MEMORY_BUS_WIDTH = 37
-    L2_CACHE_SIZE = 38
-    MAX_THREADS_PER_MULTIPROCESSOR = 39
-    ASYNC_ENGINE_COUNT = 40
-    UNIFIED_ADDRESSING = 41
-    PCI_DOMAIN_ID = 50
-    COMPUTE_CAPABILITY_MAJOR = 75
-    COMPUTE_CAPABILITY_MINOR = 76
-    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
-    MAX_REGISTERS_PER_MULTIPROCESSOR = 82
-    MANAGED_MEMORY = 83
-    MULTI_GPU_BOARD = 84
-    STREAM_PRIORITIES_SUPPORTED = 78
-    GLOBAL_L1_CACHE_SUPPORTED = 79
-    LOCAL_L1_CACHE_SUPPORTED = 80
-    PAGEABLE_MEMORY_ACCESS = 88
-    CONCURRENT_MANAGED_ACCESS = 89
-    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
-    MAX_BLOCKS_PER_MULTIPROCESSOR = 106
-    RESERVED_SHARED_MEMORY_PER_BLOCK = 111
-    MEMORY_POOLS_SUPPORTED = 115
-
-
-class function_attribute(_Names):
-    """Properties of a kernel; the numbers are those of cuda.h."""
-
-    MAX_THREADS_PER_BLOCK = 0
-    SHARED_SIZE_BYTES = 1
-    CONST_SIZE_BYTES = 2
-    LOCAL_SIZE_BYTES = 3
-    NUM_REGS = 4
-    PTX_VERSION = 5
-    BINARY_VERSION = 6
-    CACHE_MODE_CA = 7
-    MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
-    PREFERRED_SHARED_MEMORY_CARVEOUT = 9
-
-
-class compute_mode(_Names):
-    """Who may use the device."""
-
-    DEFAULT = 0
-    PROHIBITED = 2
-    EXCLUSIVE_PROCESS = 3
-
-
-class ctx_flags(_Names):
-    """How a context waits for the device."""
-
-    SCHED_AUTO = 0
-    SCHED_SPIN = 1
-    SCHED_YIELD = 2
-    SCHED_BLOCKING_SYNC = 4
-    BLOCKING_SYNC = 4
-    SCHED_MASK = 7
-    MAP_HOST = 8
-    LMEM_RESIZE_TO_MAX = 16
-    FLAGS_MASK = 31
-
-
-class event_flags(_Names):
-    """Options of an event."""
-
-    DEFAULT = 0
-    BLOCKING_SYNC = 1
-    DISABLE_TIMING = 2
-    INTERPROCESS = 4
-
-
-class func_cache(_Names):
-    """How to split the memory of L1 and shared memory."""
-
-    PREFER_NONE = 0
-    PREFER_SHARED = 1
-    PREFER_L1 = 2
-    PREFER_EQUAL = 3
-
-
-class shared_config(_Names):
-    """How wide a bank of shared memory is."""
-
-    DEFAULT_BANK_SIZE = 0
-    FOUR_BYTE_BANK_SIZE = 1
-    EIGHT_BYTE_BANK_SIZE = 2
-
-
-class limit(_Names):
-    """Resources of a context that can be resized."""
-
-    STACK_SIZE = 0
-    PRINTF_FIFO_SIZE = 1
-    MALLOC_HEAP_SIZE = 2
-    DEV_RUNTIME_SYNC_DEPTH = 3
-    DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4
 
 
 # None where a value would need a clock or a memory chip, which the simulator lacks. The others are

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from helpers.simulator.findings import Finding
+from helpers.simulator.findings import Finding
 
 INVALID_ARGUMENT = "invalid argument"
 INVALID_CONTEXT = "invalid device context"

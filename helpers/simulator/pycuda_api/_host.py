@@ -1,9 +1,9 @@
-"""Host memory that a GPU reaches: page-locked, aligned, registered, mapped and managed, and arrays
-that tell when it is touched.
+"""Host memory that a GPU can reach: page-locked, aligned, registered, mapped and managed; and
+arrays that notice when the program accesses it.
 
-An array of page-locked memory is a NumPy array that asks, before the program reads or writes it,
-whether a stream may still be using it. What slips through: its buffer taken by memoryview() or
-np.asarray(), and the plain array that was registered.
+An array of page-locked memory is a NumPy array. Before the program reads or writes it, it checks
+whether a stream may still be using the memory. It does not notice an access through memoryview(),
+through np.asarray(), or through the plain array that the program registered.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class HostArray(np.ndarray):
 
     @property
     def base(self):
-        """What owns the memory (with free() or unregister()); of a view, the array that it looks
-        into.
+        """The owner of the memory, with free() or unregister(); for a view, the array that it
+        shows.
         """
         base = super().base
         if type(base) is np.ndarray and isinstance(base.base, HostPointer | ManagedAllocation):
@@ -87,7 +87,7 @@ class HostArray(np.ndarray):
         return super().__array_function__(func, types, args, kwargs)
 
     def __getitem__(self, index):
-        """A view reads nothing; an element, or a copy by a list of indices, reads memory."""
+        """Returns a view, an element or a copy. Making a view reads nothing; the others read."""
         result = super().__getitem__(index)
         if not isinstance(result, HostArray) or result.flags.owndata:
             self._part(index)._touch(write=False)
@@ -190,13 +190,13 @@ class HostPointer:
         return self._data.__array_interface__
 
     def get_device_pointer(self) -> int:
-        """The address under which a kernel reaches this memory, where it was made with
+        """Returns the address of this memory for kernels. The array must have been made with
         host_alloc_flags.DEVICEMAP.
         """
         if self._mapped is None:
             detail = (
-                "make the array with mem_flags=host_alloc_flags.DEVICEMAP, so that it is mapped "
-                "into the device"
+                "this array is not mapped into the device: make it with "
+                "mem_flags=host_alloc_flags.DEVICEMAP"
             )
             raise LogicError(
                 _errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail)
@@ -322,7 +322,7 @@ class ManagedAllocation(DeviceAllocation):
         return self._address
 
     def attach(self, mem_flags: int, stream=None) -> None:
-        """Changes nothing: it tells a driver which stream will use the memory."""
+        """Changes nothing; on a GPU it tells the driver which stream will use the memory."""
 
 
 def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
@@ -348,10 +348,10 @@ def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
 
 
 def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
-    """A host array for fast and asynchronous copies; its `.base` owns the memory.
+    """Returns a host array for fast and asynchronous copies; its `.base` owns the memory.
 
-    mem_flags: of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address for
-    kernels.
+    mem_flags: flags of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address
+    for kernels.
     """
     need_context("cuMemHostAlloc")
     shape, dtype = shape_of(shape), np.dtype(dtype)
@@ -369,7 +369,7 @@ def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np
 
 
 def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np.ndarray:
-    """A host array that starts at a multiple of `alignment` bytes, a power of two."""
+    """Returns a host array that starts at a multiple of `alignment` bytes, a power of two."""
     need_context("aligned_malloc")
     if alignment <= 0 or alignment & (alignment - 1):
         detail = f"alignment is {alignment}: give a power of two, such as 4096"
@@ -387,7 +387,7 @@ def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.nd
     """Returns an array that host and kernels share; the host must synchronise before it reads a
     kernel's results.
 
-    mem_flags: of mem_attach_flags.
+    mem_flags: mem_attach_flags.GLOBAL or mem_attach_flags.HOST.
     """
     need_context("cuMemAllocManaged")
     if mem_flags not in (mem_attach_flags.GLOBAL, mem_attach_flags.HOST):
@@ -428,7 +428,7 @@ def _zeroed(empty: Callable) -> Callable:
         return result
 
     zeros.__name__ = zeros.__qualname__ = empty.__name__.replace("empty", "zeros")
-    zeros.__doc__ = f"As {empty.__name__}, zeroed."
+    zeros.__doc__ = f"As {empty.__name__}, filled with zeros."
     return zeros
 
 
@@ -439,7 +439,7 @@ def _like(make: Callable) -> Callable:
         return make(array.shape, array.dtype, _order_of(array), *args, **kwargs)
 
     like.__name__ = like.__qualname__ = f"{make.__name__}_like"
-    like.__doc__ = f"As {make.__name__}, of the shape, dtype and order of `array`."
+    like.__doc__ = f"As {make.__name__}, with the shape, dtype and order of `array`."
     array, *_ = inspect.signature(like).parameters.values()
     *_, last = inspect.signature(make).parameters.values()  # mem_flags, or alignment
     vars(like)["__signature__"] = inspect.Signature([array, last])

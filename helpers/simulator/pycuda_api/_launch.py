@@ -19,7 +19,8 @@ from helpers.simulator.toolchain import CompileFailed
 
 from . import _devices, _errors, _findings, _order
 from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
-from ._device import COMPUTE_CAPABILITY, func_cache, function_attribute, need_context
+from ._device import COMPUTE_CAPABILITY, need_context
+from ._enums import func_cache, function_attribute
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._stream import Stream, no_time, number_of
 
@@ -53,8 +54,8 @@ class Function:
         """Runs the kernel; with time_kernel=True it returns NaN (there is no clock), else None.
 
         Raises TypeError for a Python number, LogicError for arguments, blocks and grids that do not
-        fit, LaunchError for an access out of bounds and whatever else stops a kernel; warns
-        (SimulatorWarning) of races and reads of memory that nothing wrote.
+        fit, LaunchError for an access out of bounds and for anything else that stops a kernel.
+        Warns (SimulatorWarning) of races and of reads of memory that nothing has written.
         """
         if extra:
             raise ValueError(f"extra keyword arguments: {','.join(extra)}")
@@ -103,8 +104,8 @@ class Function:
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
-        """As prepared_call; the function that it returns would tell the seconds, and gives NaN:
-        there is no clock.
+        """Launches like prepared_call. Returns a function that gives NaN in place of the seconds,
+        because the simulator has no clock.
         """
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
@@ -179,17 +180,16 @@ class Function:
                     LAUNCH,
                     _errors.INVALID_ARGUMENT,
                     f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} "
-                    "dynamic) are more than "
-                    f"the {architecture.MAX_STATIC_SHARED:,} that a block gets; up to "
-                    f"{architecture.MAX_SHARED:,} of dynamic shared memory need "
+                    f"dynamic) are more than the {architecture.MAX_STATIC_SHARED:,} that a block "
+                    f"gets; up to {architecture.MAX_SHARED:,} of dynamic shared memory need "
                     "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, "
                     "bytes)",
                 )
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
-        """Returns a kernel's attribute by NVIDIA's compiler; None if only hardware knows it, or if
-        the assembler is not installed.
+        """Returns an attribute of the kernel as NVIDIA's compiler reports it; None if only hardware
+        knows it, or if the assembler is not installed.
         """
         attribute = function_attribute(attribute)
         resources = self._kernel.resources
@@ -209,8 +209,8 @@ class Function:
         return known.get(attribute)
 
     def _max_threads(self) -> int:
-        """The largest block that has enough registers, in whole warps; __launch_bounds__ may allow
-        fewer threads.
+        """Returns the threads of the largest block that has enough registers, in whole warps.
+        __launch_bounds__ may allow fewer.
         """
         unit, resources = architecture.REGISTER_UNIT, self._kernel.resources
         registers = (
@@ -259,7 +259,7 @@ class Function:
 
 
 def _stopped(finding: Finding) -> LaunchError:
-    """The error of a launch that a finding ends; the finding is kept."""
+    """Keeps the finding that ended a launch, and returns the launch's error."""
     _findings.keep(finding)
     error = LaunchError(str(finding))
     error.finding = finding
@@ -330,18 +330,17 @@ class Module:
         }
 
     def get_function(self, name: str) -> Function:
-        """The kernel of that name, as the linker knows it; LogicError, listing the kernels that
-        there are, for any other.
+        """Returns the kernel whose name, as the linker knows it, is `name`.
 
-        CompileError where the kernel has what the simulator cannot run.
+        Raises LogicError, which lists the kernels of the source, for any other name, and
+        CompileError for a kernel that the simulator cannot run.
         """
         kernels = self._loaded.kernels
         kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
         if kernel is None and name in kernels:
             detail = (
                 f'{name} is compiled as C++, which mangles its name: write extern "C" before its '
-                "__global__, "
-                "or leave no_extern_c out"
+                "__global__, or leave no_extern_c out"
             )
             raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
         if kernel is None:
@@ -420,8 +419,8 @@ def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
 
 
 def module_from_file(filename: str) -> Module:
-    """Loads a file with an image of pycuda.compiler.compile from this simulator; a cubin needs a
-    GPU.
+    """Loads a file with an image that pycuda.compiler.compile returned in this simulator. A cubin
+    needs a GPU.
     """
     try:
         return module_from_buffer(Path(filename).read_bytes())

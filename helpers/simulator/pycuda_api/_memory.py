@@ -1,4 +1,4 @@
-"""Device memory, copies between it and the host, and memset, with PyCUDA's names and refusals."""
+"""Device memory: allocations and the addresses in them, with PyCUDA's names and refusals."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import builtins
 import contextlib
 import ctypes
 import threading
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from helpers.simulator import faults, memory
 from helpers.simulator.library import door
 
-from . import _devices, _errors, _findings, _order
+from . import _devices, _errors, _order
 from ._device import Context, need_context
 from ._errors import LogicError, MemoryError
-from ._stream import number_of
 
 Order = Literal["C", "F"]
 
 
-def _whole_number(value: object, what: str) -> int:
+def whole_number(value: object, what: str) -> int:
     """Returns `value` if it is a Python int that is not negative. PyCUDA's C++ side refuses
     np.int64, too.
     """
@@ -48,8 +47,8 @@ class DevicePointer:
     __index__ = __int__
 
     def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """The bytes themselves, for libraries that copy from and to device memory through Python's
-        buffers.
+        """Returns the bytes as a buffer, for libraries that copy to and from device memory through
+        Python's buffers.
         """
         address = address_of(self, "as_buffer", "the allocation") + offset
         return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
@@ -117,6 +116,7 @@ class PointerHolderBase:
 
 
 def allocate(nbytes: int) -> int:
+    """Returns the address of new memory on the current device. Raises PyCUDA's MemoryError."""
     try:
         return memory.allocate(nbytes, _devices.current())
     except faults.OutOfMemory as error:
@@ -126,6 +126,7 @@ def allocate(nbytes: int) -> int:
 
 
 def release(address: int, nbytes: int) -> None:
+    """Frees an allocation, and forgets which streams use it."""
     _order.forget(address, address + nbytes)
     memory.free(address)
 
@@ -145,7 +146,7 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
     """Returns device memory of `bytes` bytes, which is poisoned, not zeroed. Raises MemoryError if
     the device has not enough free memory.
     """
-    nbytes = _whole_number(bytes, "mem_alloc: the size")
+    nbytes = whole_number(bytes, "mem_alloc: the size")
     need_context("cuMemAlloc")
     if nbytes == 0:
         raise LogicError(
@@ -170,8 +171,8 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
     if access_size not in (4, 8, 16):
         detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
         raise LogicError(_errors.message("cuMemAllocPitch", _errors.INVALID_ARGUMENT, detail))
-    pitch = -(-_whole_number(width, "mem_alloc_pitch: width") // 512) * 512
-    return mem_alloc(pitch * _whole_number(height, "mem_alloc_pitch: height")), pitch
+    pitch = -(-whole_number(width, "mem_alloc_pitch: width") // 512) * 512
+    return mem_alloc(pitch * whole_number(height, "mem_alloc_pitch: height")), pitch
 
 
 def mem_get_info() -> tuple[int, int]:
@@ -197,13 +198,14 @@ def address_of(pointer: object, call: str, role: str) -> int:
     than the current one, a copy gets a warning and a memset an error; the launch checks a kernel's
     arguments later.
     """
-    address = _address(pointer, call, role)
+    address = plain_address_of(pointer, call, role)
     if _devices.several() and call.startswith(("cuMemcpy", "cuMemset")):
         _devices.check_pointer(address, call, role)
     return address
 
 
-def _address(pointer: object, call: str, role: str) -> int:
+def plain_address_of(pointer: object, call: str, role: str) -> int:
+    """Returns the address of a device pointer, whichever device has its memory."""
     need_context(call)
     if isinstance(pointer, DevicePointer):
         if pointer._freed:
@@ -213,7 +215,7 @@ def _address(pointer: object, call: str, role: str) -> int:
     if isinstance(pointer, PointerHolderBase):
         return int(pointer)
     if isinstance(pointer, int):
-        return _whole_number(pointer, f"{call}: {role}")
+        return whole_number(pointer, f"{call}: {role}")
     hint = ": pass its .gpudata" if hasattr(pointer, "gpudata") else ""
     if isinstance(pointer, np.ndarray):
         hint = ": this is host memory; are the arguments in the wrong order?"
@@ -221,292 +223,3 @@ def _address(pointer: object, call: str, role: str) -> int:
     raise TypeError(
         f"{call}: {role} must be a DeviceAllocation or an address (int), got {given}{hint}"
     )
-
-
-def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """Returns the bytes of a host array or buffer in memory order, as a view: uint8, shape
-    (nbytes,).
-
-    Raises ValueError for an array with gaps, and for a read-only one that the caller writes to.
-    Raises TypeError for an object without a buffer. An array in Fortran order keeps its order, as
-    in PyCUDA, with a warning, because a kernel sees it transposed.
-    """
-    if not isinstance(host, np.ndarray):
-        return _buffer_bytes(host, call, role, writable)
-    if writable and not host.flags.writeable:
-        raise ValueError(
-            f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()"
-        )
-    host = host.view(np.ndarray)
-    if not host.flags.c_contiguous:
-        if not host.flags.f_contiguous:
-            raise ValueError(f"{call}: {role} {layout(host)}")
-        _findings.remark(f"{call}: {role} {layout(host)}")
-        host = host.T
-    return host.reshape(-1).view(np.uint8)
-
-
-def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray:
-    try:
-        view = np.frombuffer(host, np.uint8) if memoryview(host).nbytes else np.empty(0, np.uint8)
-    except TypeError:
-        given = type(host).__name__
-        raise TypeError(
-            f"{call}: {role} must be a NumPy array or a buffer of bytes, got {given}"
-        ) from None
-    if writable and not view.flags.writeable:
-        raise ValueError(f"{call}: {role} is read-only ({type(host).__name__}): pass a NumPy array")
-    return view
-
-
-def layout(array: np.ndarray) -> str:
-    """Returns what is unusual about an array's layout in memory, and what to do about it."""
-    if array.flags.f_contiguous:
-        return (
-            f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that "
-            "a kernel sees it transposed. "
-            "Pass np.ascontiguousarray(a), or a.T where that is meant"
-        )
-    return (
-        f"is not contiguous: it is a strided view (shape {array.shape}, strides {array.strides} "
-        "bytes). Pass "
-        "np.ascontiguousarray(a)"
-    )
-
-
-@contextlib.contextmanager
-def refused(call: str):
-    """Turns the engine's refusal of an address or a size into PyCUDA's LogicError."""
-    try:
-        yield
-    except faults.MemoryFault as fault:
-        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, str(fault))) from fault
-
-
-def note_host_side(
-    work: _order.Work, start: int, nbytes: int, *, write: bool, blocking: bool
-) -> None:
-    """Accounts for the host's side of a copy. Where the host waits for it: if it is written and
-    pageable, or `blocking`.
-    """
-    locked = _order.is_locked(start, start + nbytes)
-    if locked:
-        _order.touch_pinned(work, start, start + nbytes, write=write)
-    if blocking or (write and not locked):
-        _order.finished(work)
-
-
-def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) -> None:
-    address = address_of(dest, call, "dest")
-    data = host_bytes(src, call, "src", writable=False)
-    if data.nbytes:
-        with refused(call):
-            memory.write(address, data, data.nbytes)
-        work = _order.begin(stream, call)
-        _order.touch_device(work, address, address + data.nbytes, write=True)
-        note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
-
-
-def _dtoh(dest: object, src: object, call: str, stream: int, *, blocking: bool) -> None:
-    address = address_of(src, call, "src")
-    data = host_bytes(dest, call, "dest", writable=True)
-    if data.nbytes:
-        with refused(call):
-            memory.read(data, address, data.nbytes)
-            warn_of_unwritten(address, data.nbytes, call)
-        work = _order.begin(stream, call)
-        _order.touch_device(work, address, address + data.nbytes, write=False)
-        note_host_side(work, data.ctypes.data, data.nbytes, write=True, blocking=blocking)
-
-
-def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
-    target, source = address_of(dest, call, "dest"), address_of(src, call, "src")
-    nbytes = _whole_number(size, f"{call}: size")
-    if nbytes:
-        with refused(call):
-            memory.copy(target, source, nbytes)
-        work = _order.begin(stream, call)
-        _order.touch_device(work, source, source + nbytes, write=False)
-        _order.touch_device(work, target, target + nbytes, write=True)
-
-
-def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
-    """Reports a read of bytes that no copy and no kernel has written since their allocation."""
-    first = memory.first_unwritten(address, nbytes)
-    if first is None:
-        return
-    missing = nbytes - memory.written(address, nbytes)
-    message = (
-        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; "
-        f"the first is byte {first:,}"
-    )
-    cause = (
-        "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does "
-        "every thread store its result?"
-    )
-    _findings.warn(_findings.of_call("unwritten", message, cause))
-
-
-def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
-    """Copies all bytes of `src` to the device. Raises LogicError if they do not fit into the
-    allocation.
-    """
-    _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
-
-
-def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """Copies like memcpy_htod, in a stream: page-locked memory must not change before the program
-    synchronises the stream.
-    """
-    _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
-
-
-def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
-    """Fills all bytes of `dest` from the device; LogicError if the allocation has fewer."""
-    _dtoh(dest, src, "cuMemcpyDtoH", _order.NULL, blocking=True)
-
-
-def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """Copies like memcpy_dtoh, in a stream: the host must not access page-locked memory before the
-    program synchronises the stream.
-    """
-    _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
-
-
-def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int) -> None:
-    """Copies `size` bytes within the device."""
-    _dtod(dest, src, size, "cuMemcpyDtoD", _order.NULL)
-
-
-def memcpy_dtod_async(
-    dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None
-) -> None:
-    """Copies like memcpy_dtod, in a stream."""
-    _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
-
-
-def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
-    """Copies `size` bytes from one context's memory to another's.
-
-    Both contexts must be given. It comes after everything on both devices, and
-    before whatever follows there.
-    """
-    _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeer", None)
-
-
-def memcpy_peer_async(
-    dest, src, size: int, dest_context=None, src_context=None, stream=None
-) -> None:
-    """Copies like memcpy_peer, in a stream of either device; it waits for nothing else."""
-    number = number_of(stream, "cuMemcpyPeerAsync")
-    _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeerAsync", number)
-
-
-def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: int | None) -> None:
-    """stream: its number; None for a copy that waits for both devices."""
-    target, source = _address(dest, call, "dest"), _address(src, call, "src")
-    nbytes = _whole_number(size, f"{call}: size")
-    devices = []
-    for context, address, role in ((dest_context, target, "dest"), (src_context, source, "src")):
-        if context is None:
-            detail = f"give {role}_context: PyCUDA 2026.1 ends the process where it is left out"
-            raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
-        if not isinstance(context, Context):
-            given = type(context).__name__
-            raise TypeError(
-                f"{call}: {role}_context must be a pycuda.driver.Context, got {given}"
-            )
-        number = context._device._number
-        _devices.warn_of_place(address, number, call, role)
-        devices.append(number)
-    if nbytes:
-        with refused(call):
-            memory.copy(target, source, nbytes)
-            warn_of_unwritten(source, nbytes, call)
-        everything = {*devices, _devices.current()}
-        work = (
-            _order.begin_between(everything, call) if stream is None else _order.begin(stream, call)
-        )
-        _order.touch_device(work, source, source + nbytes, write=False)
-        _order.touch_device(work, target, target + nbytes, write=True)
-
-
-def pattern_of(data: int, width: int, call: str) -> bytes:
-    """Returns `data` as the bytes of a memset."""
-    value = _whole_number(data, f"{call}: data")
-    if value >= 1 << 8 * width:
-        raise OverflowError(f"{call}: data must fit into {8 * width} bits, got {value}")
-    return value.to_bytes(width, "little")
-
-
-def check_aligned(address: int, width: int, call: str) -> None:
-    if address % width:
-        detail = f"the address {address:#x} is not a multiple of {width}"
-        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
-
-
-def _memset(
-    dest: object, data: int, size: int, width: int, call: str, stream: int = _order.NULL
-) -> None:
-    address = address_of(dest, call, "dest")
-    pattern, count = pattern_of(data, width, call), _whole_number(size, f"{call}: size")
-    check_aligned(address, width, call)
-    if count:
-        with refused(call):
-            memory.fill(address, pattern, count)
-        _order.touch_device(
-            _order.begin(stream, call), address, address + count * width, write=True
-        )
-
-
-def memset_d8(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` bytes to `data`."""
-    _memset(dest, data, size, 1, "cuMemsetD8")
-
-
-def memset_d16(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` 16-bit words to `data`."""
-    _memset(dest, data, size, 2, "cuMemsetD16")
-
-
-def memset_d32(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` 32-bit words to `data`."""
-    _memset(dest, data, size, 4, "cuMemsetD32")
-
-
-def memset_d8_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d8, in a stream."""
-    _memset(dest, data, size, 1, "cuMemsetD8Async", number_of(stream, "cuMemsetD8Async"))
-
-
-def memset_d16_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d16, in a stream."""
-    _memset(dest, data, size, 2, "cuMemsetD16Async", number_of(stream, "cuMemsetD16Async"))
-
-
-def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """As memset_d32, in a stream."""
-    _memset(dest, data, size, 4, "cuMemsetD32Async", number_of(stream, "cuMemsetD32Async"))
-
-
-def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
-    """Returns a new allocation with the bytes of `bf_obj`, in C order."""
-    bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
-    data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
-    allocation = mem_alloc(data.nbytes)
-    memcpy_htod(allocation, data)
-    return allocation
-
-
-def from_device(devptr: DeviceAllocation | int, shape, dtype, order: Order = "C") -> np.ndarray:
-    """Reads a new array of this shape and dtype from the device."""
-    result = np.empty(shape, dtype, order)
-    memcpy_dtoh(result if order == "C" else result.T, devptr)
-    return result
-
-
-def from_device_like(devptr: DeviceAllocation | int, other_ary: np.ndarray) -> np.ndarray:
-    """Reads a new array like `other_ary` from the device."""
-    result = np.empty_like(other_ary, subok=False)
-    memcpy_dtoh(result if result.flags.c_contiguous else result.T, devptr)
-    return result

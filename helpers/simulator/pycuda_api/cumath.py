@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._array import GPUArray, run
+from ._array import GPUArray
+from ._array_elements import run
 from ._errors import CompileError
 
 _REAL_ONLY = ("fabs", "ceil", "floor", "asin", "acos", "atan")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._array import GPUArray, run
+from ._array import GPUArray
+from ._array_elements import run
 
 
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:

@@ -15,28 +15,20 @@ from ._arguments import (
     InOut,
     Out,
 )
-from ._copies import (
-    Memcpy2D,
-    Memcpy3D,
-    memset_d2d8,
-    memset_d2d8_async,
-    memset_d2d16,
-    memset_d2d16_async,
-    memset_d2d32,
-    memset_d2d32_async,
-)
 from ._device import (
     Context,
     Device,
+    get_driver_version,
+    get_version,
+    init,
+)
+from ._enums import (
     compute_mode,
     ctx_flags,
     device_attribute,
     event_flags,
     func_cache,
     function_attribute,
-    get_driver_version,
-    get_version,
-    init,
     limit,
     shared_config,
 )
@@ -79,16 +71,9 @@ from ._launch import (
     module_from_buffer,
     module_from_file,
 )
-from ._memory import (
-    DeviceAllocation,
-    PointerHolderBase,
+from ._memcpy import (
     from_device,
     from_device_like,
-    mem_alloc,
-    mem_alloc_like,
-    mem_alloc_pitch,
-    mem_get_address_range,
-    mem_get_info,
     memcpy_dtod,
     memcpy_dtod_async,
     memcpy_dtoh,
@@ -104,6 +89,25 @@ from ._memory import (
     memset_d32,
     memset_d32_async,
     to_device,
+)
+from ._memcpy_pitched import (
+    Memcpy2D,
+    Memcpy3D,
+    memset_d2d8,
+    memset_d2d8_async,
+    memset_d2d16,
+    memset_d2d16_async,
+    memset_d2d32,
+    memset_d2d32_async,
+)
+from ._memory import (
+    DeviceAllocation,
+    PointerHolderBase,
+    mem_alloc,
+    mem_alloc_like,
+    mem_alloc_pitch,
+    mem_get_address_range,
+    mem_get_info,
 )
 from ._stream import (
     Event,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ._arguments import LAUNCH
-from ._array import splay
+from ._array_layout import splay
 from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
 from ._errors import INVALID_ARGUMENT, LogicError, message
 from ._launch import Function

@@ -18,20 +18,9 @@ import numpy as np
 from helpers.simulator import memory
 
 from . import _findings, _order
-from ._array import (
-    Allocator,
-    ArrayFlags,
-    GPUArray,
-    address_of_array,
-    common_dtype,
-    packed_scalar,
-    packed_strides,
-    read_flat,
-    reduce_arrays,
-    run,
-    splay,
-    write_flat,
-)
+from ._array import GPUArray, reduce_arrays
+from ._array_elements import common_dtype, packed_scalar, read_flat, run, write_flat
+from ._array_layout import Allocator, ArrayFlags, address_of_array, packed_strides, splay
 from ._dtypes import get_or_register_dtype
 from ._errors import LaunchError
 from ._memory import mem_alloc

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from . import _errors, _memory
-from ._device import Context, Device, device_attribute, init, need_context
+from ._device import Context, Device, init, need_context
 from ._dtypes import (
     Argument,
     ScalarArg,
@@ -27,6 +27,7 @@ from ._dtypes import (
     parse_c_arg,
     register_dtype,
 )
+from ._enums import device_attribute
 from ._errors import LogicError, MemoryError
 from ._host import HostPointer, _owned, shape_of
 from ._memory import DevicePointer
@@ -179,7 +180,7 @@ class DeviceMemoryPool(_Pool):
     def allocate(self, size: int) -> PooledDeviceAllocation:
         """Returns `size` bytes. Values that an earlier user left in them count as written."""
         return PooledDeviceAllocation(
-            self, _memory._whole_number(size, "DeviceMemoryPool.allocate: the size")
+            self, _memory.whole_number(size, "DeviceMemoryPool.allocate: the size")
         )
 
     def _make(self, nbytes: int):

@@ -31,7 +31,7 @@ import strangers
 import tensor_products
 
 from helpers import results, simulator
-from helpers.tools import counters
+from helpers.tools import counter_readings
 
 TIME_LIMIT = 300  # seconds of one process
 
@@ -100,7 +100,7 @@ def compare_launches(
             continue
         numbers = [
             f"{name} {counted[name]:,}/{row[name]:,}"
-            for name in counters.COMPARED
+            for name in counter_readings.COMPARED
             if counted[name] != row[name]
         ]
         arrays = []
@@ -311,8 +311,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for launch, numbers, arrays, found in compare_launches(asked.gpu, asked.only):
             launches += 1
             failed = bool(found) and found[0].startswith("failed")
-            total += len(counters.COMPARED)
-            equal += 0 if failed else len(counters.COMPARED) - len(numbers)
+            total += len(counter_readings.COMPARED)
+            equal += 0 if failed else len(counter_readings.COMPARED) - len(numbers)
             outputs_equal += not arrays and not failed
             varies = f" (varies: {launch.varies})" if launch.varies else ""
             state = "=" if not (numbers or arrays or found) else f"!{varies}"

@@ -34,12 +34,13 @@ import strangers
 import tensor_products
 
 from helpers import device, results
-from helpers.tools import counters
+from helpers.experiments.ncu import NcuError
+from helpers.tools import counter_readings, counters
 
-READINGS = counters.READINGS
+READINGS = counter_readings.READINGS
 # Beside those of helpers.tools.counters: read and recorded, not compared.
 OBSERVED = (
-    *counters.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+    *counter_readings.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
 )  # fmt: skip
 APPROXIMATIONS = tensor_products.SOURCE.with_name("approximations.cu")
@@ -254,11 +255,14 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
 def read_counters(
     folder: Path, only: str, launches: Sequence[strangers.Stranger]
 ) -> list[dict[str, int | str]]:
-    """As `helpers.tools.counters.read_with_ncu`. Raises counters.NcuError."""
+    """As `helpers.tools.counter_readings.read_with_ncu`. Raises NcuError."""
     ncu = shutil.which("ncu")
     if ncu is None:
-        raise counters.NcuError("ncu (Nsight Compute) is not on the PATH.")
-    metrics = [*(metric for several in counters.COMPARED.values() for metric in several), *OBSERVED]
+        raise NcuError("ncu (Nsight Compute) is not on the PATH.")
+    metrics = [
+        *(metric for several in counter_readings.COMPARED.values() for metric in several),
+        *OBSERVED,
+    ]
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "ncu.csv"
         options = [
@@ -288,7 +292,9 @@ def read_counters(
             env=environment,
             cwd=strangers.ROOT,
         )
-        return counters._readings(log.read_text() if log.exists() else "", done.stderr, launches)
+        return counter_readings._readings(
+            log.read_text() if log.exists() else "", done.stderr, launches
+        )
 
 
 def rows(
@@ -296,13 +302,15 @@ def rows(
     read: Iterable[Mapping[str, Any]],
     said: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    compared = frozenset(metric for several in counters.COMPARED.values() for metric in several)
+    compared = frozenset(
+        metric for several in counter_readings.COMPARED.values() for metric in several
+    )
     made = []
     for launch, found in zip(launches, read, strict=True):
         row: dict[str, Any] = {"series": launch.kernel, **counters._identity(launch)}
         row |= {
             name: sum(found.get(metric, 0) for metric in metrics)
-            for name, metrics in counters.COMPARED.items()
+            for name, metrics in counter_readings.COMPARED.items()
         }
         row |= {key: value for key, value in found.items() if key not in compared}
         made.append(row | said[launch.label] | ({"varies": launch.varies} if launch.varies else {}))

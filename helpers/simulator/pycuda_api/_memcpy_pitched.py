@@ -11,9 +11,7 @@ from helpers.simulator import memory
 
 from . import _errors, _order
 from ._errors import LogicError
-from ._memory import (
-    _whole_number,
-    address_of,
+from ._memcpy import (
     check_aligned,
     host_bytes,
     note_host_side,
@@ -21,6 +19,7 @@ from ._memory import (
     refused,
     warn_of_unwritten,
 )
+from ._memory import address_of, whole_number
 from ._stream import Stream, number_of
 
 _FIELDS = ("x_in_bytes", "y", "z", "lod", "pitch", "height")
@@ -72,7 +71,7 @@ class _Rows:
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
-            value = _whole_number(
+            value = whole_number(
                 int(value) if isinstance(value, np.integer) else value, f"{self._call}: {name}"
             )
         object.__setattr__(self, name, value)
@@ -218,7 +217,7 @@ def _memset_2d(
     pattern = pattern_of(data, size, call)
     names = ("pitch", "width", "height")
     pitch, width, height = (
-        _whole_number(v, f"{call}: {name}")
+        whole_number(v, f"{call}: {name}")
         for v, name in zip((pitch, width, height), names, strict=True)
     )
     check_aligned(address, size, call)

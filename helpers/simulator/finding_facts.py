@@ -1,0 +1,256 @@
+"""What a launch knows of a finding: the thread and its access, the array and the element, and the
+places in the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+from . import memory
+from .arrays import ArrayName
+from .library import Place, RawFinding
+from .module import Kernel
+
+_MEANT = "meant"  # the machine knows the array that the address starts from
+_UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
+_VERBS = {0: "reads", 1: "writes", 2: "updates"}
+_ADDRESSES = 2**64
+_NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
+
+# The header of cuda::memcpy_async that starts bulk copies.
+_MEMCPY_ASYNC = "cp_async_bulk_shared_global.h"
+
+
+class Kind(IntEnum):
+    """The kinds of findings, as machine/findings.h numbers them."""
+
+    OUT_OF_BOUNDS = 0
+    MISALIGNED = 1
+    RACE = 2
+    UNINITIALISED = 3
+    BARRIER_DIVERGENCE = 4
+    BARRIER_EXITED = 5
+    RUNAWAY = 6
+    READ_ONLY = 7
+    ROW_OVERRUN = 8
+    INACTIVE_LANE = 9
+    MASK_WITHOUT_SELF = 10
+    MASK_MISMATCH = 11
+    MASK_EXITED = 12
+    WARP_DEADLOCK = 13
+    ASSERTION = 14
+    BARRIER_CALLERS = 15
+    FAULT = 16
+    LOCAL_OF_ANOTHER = 17
+    STACK_OVERFLOW = 18
+    WILD_CALL = 19
+    ASYNC_READ = 20
+    TRAP = 21
+    NULL_POINTER = 22
+    NO_DYNAMIC_SHARED = 23
+    LOCAL_OVERRUN = 24
+    ASYNC_PROXY = 25
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The parts of a launch that a description needs.
+
+    arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
+    name; dynamic_names: the kernel's names for its dynamic shared memory.
+    """
+
+    kernel: Kernel
+    arrays: Mapping[int, ArrayName]
+    block: tuple[int, int, int]
+    pointers: Mapping[str, int] = field(default_factory=dict)
+    dynamic_names: tuple[str, ...] = ()
+
+
+class FindingFacts:
+    """The facts of one finding of the machine.
+
+    array, offset: what was accessed, if the launch has a name for it; file, line: of the access.
+    """
+
+    def __init__(self, raw: RawFinding, scene: Scene):
+        self.raw, self.scene, self.kernel = raw, scene, scene.kernel
+        self.array, self.offset = scene.arrays.get(raw.region), raw.offset
+        # No argument of this launch is this array, so it has no name.
+        if self.array is None and raw.region:
+            self.offset += memory.region_start(raw.region)
+        self.file, self.line = self.kernel.places.place_of(raw.here.pc, raw.here.caller)
+        self.source = self.kernel.module.text_of(self.file).splitlines()
+        self.other_line: int | None = None
+        if raw.kind == Kind.OUT_OF_BOUNDS and self.machine_text() != _MEANT:
+            self._correct_guess()
+
+    # ---- places ----
+
+    def line_of(self, place: Place) -> int:
+        return self.kernel.places.place_of(place.pc, place.caller)[1]
+
+    def text_of_line(self) -> str:
+        return self.source[self.line - 1] if 0 < self.line <= len(self.source) else ""
+
+    def thread(self, place: Place) -> tuple[int, int, int]:
+        x, y, _ = self.scene.block
+        return (place.thread % x, place.thread // x % y, place.thread // (x * y))
+
+    def who(self, place: Place) -> str:
+        return f"thread {self.thread(place)} of block {tuple(place.block)}"
+
+    def does(self) -> str:
+        """Returns the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
+        return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
+
+    def other_thread(self, other: Place, same_block: bool) -> str:
+        if other.block[0] == _UNKNOWN:
+            return "a thread of another block"
+        if other.thread == _UNKNOWN:
+            return "another thread"
+        return f"thread {self.thread(other)}" if same_block else self.who(other)
+
+    # ---- arrays ----
+
+    def _correct_guess(self) -> None:
+        """Replaces the machine's guess, the nearest array, by an array that the source line indexes
+        on the access's side of `=`.
+        """
+        side = self.indexed_side()
+        candidates = [
+            a
+            for a in self.scene.arrays.values()
+            if a.start and re.search(rf"\b{re.escape(a.name)}\s*\[", side)
+        ]
+        if (
+            candidates
+            and self.array is not None
+            and self.array.start
+            and self.array not in candidates
+        ):
+            self.offset += self.array.start - candidates[0].start
+            self.array = candidates[0]
+
+    def indexed_side(self) -> str:
+        """Returns the part of the source line that the access belongs to: a store is left of `=`,
+        every other access right of it.
+        """
+        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
+        return left if equals and self.raw.here.access == 1 else right
+
+    def address(self) -> int:
+        """Returns the address of the access, 0 if it is not known."""
+        if self.array is None:
+            return self.offset % _ADDRESSES
+        return self.array.start + self.offset if self.array.start else 0
+
+    def known_array(self) -> ArrayName:
+        assert self.array is not None
+        return self.array
+
+    def index(self) -> int | tuple[int, ...]:
+        """Returns the element that the access starts at: a tuple if the array has several axes."""
+        array = self.known_array()
+        flat = (self.offset - array.first_byte) // (array.element_bytes or self.raw.size or 1)
+        if len(array.extents) < 2 or not 0 <= self.offset < array.nbytes:
+            return flat
+        axes = []
+        for extent in reversed(array.extents):
+            axes.append(flat % extent)
+            flat //= extent
+        return tuple(reversed(axes))
+
+    def element(self) -> tuple[int | tuple[int, ...], str]:
+        index = self.index()
+        array = self.known_array()
+        if index == 0 and not array.extents and array.element_bytes and array.space != "global":
+            return index, array.name  # a variable that is no array
+        subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
+        return index, f"{array.name}{subscript}"
+
+    def extent(self) -> str:
+        array = self.known_array()
+        if len(array.extents) > 1:
+            return (
+                f"{array.name} is {array.element} "
+                f"{array.name}{''.join(f'[{e}]' for e in array.extents)}"
+            )
+        if not array.extents and array.element_bytes and array.space != "global":
+            return f"{array.name} is one {array.element}"
+        count = array.nbytes // (array.element_bytes or self.raw.size or 1)
+        return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
+
+    def local_name(self, *, described: bool = False) -> str | None:
+        """Returns the local array of the access if the source line indexes exactly one; described:
+        look only for arrays that the compiler describes.
+        """
+        names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
+        named_arrays = {array.name for array in self.scene.arrays.values()} | set(
+            self.scene.pointers
+        )
+        for text in (self.indexed_side(), self.text_of_line()):
+            indexed = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text))
+            for candidates in (indexed & names, set() if described else indexed - named_arrays):
+                if len(candidates) == 1:
+                    return candidates.pop()
+        return None
+
+    # ---- pointers ----
+
+    def dead_pointer(self) -> str | None:
+        """Returns a parameter that points to no array, if the source line has its name and the
+        address lies behind it.
+        """
+        for name, pointer in self.scene.pointers.items():
+            lies_behind = pointer and 0 <= self.address() - pointer < _NEAR
+            is_dead = lies_behind and memory.region(pointer) is None
+            if is_dead and re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
+                return name
+        return None
+
+    def pointing_into(self, start: int, nbytes: int) -> list[str]:
+        """Returns the parameters whose addresses lie in these bytes and in no live array."""
+        parameters = (
+            name
+            for name, address in self.scene.pointers.items()
+            if start <= address < start + nbytes
+        )
+        return [name for name in parameters if memory.region(self.scene.pointers[name]) is None]
+
+    # ---- barriers and warp operations ----
+
+    def calls(self, place: Place) -> tuple[int, ...]:
+        """Returns the known lines of the calls that lead to a barrier, outer calls first."""
+        outer = self.kernel.places.calls_to(place.caller - 1) if place.caller else ()
+        return (*outer, *self.kernel.places.calls_around(place.pc))
+
+    def is_one_barrier(self) -> bool:
+        """Whether two barriers are one in the source, and the compiler copied it, for example in an
+        unrolled loop.
+        """
+        here, other = self.raw.here, self.raw.other
+        return self.line_of(here) == self.line_of(other) and self.calls(here) == self.calls(other)
+
+    def is_copy_of_library(self) -> bool:
+        """Whether cuda::memcpy_async signals a cuda::barrier. NVIDIA's own headers put no fence
+        between the two, and ask for none.
+        """
+        if self.machine_text() != "mbarrier":
+            return False
+        here = self.raw.here
+        calls = [here.pc, here.caller - 1] if here.caller else [here.pc]
+        files: set[str] = set().union(*(self.kernel.places.files_of(pc) for pc in calls))
+        return any(Path(file).name == _MEMCPY_ASYNC for file in files)
+
+    def mask(self) -> str:
+        return f"{self.raw.size:#010x}"
+
+    # ---- what the machine says ----
+
+    def machine_text(self) -> str:
+        return self.raw.text.decode(errors="replace")

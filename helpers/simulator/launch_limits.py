@@ -1,0 +1,92 @@
+"""What a GPU refuses to launch: too many threads, registers or bytes of shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .architecture import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED,
+    MAX_THREADS_PER_BLOCK,
+    REGISTER_UNIT,
+    REGISTERS,
+    WARP_SIZE,
+)
+from .faults import LaunchRefused
+from .findings import finding_of_launch
+from .module import Kernel
+
+_REGISTERS_FOR_ADDRESSES = 24  # ptxas may need so many beside the registers that PTX's values take
+
+
+Extents = tuple[int, int, int]
+
+
+def extents(shape: Sequence[int]) -> Extents:
+    """Returns a grid or block of up to three extents as (x, y, z)."""
+    x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
+    return x, y, z
+
+
+def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: int) -> None:
+    """Raises LaunchRefused if a GPU refuses the launch. shared: bytes of dynamic shared memory."""
+    for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
+            raise _refusal(
+                kernel,
+                f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most "
+                f"{limits}",
+            )
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS_PER_BLOCK:
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} "
+            "at most",
+        )
+    exact = kernel.program.exact_block
+    if exact and (*exact, 1, 1)[:3] != block:
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name}, which is compiled for blocks of {exact} "
+            "(__block_size__)",
+        )
+    if kernel.max_threads and threads > kernel.max_threads:
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at "
+            "most by its __launch_bounds__",
+        )
+    if shared + kernel.static_shared > MAX_SHARED:
+        raise _refusal(
+            kernel,
+            f"{kernel.name} needs {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
+            f"static shared memory, {MAX_SHARED:,} at most",
+        )
+    _refuse_too_many_registers(kernel, block, threads)
+
+
+def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> None:
+    warps = -(-threads // WARP_SIZE)
+    room = REGISTERS // (warps * WARP_SIZE)
+    if kernel.live_words + _REGISTERS_FOR_ADDRESSES <= room:
+        return  # ptxas surely uses fewer registers, and asking it would take some time
+    needed = kernel.resources.registers if kernel.resources is not None else 0
+    registers = -(-needed // REGISTER_UNIT) * REGISTER_UNIT
+    if registers > room:
+        most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
+        raise _refusal(
+            kernel,
+            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: "
+            f"a block has {REGISTERS:,} registers, enough for {most:,} threads; "
+            f"__launch_bounds__({threads}) makes the compiler use fewer",
+        )
+
+
+def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
+    cause = (
+        "A GPU refuses the launch before the first thread runs, and the output array keeps its old "
+        "values."
+    )
+    return LaunchRefused(finding_of_launch("resources", message, cause, kernel))

@@ -1,0 +1,160 @@
+"""Memory traffic as rows of counters: by source line and array, by array, and one request at a
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .architecture import SECTOR_BYTES
+
+
+class _Traffic:
+    """The properties that LineTraffic and ArrayTraffic compute from their counters."""
+
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+
+    @property
+    def bytes_moved(self) -> int:
+        return self.sectors * SECTOR_BYTES
+
+    @property
+    def efficiency(self) -> float:
+        """The bytes that lanes requested, as a share of the bytes that the sectors move. It may
+        exceed 1, because lanes that read the same word share it.
+        """
+        return self.bytes_used / self.bytes_moved if self.bytes_moved else float("nan")
+
+    @property
+    def active_lanes(self) -> float:
+        """The average number of lanes in a request: 32 if no lane was inactive."""
+        return self.lanes / self.requests if self.requests else float("nan")
+
+
+@dataclass(frozen=True)
+class LineTraffic(_Traffic):
+    """The traffic between one source line and one array.
+
+    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests:
+    warp instructions; lanes: lanes that took part; bytes_used: bytes that lanes requested; sectors:
+    sectors of 32 bytes that the requests move (global); wavefronts, conflicts: passes over the
+    banks, and passes beyond the first (shared); replays: different words in a request beyond the
+    first (constant); serialised: turns beyond the first of lanes that update one address (atomics);
+    repeated: stores of a value that another thread has just stored there, which is no race; model:
+    "sass" if the kernel's machine code says how every access counts, "rule" if rules predict what
+    ptxas makes of it.
+    """
+
+    line: int
+    source: str
+    access: str
+    space: str
+    array: str
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+    wavefronts: int
+    conflicts: int
+    replays: int = 0
+    serialised: int = 0
+    repeated: int = 0
+    model: str = field(default="rule", compare=False)
+
+
+@dataclass(frozen=True)
+class ArrayTraffic(_Traffic):
+    """The traffic of a launch to one array by one kind of access: the sum of its LineTraffic, and
+    the lines.
+    """
+
+    array: str
+    access: str
+    space: str
+    lines: tuple[int, ...]
+    requests: int
+    lanes: int
+    bytes_used: int
+    sectors: int
+    wavefronts: int
+    conflicts: int
+    replays: int
+    serialised: int
+    repeated: int
+
+
+@dataclass(frozen=True)
+class LineControl:
+    """Barriers and divergent branches of one source line.
+
+    kind: "barrier": `count` warps came to it, with `lanes` lanes; "branch": the lanes of a warp
+    parted `count` times, and `lanes` lanes had to wait for the others. A branch that the compiler
+    turned into a selection does not count.
+    """
+
+    line: int
+    source: str
+    kind: str
+    count: int
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Request:
+    """One instruction of the watched warp: the lanes that took part, and the byte offset in the
+    array that each lane accessed.
+    """
+
+    kind: str
+    space: str
+    array: str
+    line: int
+    lanes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    size: int
+
+
+# The counters that LineTraffic and ArrayTraffic sum up.
+SUMMED = (
+    "requests",
+    "lanes",
+    "bytes_used",
+    "sectors",
+    "wavefronts",
+    "conflicts",
+    "replays",
+    "serialised",
+    "repeated",
+)
+# The order in which tables list the spaces.
+_ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
+
+
+def total_of(rows: Iterable[LineTraffic], counter: str) -> int:
+    """Returns the sum of one counter."""
+    return sum(getattr(row, counter) for row in rows)
+
+
+def by_array(lines: Iterable[LineTraffic]) -> tuple[ArrayTraffic, ...]:
+    """Returns the sums by array and kind of access: global memory first, then the largest first."""
+    groups: dict[tuple[str, str, str], list[LineTraffic]] = {}
+    for row in lines:
+        groups.setdefault((row.array, row.access, row.space), []).append(row)
+    traffic = [
+        ArrayTraffic(
+            *key,
+            tuple(dict.fromkeys(row.line for row in rows)),
+            *(total_of(rows, name) for name in SUMMED),
+        )
+        for key, rows in groups.items()
+    ]
+    return tuple(
+        sorted(
+            traffic,
+            key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access),
+        )
+    )
