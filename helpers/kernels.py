@@ -196,6 +196,27 @@ def show(name: str, lines: tuple[int, int] | None = None) -> Listing:
     )
 
 
+def show_header(name: str, first: str, up_to: str = "") -> Listing:
+    """Return lines of a header of kernels/: from the one with `first` to that before `up_to`.
+
+    They keep their numbers. Without `up_to` they go to the end. Raises ValueError where there is no
+    such line.
+    """
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    start = _line(name, lines, first, 0)
+    end = _line(name, lines, up_to, start) if up_to else len(lines)
+    shown = "\n".join(lines[start:end]).rstrip() + "\n"
+    last = start + shown.count("\n")
+    return Listing(f"{FOLDER.name}/{name}, lines {start + 1} to {last}", shown, start + 1)
+
+
+def _line(name: str, lines: Sequence[str], text: str, start: int) -> int:
+    for number in range(start, len(lines)):
+        if text in lines[number]:
+            return number
+    raise ValueError(f"{FOLDER.name}/{name} has no line with {text!r} from line {start + 1} on")
+
+
 def grid_for(
     shape: int | Sequence[int], block: int | Sequence[int], tile: int | Sequence[int] | None = None
 ) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@
 //            most two blocks share an output.
 // Memory     shared: (FFT_SIZE + FFT_SIZE / 16) * 8 bytes, dynamic.
 // Constants  LOG_SIZE, STAGES (1 to LOG_SIZE) by -D (defaults below).
-// Reference  helpers.reference.conv1d; tolerance helpers.problems.fft.conv1d_atol
+// Reference  helpers.reference.conv1d; tolerance helpers.problems.fft_conv1d.conv1d_atol
 
 #ifndef LOG_SIZE
 #define LOG_SIZE 10

@@ -14,7 +14,7 @@
 //            may be partial.
 // Memory     shared: (C + 1) * 17/16 * SIDE^2 * 8 bytes, dynamic.
 // Constants  LOG_SIDE and STAGES (a divisor of 2 * LOG_SIDE) by -D, both or none (defaults below).
-// Reference  helpers.reference.conv2d; tolerance helpers.problems.fft.conv2d_atol
+// Reference  helpers.reference.conv2d; tolerance helpers.problems.fft_conv2d.conv2d_atol
 
 #ifndef LOG_SIDE
 #define LOG_SIDE 5

@@ -5,7 +5,8 @@
 // Idea       A thread computes PATCH_HEIGHT x PATCH_WIDTH neighbouring outputs of MAPS maps. A cell
 //            that it reads from the tile is multiplied by the weights of all these maps, and a
 //            weight by all cells of the patch: many multiply-adds for each load. All sizes are
-//            constants of the compilation, so that offsets are part of the instructions.
+//            constants of the compilation, so that offsets are part of the instructions. patch.cuh
+//            has the sizes that follow from them, the loads of the tile, and the products.
 // Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); both aligned to 16
 //            bytes; must not alias.
 // Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
@@ -20,103 +21,20 @@
 //            (channels in shared memory at a time); UNROLL (filter rows in one round of the loop);
 //            RESIDENT (blocks of a multiprocessor, 0: any); WEIGHTS_SHARED (1: the block copies
 //            its maps' weights to shared memory, for filters that leave the cache of constants);
-//            by -D (defaults below: layer 1 of the network).
+//            by -D (defaults: layer 1 of the network, in patch.cuh).
 // Reference  helpers.reference.conv2d
 
-#ifndef CHANNELS
-#define CHANNELS 1
-#endif
-#ifndef OUTPUT_MAPS
-#define OUTPUT_MAPS 4
-#endif
-#ifndef HEIGHT
-#define HEIGHT 86
-#endif
-#ifndef WIDTH
-#define WIDTH 86
-#endif
-#ifndef FILTER_WIDTH
-#define FILTER_WIDTH 7
-#endif
-#ifndef PATCH_WIDTH
-#define PATCH_WIDTH 4
-#endif
-#ifndef PATCH_HEIGHT
-#define PATCH_HEIGHT 2
-#endif
-#ifndef MAPS
-#define MAPS 4
-#endif
-#ifndef PATCHES_X
-#define PATCHES_X 20
-#endif
-#ifndef PATCHES_Y
-#define PATCHES_Y 8
-#endif
-#ifndef IMAGES
-#define IMAGES 1
-#endif
-#ifndef STAGED
-#define STAGED 1
-#endif
-#ifndef UNROLL
-#define UNROLL 7
-#endif
 #ifndef RESIDENT
 #define RESIDENT 0
 #endif
 #ifndef WEIGHTS_SHARED
 #define WEIGHTS_SHARED 0
 #endif
+#include "patch.cuh"
 
-constexpr int K = FILTER_WIDTH;
-constexpr int OUT_H = HEIGHT - K + 1;
-constexpr int OUT_W = WIDTH - K + 1;
-
-// The tile: outputs of a block. Where tiles or groups of maps do not overhang, no guard is needed.
-constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT;
-constexpr int TILE_W = PATCHES_X * PATCH_WIDTH;
-constexpr int TILES_ACROSS = (OUT_W + TILE_W - 1) / TILE_W;
-constexpr bool EVEN_H = OUT_H % TILE_H == 0;
-constexpr bool EVEN_W = OUT_W % TILE_W == 0;
-constexpr bool EVEN_MAPS = OUTPUT_MAPS % MAPS == 0;
-constexpr int PADDED_MAPS = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
-
-// The block: a thread for each patch.
-constexpr int PATCHES = PATCHES_X * PATCHES_Y * IMAGES;
-constexpr int THREADS = (PATCHES + 31) / 32 * 32;
-
-// Floats of one access: as many as rows and tiles are whole multiples of, at most 4.
-constexpr int access_width(int row, int tile)
-{
-    return row % 4 == 0 && tile % 4 == 0 ? 4 : row % 2 == 0 && tile % 2 == 0 ? 2 : 1;
-}
-template <int n> struct Floats { using type = float; };
-template <> struct Floats<2> { using type = float2; };
-template <> struct Floats<4> { using type = float4; };
-
-constexpr int LOAD_WIDTH = access_width(WIDTH, TILE_W);         // from x into the tile
-constexpr int READ_WIDTH = access_width(0, PATCH_WIDTH);        // from the tile into registers
-constexpr int STORE_WIDTH = access_width(OUT_W, PATCH_WIDTH);   // from registers into y
-using Load = Floats<LOAD_WIDTH>::type;
-using Read = Floats<READ_WIDTH>::type;
+constexpr int STORE_WIDTH = access_width(OUT_W, PATCH_WIDTH);   // floats of an access to y
 using Store = Floats<STORE_WIDTH>::type;
 
-// The tile with its halo in shared memory: IMAGES * STAGED planes, one below the other.
-constexpr int ROWS = TILE_H + K - 1;                  // of a plane
-constexpr int PITCH = (TILE_W + K - 1 + 3) / 4 * 4;   // floats from row to row, whole vectors
-constexpr int TILE_ROWS = IMAGES * STAGED * ROWS;     // of all planes
-// Cells of a row that a patch needs, in whole accesses.
-constexpr int CELLS = (PATCH_WIDTH + K - 1 + READ_WIDTH - 1) / READ_WIDTH * READ_WIDTH;
-
-// Loading: the threads take STEP rows of the tile at a time. BATCH such rounds are under way at
-// once.
-constexpr int STEP = THREADS / (PITCH / LOAD_WIDTH);
-constexpr int ROUNDS = (TILE_ROWS + STEP - 1) / STEP;
-constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16;
-constexpr int FILTER_ROWS = UNROLL;   // #pragma unroll takes no macro
-
-constexpr int TAPS = CHANNELS * K * K;   // weights of a map
 #if WEIGHTS_SHARED
 __device__ float filter[TAPS * PADDED_MAPS];     // shape (C, K, K, M), spare maps 0
 #else
@@ -151,13 +69,14 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
     const bool column_inside = left + load_column < WIDTH;
     const float* from =
         x + ((size_t)first * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
+    const LoadPlace place = {from, load_row, load_column, column_inside, top, first, B};
 
 #if WEIGHTS_SHARED
     for (int i = t; i < TAPS * MAPS; i += THREADS) {
         weights[i / MAPS][i % MAPS] = filter[i / MAPS * PADDED_MAPS + map + i % MAPS];
     }
 #endif
-    __align__(16) float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
+    __align__(16) PatchSums sum[MAPS] = {};
 
     for (int c = 0; c < CHANNELS; c += STAGED) {
         if (c > 0) __syncthreads();   // not before all have read what is now overwritten
@@ -166,30 +85,8 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
         // latencies overlap.
         for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
             Load cells[BATCH];
-            #pragma unroll
-            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
-                const unsigned round = (step - batch) / STEP;
-                // Row, counted over all planes.
-                const unsigned r = load_row + step;
-                const unsigned plane = IMAGES * STAGED == 1 ? 0 : r / ROWS;
-                const unsigned h = top + r - plane * ROWS;             // row of x
-                const bool in_tile = step + STEP <= TILE_ROWS || r < TILE_ROWS;
-                const bool image_inside = IMAGES == 1 || first + plane / CHANNELS < B;
-                const bool row_inside = EVEN_H || h < HEIGHT;
-                const bool inside = in_tile && image_inside && row_inside && column_inside;
-                // From a plane of the tile to the next one it is ROWS rows, in x it is HEIGHT rows:
-                // more, or fewer.
-                const int offset = (c * HEIGHT + int(step) + int(plane) * (HEIGHT - ROWS)) * WIDTH;
-                cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
-            }
-            #pragma unroll
-            for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
-                const unsigned round = (step - batch) / STEP;
-                if (step + STEP <= TILE_ROWS || load_row + step < TILE_ROWS) {
-                    float* to = tile + (load_row + step) * PITCH + load_column;
-                    *reinterpret_cast<Load*>(to) = cells[round];
-                }
-            }
+            load_batch(cells, place, batch, c);
+            store_batch(tile, place, batch, cells);
         }
         __syncthreads();   // patches read cells, and weights, that other threads loaded
 
@@ -198,15 +95,9 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
         for (int s = 0; s < STAGED; ++s) {
             #pragma unroll FILTER_ROWS
             for (int p = 0; p < K; ++p) {
-                __align__(16) float cells[PATCH_HEIGHT][CELLS];
-                for (int h = 0; h < PATCH_HEIGHT; ++h) {
-                    const int tile_row = (image * STAGED + s) * ROWS + row + h + p;
-                    const float* from = tile + tile_row * PITCH + column;
-                    for (int i = 0; i < CELLS; i += READ_WIDTH) {
-                        const Read read = *reinterpret_cast<const Read*>(from + i);
-                        *reinterpret_cast<Read*>(&cells[h][i]) = read;
-                    }
-                }
+                const int tile_row = (image * STAGED + s) * ROWS + row + p;
+                __align__(16) PatchCells cells;
+                read_cells(cells, tile, tile_row, column);
 
                 // Unrolled, every index of `cells` and `sum` is a constant: only then are both
                 // registers.
@@ -222,11 +113,7 @@ conv2d_register_tiled(float* y, const float* __restrict__ x, int B)
 #else
                         const float weight = filter[tap * PADDED_MAPS + map + m];
 #endif
-                        for (int h = 0; h < PATCH_HEIGHT; ++h) {
-                            for (int w = 0; w < PATCH_WIDTH; ++w) {
-                                sum[m][h][w] += weight * cells[h][w + q];
-                            }
-                        }
+                        add_products(sum[m], cells, q, weight);
                     }
                 }
             }

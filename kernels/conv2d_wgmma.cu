@@ -122,14 +122,8 @@ conv2d_wgmma(Cell* y, const Cell* __restrict__ x, int B)
     const int group = __shfl_sync(~0u, threadIdx.x / GROUP, 0);
 
     if (threadIdx.x == 0) {
-        for (int slot = 0; slot < SLOTS; ++slot) {
-            make_barrier(ring.filled + slot, PRODUCER_THREADS);
-            make_barrier(ring.read + slot, APART ? 4 : 8);         // a lane of each consuming warp
-        }
-        for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(arrived + stage, 1);
-        }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        const int readers = APART ? 4 : 8;                         // a lane of each consuming warp
+        make_barriers<SLOTS, STAGES>(ring, arrived, readers);
     }
     share_residuals<SHARED, THREADS>(residuals, filter);
     __syncthreads();   // the barriers and the residuals are there

@@ -16,93 +16,22 @@
 //            * K * PADDED_MAPS * 4 bytes in `filter`, at most 65,536.
 // Constants  CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH = K, POOL; of a thread PATCH_WIDTH,
 //            PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y; UNROLL (filter rows in one round
-//            of the loop); by -D (defaults below: layer 1 of the network).
+//            of the loop); by -D (defaults: layer 1 of the network, in patch.cuh, which has the
+//            sizes that follow, the loads of the tile, and the products, too).
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d
 
-#ifndef CHANNELS
-#define CHANNELS 1
-#endif
-#ifndef OUTPUT_MAPS
-#define OUTPUT_MAPS 4
-#endif
-#ifndef HEIGHT
-#define HEIGHT 86
-#endif
-#ifndef WIDTH
-#define WIDTH 86
-#endif
-#ifndef FILTER_WIDTH
-#define FILTER_WIDTH 7
-#endif
 #ifndef POOL
 #define POOL 2
 #endif
-#ifndef PATCH_WIDTH
-#define PATCH_WIDTH 4
-#endif
-#ifndef PATCH_HEIGHT
-#define PATCH_HEIGHT 2
-#endif
-#ifndef MAPS
-#define MAPS 4
-#endif
-#ifndef PATCHES_X
-#define PATCHES_X 20
-#endif
-#ifndef PATCHES_Y
-#define PATCHES_Y 8
-#endif
-#ifndef UNROLL
-#define UNROLL 7
-#endif
+// A block has one image, and all of its channels at a time.
+#define IMAGES 1
+#define STAGED CHANNELS
+#define GUARD_ALL_ROUNDS 1
+#include "patch.cuh"
 
-constexpr int K = FILTER_WIDTH;
-constexpr int OUT_H = HEIGHT - K + 1;                 // of the convolution
-constexpr int OUT_W = WIDTH - K + 1;
 constexpr int POOLED_H = (OUT_H + POOL - 1) / POOL;   // of y
 constexpr int POOLED_W = (OUT_W + POOL - 1) / POOL;
-
-// The tile: sums of a block. Where tiles or groups of maps do not overhang, no guard is needed.
-constexpr int TILE_H = PATCHES_Y * PATCH_HEIGHT;
-constexpr int TILE_W = PATCHES_X * PATCH_WIDTH;
-constexpr int TILES_ACROSS = (OUT_W + TILE_W - 1) / TILE_W;
-constexpr bool EVEN_H = OUT_H % TILE_H == 0;
-constexpr bool EVEN_W = OUT_W % TILE_W == 0;
-constexpr bool EVEN_MAPS = OUTPUT_MAPS % MAPS == 0;
-constexpr int PADDED_MAPS = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
-
-// The block: a thread for each patch.
-constexpr int PATCHES = PATCHES_X * PATCHES_Y;
-constexpr int THREADS = (PATCHES + 31) / 32 * 32;
-
-// Floats of one access: as many as rows and tiles are whole multiples of, at most 4.
-constexpr int access_width(int row, int tile)
-{
-    return row % 4 == 0 && tile % 4 == 0 ? 4 : row % 2 == 0 && tile % 2 == 0 ? 2 : 1;
-}
-template <int n> struct Floats { using type = float; };
-template <> struct Floats<2> { using type = float2; };
-template <> struct Floats<4> { using type = float4; };
-
-constexpr int LOAD_WIDTH = access_width(WIDTH, TILE_W);    // from x into the tile
-constexpr int READ_WIDTH = access_width(0, PATCH_WIDTH);   // from the tile into registers
-using Load = Floats<LOAD_WIDTH>::type;
-using Read = Floats<READ_WIDTH>::type;
-
-// The tile with its halo in shared memory: all channels, one below the other.
-constexpr int ROWS = TILE_H + K - 1;                  // of a channel
-constexpr int PITCH = (TILE_W + K - 1 + 3) / 4 * 4;   // floats from row to row
-constexpr int TILE_ROWS = CHANNELS * ROWS;
-// Cells of a row that a patch needs, in whole accesses.
-constexpr int CELLS = (PATCH_WIDTH + K - 1 + READ_WIDTH - 1) / READ_WIDTH * READ_WIDTH;
-
-// Loading: the threads take STEP rows of the tile at a time. BATCH such rounds are under way at
-// once.
-constexpr int STEP = THREADS / (PITCH / LOAD_WIDTH);
-constexpr int ROUNDS = (TILE_ROWS + STEP - 1) / STEP;
-constexpr int BATCH = ROUNDS < 16 ? ROUNDS : 16;
-constexpr int FILTER_ROWS = UNROLL;   // #pragma unroll takes no macro
 
 // The windows of a tile, and the part of a window, or all of it, that lies in one patch.
 constexpr int WINDOWS_ACROSS = (TILE_W + POOL - 1) / POOL;
@@ -141,6 +70,8 @@ lenet_conv_pool(float* y, const float* __restrict__ x)
     const bool column_inside = left + load_column < WIDTH;
     const float* from =
         x + ((size_t)b * CHANNELS * HEIGHT + top + load_row) * WIDTH + left + load_column;
+    const LoadPlace place = {
+        from, load_row, load_column, column_inside, top, int(b), int(gridDim.z)};
 
     // Load. A whole batch is asked for before the first of its cells is stored: latencies overlap.
     for (int i = t; i < MAPS * WINDOWS; i += THREADS) {
@@ -148,44 +79,19 @@ lenet_conv_pool(float* y, const float* __restrict__ x)
     }
     for (unsigned batch = 0; batch < ROUNDS * STEP && load_row < STEP; batch += BATCH * STEP) {
         Load cells[BATCH];
-        #pragma unroll
-        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
-            const unsigned round = (step - batch) / STEP;
-            const unsigned r = load_row + step;             // row, counted over all channels
-            const unsigned c = CHANNELS == 1 ? 0 : r / ROWS;
-            const unsigned h = top + r - c * ROWS;          // row of x
-            const bool row_inside = r < TILE_ROWS && (EVEN_H || h < HEIGHT);
-            // From a channel of the tile to the next it is ROWS rows, in x HEIGHT rows: more, or
-            // fewer.
-            const int offset = (int(step) + int(c) * (HEIGHT - ROWS)) * WIDTH;
-            const bool inside = row_inside && column_inside;
-            cells[round] = inside ? *reinterpret_cast<const Load*>(from + offset) : Load();
-        }
-        #pragma unroll
-        for (unsigned step = batch; step < batch + BATCH * STEP; step += STEP) {
-            const unsigned round = (step - batch) / STEP;
-            const unsigned r = load_row + step;
-            if (r < TILE_ROWS) {
-                *reinterpret_cast<Load*>(tile + r * PITCH + load_column) = cells[round];
-            }
-        }
+        load_batch(cells, place, batch, 0);
+        store_batch(tile, place, batch, cells);
     }
     __syncthreads();   // patches read cells that others loaded, and maxima that others set to 0
 
     // Compute. For one row of the filter at a time: read the cells that the patch needs from the
     // tile into registers, then multiply each by every weight that it meets.
-    float sum[MAPS][PATCH_HEIGHT][PATCH_WIDTH] = {};
+    PatchSums sum[MAPS] = {};
     for (int c = 0; c < CHANNELS; ++c) {
         #pragma unroll FILTER_ROWS
         for (int p = 0; p < K; ++p) {
-            __align__(16) float cells[PATCH_HEIGHT][CELLS];
-            for (int h = 0; h < PATCH_HEIGHT; ++h) {
-                const float* from = tile + (c * ROWS + row + h + p) * PITCH + column;
-                for (int i = 0; i < CELLS; i += READ_WIDTH) {
-                    const Read read = *reinterpret_cast<const Read*>(from + i);
-                    *reinterpret_cast<Read*>(&cells[h][i]) = read;
-                }
-            }
+            __align__(16) PatchCells cells;
+            read_cells(cells, tile, c * ROWS + row + p, column);
 
             // Unrolled, every index of `cells` and `sum` is a constant: only then are both
             // registers.
@@ -193,12 +99,9 @@ lenet_conv_pool(float* y, const float* __restrict__ x)
             for (int q = 0; q < K; ++q) {
                 #pragma unroll
                 for (int m = 0; m < MAPS; ++m) {
-                    const float weight = filter[((c * K + p) * K + q) * PADDED_MAPS + map + m];
-                    for (int h = 0; h < PATCH_HEIGHT; ++h) {
-                        for (int w = 0; w < PATCH_WIDTH; ++w) {
-                            sum[m][h][w] += weight * cells[h][w + q];
-                        }
-                    }
+                    const int tap = (c * K + p) * K + q;
+                    const float weight = filter[tap * PADDED_MAPS + map + m];
+                    add_products(sum[m], cells, q, weight);
                 }
             }
         }

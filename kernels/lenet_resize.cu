@@ -12,7 +12,7 @@
 // Sizes      any B; SIDE even, and 255 (2 SIDE)^2 < 2^31
 // Memory     shared: (LENGTH + 2)^2 bytes, static
 // Constants  LENGTH, SIDE by -D (defaults below)
-// Reference  helpers.problems.datasets.network_input
+// Reference  helpers.problems.resizing.network_input
 
 #ifndef LENGTH
 #define LENGTH 28

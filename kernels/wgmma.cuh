@@ -361,6 +361,21 @@ struct Ring {
     const uint4* slots;
 };
 
+// Makes the barriers of a ring and of the stages, by one thread. readers: the arrivals after which
+// nobody reads a slot any more.
+template <int SLOTS, int STAGES>
+__device__ __forceinline__ void make_barriers(const Ring& ring, Barrier* arrived, int readers)
+{
+    for (int slot = 0; slot < SLOTS; ++slot) {
+        make_barrier(ring.filled + slot, PRODUCER_THREADS);
+        make_barrier(ring.read + slot, readers);
+    }
+    for (int stage = 0; stage < STAGES; ++stage) {
+        make_barrier(arrived + stage, 1);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 // The sums of both chunks for 2 N columns of B, from the granule `first` of their slots on. last:
 // the warpgroup needs both slots no more.
 template <class G, int SLOTS, int N, int SHARED>

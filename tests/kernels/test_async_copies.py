@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from helpers.simulator.faults import LaunchFault
 from helpers.simulator.launch import CHECKS, launch
 
 PTX = r"""
-#include <cuda_fp16.h>
 typedef unsigned long long State;
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 template <int size> __device__ void copy_async(void* to, const void* from) {
@@ -82,6 +82,14 @@ HEAD = 'extern "C" __global__ void k(float* y, const float* x)'
 _modules: dict[str, module.Module] = {}
 
 
+def several(bodies: Iterable[str]) -> str:
+    """One source with a kernel for each body, k0, k1 and so on: it is compiled once."""
+    return "".join(
+        f'extern "C" __global__ void k{n}(float* y, const float* x) {{{body}}}\n'
+        for n, body in enumerate(bodies)
+    )
+
+
 def run(
     body: str,
     y: np.ndarray,
@@ -109,13 +117,20 @@ def run(
             memory.free(address)
 
 
-def finds(body: str, *words: str, block: int = 32, cells: int = 1024, head: str = HEAD) -> str:
+def finds(
+    body: str,
+    *words: str,
+    block: int = 32,
+    cells: int = 1024,
+    head: str = HEAD,
+    name: str = "k",
+) -> str:
     """The text of all findings of a launch, in which each of `words` must be, wherever its lines
     end.
     """
     x = np.arange(cells, dtype=np.float32)
     try:
-        _, report = run(body, np.zeros(cells, np.float32), x, block, head=head)
+        _, report = run(body, np.zeros(cells, np.float32), x, block, head=head, name=name)
         findings = report.findings
     except LaunchFault as fault:
         findings = fault.report.findings
@@ -146,17 +161,19 @@ X = np.arange(1024, dtype=np.float32)
 REVERSED = X[:256][::-1].copy()
 
 
-@pytest.mark.parametrize("size", [4, 8, 16])
-def test_copy_of_each_size(size):
-    cells = size // 4
-    right(
-        f"""__shared__ __align__(16) float s[256];
-        int t = threadIdx.x;
-        if (t < {256 // cells}) copy_async<{size}>(s + {cells} * t, x + {cells} * t);
-        commit(); wait_group<0>(); __syncthreads();
-        y[t] = s[255 - t];""",
-        REVERSED, X, 256,
-    )  # fmt: skip
+SIZES = several(
+    f"""__shared__ __align__(16) float s[256];
+    int t = threadIdx.x;
+    if (t < {1024 // size}) copy_async<{size}>(s + {size // 4} * t, x + {size // 4} * t);
+    commit(); wait_group<0>(); __syncthreads();
+    y[t] = s[255 - t];"""
+    for size in (4, 8, 16)
+)
+
+
+@pytest.mark.parametrize("number", range(3), ids=("4 bytes", "8 bytes", "16 bytes"))
+def test_copy_of_each_size(number):
+    right(SIZES, REVERSED, X, 256, head="", name=f"k{number}")
 
 
 def test_groups_arrive_in_their_order():
@@ -334,26 +351,28 @@ def test_counts_states_and_drops():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("arrive(&b);", "no mbarrier.init"),
-        ("init(&b, 1); init(&b, 1);", "already"),
-        ("init(&b, 1); inval(&b); arrive(&b);", "after mbarrier.inval"),
-        ("init(&b, 2); arrive_many(&b, 3);", "arrives 3 times"),
-        ("init(&b, 0);", "0 arrivals"),
-        ("init((State*)((char*)&b + 4), 1);", "multiple of 8"),
-        ("init(&b, 1); *(volatile State*)&b = 7; arrive(&b);", "overwritten"),
-        ("init(&b, 2); State s = arrive(&b); wait_state(&b, s);", "without end.*1 of 2 arrivals"),
-        ("init(&b, 1); arrive_expecting(&b, 64); wait_parity(&b, 0);", "without end.*64 bytes"),
-        ("init(&b, 1); wait_state(&b, 1);", "state of another"),
-    ],
+MBARRIERS = {
+    "arrive(&b);": "no mbarrier.init",
+    "init(&b, 1); init(&b, 1);": "already",
+    "init(&b, 1); inval(&b); arrive(&b);": "after mbarrier.inval",
+    "init(&b, 2); arrive_many(&b, 3);": "arrives 3 times",
+    "init(&b, 0);": "0 arrivals",
+    "init((State*)((char*)&b + 4), 1);": "multiple of 8",
+    "init(&b, 1); *(volatile State*)&b = 7; arrive(&b);": "overwritten",
+    "init(&b, 2); State s = arrive(&b); wait_state(&b, s);": "without end.*1 of 2 arrivals",
+    "init(&b, 1); arrive_expecting(&b, 64); wait_parity(&b, 0);": "without end.*64 bytes",
+    "init(&b, 1); wait_state(&b, 1);": "state of another",
+}
+MBARRIER_MISUSES = several(
+    f"__shared__ State b; __shared__ int more; if (threadIdx.x == 0) {{ {body} }} y[0] = more;"
+    for body in MBARRIERS
 )
-def test_misuse_of_an_mbarrier(body, words):
-    finds(
-        f"__shared__ State b; __shared__ int more; if (threadIdx.x == 0) {{ {body} }} y[0] = more;",
-        words,
-    )
+
+
+@pytest.mark.parametrize("number", range(len(MBARRIERS)), ids=MBARRIERS)
+def test_misuse_of_an_mbarrier(number):
+    words = list(MBARRIERS.values())[number]
+    finds(MBARRIER_MISUSES, words, head="", name=f"k{number}")
 
 
 def test_use_without_a_barrier_after_init_is_found():
@@ -364,19 +383,22 @@ def test_use_without_a_barrier_after_init_is_found():
     )
 
 
-@pytest.mark.parametrize("noinc", ["", ".noinc"])
-def test_cp_async_arrives_at_an_mbarrier(noinc):
-    right(
-        f"""__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
-        if (t == 0) init(&b, 64);
-        __syncthreads();
-        copy_async<4>(s + t, x + t);
-        asm volatile("cp.async.mbarrier.arrive{noinc}.shared.b64 [%0];" :: "r"(at(&b)) : "memory");
-        if ({int(not noinc)}) arrive(&b);
-        wait_parity(&b, 0);
-        y[t] = s[63 - t];""",
-        X[:64][::-1].copy(), X, 64,
-    )  # fmt: skip
+ARRIVALS = several(
+    f"""__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
+    if (t == 0) init(&b, 64);
+    __syncthreads();
+    copy_async<4>(s + t, x + t);
+    asm volatile("cp.async.mbarrier.arrive{noinc}.shared.b64 [%0];" :: "r"(at(&b)) : "memory");
+    if ({int(not noinc)}) arrive(&b);
+    wait_parity(&b, 0);
+    y[t] = s[63 - t];"""
+    for noinc in ("", ".noinc")
+)
+
+
+@pytest.mark.parametrize("number", range(2), ids=("arrive", "arrive.noinc"))
+def test_cp_async_arrives_at_an_mbarrier(number):
+    right(ARRIVALS, X[:64][::-1].copy(), X, 64, head="", name=f"k{number}")
 
 
 # ---- bulk copies
@@ -443,18 +465,19 @@ def test_thread_that_does_not_wait_is_found():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("bulk_in(s, x, 1000, &b);", "multiples of 16"),
-        ("bulk_in(s, x + 1, 16, &b);", "from an address 4 bytes"),
-        ("bulk_in(s + 1, x, 16, &b);", "to an address 4 bytes"),
-        ("bulk_in(s, x, 1040, &b);", "out|outside|beyond"),
-        ("inval(&b); bulk_in(s, x, 16, &b);", "after mbarrier.inval"),
-    ],
-)
-def test_misuse_of_a_bulk_copy(call, words):
-    finds(BULK + f"if (t == 0) {{ {call} }} y[t] = s[0];", words)
+BULK_CALLS = {
+    "bulk_in(s, x, 1000, &b);": "multiples of 16",
+    "bulk_in(s, x + 1, 16, &b);": "from an address 4 bytes",
+    "bulk_in(s + 1, x, 16, &b);": "to an address 4 bytes",
+    "bulk_in(s, x, 1040, &b);": "out|outside|beyond",
+    "inval(&b); bulk_in(s, x, 16, &b);": "after mbarrier.inval",
+}
+BULK_MISUSES = several(BULK + f"if (t == 0) {{ {call} }} y[t] = s[0];" for call in BULK_CALLS)
+
+
+@pytest.mark.parametrize("number", range(len(BULK_CALLS)), ids=BULK_CALLS)
+def test_misuse_of_a_bulk_copy(number):
+    finds(BULK_MISUSES, list(BULK_CALLS.values())[number], head="", name=f"k{number}")
 
 
 def test_missing_fence_is_found():
@@ -519,19 +542,20 @@ def test_bulk_reduction():
 
 
 def test_ldmatrix_and_its_transpose():
-    for transposed in (False, True):
-        right(
-            f"""__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x;
-            for (int j = 0; j < 8; ++j) s[t][j] = 8 * t + j;
-            __syncwarp();
-            unsigned r[4];
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4{'.trans' if transposed else ''}.shared.b16 "
-                "{{%0, %1, %2, %3}}, [%4];"
-                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s[t])));
-            for (int m = 0; m < 4; ++m) y[64 * m + 2 * t] = r[m] & 0xFFFF,
-            y[64 * m + 2 * t + 1] = r[m] >> 16;""",
-            (X[:256].reshape(4, 8, 8).transpose(0, 2, 1) if transposed else X[:256]).reshape(-1), X,
-        )  # fmt: skip
+    source = several(
+        f"""__shared__ __align__(16) unsigned short s[32][8]; int t = threadIdx.x;
+        for (int j = 0; j < 8; ++j) s[t][j] = 8 * t + j;
+        __syncwarp();
+        unsigned r[4];
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s[t])));
+        for (int m = 0; m < 4; ++m) y[64 * m + 2 * t] = r[m] & 0xFFFF,
+        y[64 * m + 2 * t + 1] = r[m] >> 16;"""
+        for trans in ("", ".trans")
+    )
+    right(source, X[:256], X, head="", name="k0")
+    turned = X[:256].reshape(4, 8, 8).transpose(0, 2, 1).reshape(-1)
+    right(source, turned, X, head="", name="k1")
 
 
 def test_stmatrix_and_movmatrix():
@@ -554,17 +578,21 @@ def test_stmatrix_and_movmatrix():
 
 
 def test_ldmatrix_counts_wavefronts():
-    for pitch, wavefronts in ((8, 4), (64, 32), (72, 4)):
+    expected = {8: 4, 64: 32, 72: 4}  # wavefronts, by the cells from a row to the next
+    source = several(
+        f"""__shared__ __align__(16) unsigned short s[32 * {pitch}]; int t = threadIdx.x;
+        for (int j = t; j < 32 * {pitch}; j += 32) s[j] = j;
+        __syncwarp();
+        unsigned r[4];
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at(s + {pitch} * t)));
+        y[t] = r[0] + r[1] + r[2] + r[3];"""
+        for pitch in expected
+    )
+    for number, wavefronts in enumerate(expected.values()):
         _, report = run(
-            f"""__shared__ __align__(16) unsigned short s[32 * {pitch}]; int t = threadIdx.x;
-            for (int j = t; j < 32 * {pitch}; j += 32) s[j] = j;
-            __syncwarp();
-            unsigned r[4];
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];"
-                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]),
-                             "=r"(r[3]) : "r"(at(s + {pitch} * t)));
-            y[t] = r[0] + r[1] + r[2] + r[3];""",
-            np.zeros(32, np.float32), X, observe=(*CHECKS, "traffic"),
+            source, np.zeros(32, np.float32), X, observe=(*CHECKS, "traffic"), head="",
+            name=f"k{number}",
         )  # fmt: skip
         loads = [one for one in report.sites if one.access == 0 and one.space == 1]
         assert [(one.requests, one.wavefronts) for one in loads] == [(1, wavefronts)]
@@ -583,24 +611,73 @@ def test_part_of_a_warp_is_refused():
 
 WMMA = """
 #include <mma.h>
+#include <cuda_bf16.h>
 using namespace nvcuda;
-extern "C" __global__ void k(float* y, const float* x) {
-    __shared__ __align__(128) ELEMENT a[ROWS * K], b[K * COLUMNS];
-    __shared__ __align__(128) float c[ROWS * COLUMNS];
-    for (int i = threadIdx.x; i < ROWS * K; i += 32) a[i] = ELEMENT(x[i]);
-    for (int i = threadIdx.x; i < K * COLUMNS; i += 32) b[i] = ELEMENT(x[ROWS * K + i]);
-    for (int i = threadIdx.x; i < ROWS * COLUMNS; i += 32) c[i] = x[i % 7];
+template <class Element, class Operand, class Sum, int ROWS, int COLUMNS, int K, class ByA,
+          class ByB, bool SUMS_BY_ROW, bool TWICE>
+__device__ void product(float* y, const float* x) {
+    __shared__ __align__(128) Element a[ROWS * K], b[K * COLUMNS];
+    __shared__ __align__(128) Sum c[ROWS * COLUMNS];
+    for (int i = threadIdx.x; i < ROWS * K; i += 32) a[i] = Element(x[i]);
+    for (int i = threadIdx.x; i < K * COLUMNS; i += 32) b[i] = Element(x[ROWS * K + i]);
+    for (int i = threadIdx.x; i < ROWS * COLUMNS; i += 32) c[i] = Sum(x[i % 7]);
     __syncwarp();
-    wmma::fragment<wmma::matrix_a, ROWS, COLUMNS, K, OPERAND, wmma::A_LAYOUT> fa;
-    wmma::fragment<wmma::matrix_b, ROWS, COLUMNS, K, OPERAND, wmma::B_LAYOUT> fb;
-    wmma::fragment<wmma::accumulator, ROWS, COLUMNS, K, float> fc;
-    wmma::load_matrix_sync(fa, a, LEAD_A);
-    wmma::load_matrix_sync(fb, b, LEAD_B);
-    wmma::load_matrix_sync(fc, c, LEAD_C, wmma::C_LAYOUT);
+    const int lead_a = std::is_same<ByA, wmma::row_major>::value ? K : ROWS;
+    const int lead_b = std::is_same<ByB, wmma::row_major>::value ? COLUMNS : K;
+    const int lead_c = SUMS_BY_ROW ? COLUMNS : ROWS;
+    const auto by_c = SUMS_BY_ROW ? wmma::mem_row_major : wmma::mem_col_major;
+    wmma::fragment<wmma::matrix_a, ROWS, COLUMNS, K, Operand, ByA> fa;
+    wmma::fragment<wmma::matrix_b, ROWS, COLUMNS, K, Operand, ByB> fb;
+    wmma::fragment<wmma::accumulator, ROWS, COLUMNS, K, Sum> fc;
+    wmma::load_matrix_sync(fa, a, lead_a);
+    wmma::load_matrix_sync(fb, b, lead_b);
+    wmma::load_matrix_sync(fc, c, lead_c, by_c);
     wmma::mma_sync(fc, fa, fb, fc);
-    wmma::store_matrix_sync(y, fc, LEAD_C, wmma::C_LAYOUT);
+    if (TWICE) for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + fc.x[i];
+    __syncwarp();
+    wmma::store_matrix_sync(c, fc, lead_c, by_c);
+    __syncwarp();
+    for (int i = threadIdx.x; i < ROWS * COLUMNS; i += 32) y[i] = float(c[i]);
 }
 """
+# (element, sum, shape, numbers, layouts of A, B and C by row or by column). Each shape, layout and
+# element with each other one at least once; test_device_functions has them in global memory, with
+# gaps between rows.
+PRODUCTS = [
+    ("__half", "float", (16, 16, 16), (-8, 9), "rrr"),
+    ("__nv_bfloat16", "float", (16, 16, 16), (-8, 9), "crc"),
+    ("__half", "float", (32, 8, 16), (-8, 9), "rcr"),
+    ("__nv_bfloat16", "float", (32, 8, 16), (-8, 9), "ccc"),
+    ("__half", "float", (8, 32, 16), (-8, 9), "ccc"),
+    ("__nv_bfloat16", "float", (8, 32, 16), (-8, 9), "rrr"),
+    ("TF32", "float", (16, 16, 8), (-8, 9), "rcr"),
+    ("TF32", "float", (16, 16, 8), (-8, 9), "crc"),
+    ("signed char", "int", (16, 16, 16), (-9, 9), "crc"),
+    ("unsigned char", "int", (32, 8, 16), (0, 9), "rcr"),
+    ("signed char", "int", (8, 32, 16), (-9, 9), "rcr"),
+    ("double", "double", (8, 8, 4), (-9, 9), "rcr"),
+    ("double", "double", (8, 8, 4), (-9, 9), "crc"),
+    ("__half", "__half", (16, 16, 16), (-3, 3), "crc"),
+    ("__half", "__half", (8, 32, 16), (-3, 3), "rcr"),
+]
+
+
+def products() -> str:
+    """One source with a kernel for each row of PRODUCTS: most of the time goes into the headers."""
+    source = WMMA
+    layout = {"r": "wmma::row_major", "c": "wmma::col_major"}
+    for number, (element, sum, (rows, columns, k), _, (a, b, c)) in enumerate(PRODUCTS):
+        cell, operand = (element, element)
+        if element == "TF32":
+            cell, operand = "float", "wmma::precision::tf32"
+        twice = "true" if sum != "float" else "false"
+        sums_by_row = "true" if c == "r" else "false"
+        source += (
+            f'extern "C" __global__ void k{number}(float* y, const float* x) {{\n'
+            f"    product<{cell}, {operand}, {sum}, {rows}, {columns}, {k}, {layout[a]},\n"
+            f"            {layout[b]}, {sums_by_row}, {twice}>(y, x);\n}}\n"
+        )
+    return source
 
 
 def operands(x, sizes, by_row):
@@ -618,113 +695,38 @@ def operands(x, sizes, by_row):
     )
 
 
-# Each shape, layout and element with each other one at least once; test_device_functions has them
-# in global memory, with gaps between rows.
-@pytest.mark.parametrize(
-    ("shape", "layouts", "element"),
-    [
-        ((16, 16, 16), "rrr", "__half"), ((16, 16, 16), "crc", "__nv_bfloat16"),
-        ((32, 8, 16), "rcr", "__half"), ((32, 8, 16), "ccc", "__nv_bfloat16"),
-        ((8, 32, 16), "ccc", "__half"), ((8, 32, 16), "rrr", "__nv_bfloat16"),
-        ((16, 16, 8), "rcr", "TF32"), ((16, 16, 8), "crc", "TF32"),
-    ],
-)  # fmt: skip
-def test_wmma_of_each_shape_and_layout(shape, layouts, element):
-    rows, columns, k = shape
-    operand, kind = ("wmma::precision::tf32", "float") if element == "TF32" else (element, element)
-    names = [{"r": "row_major", "c": "col_major"}[one] for one in layouts]
+@pytest.mark.parametrize("number", range(len(PRODUCTS)), ids=lambda n: str(PRODUCTS[n]))
+def test_wmma_of_each_type_shape_and_layout(number):
+    _, sum, (rows, columns, k), numbers, layouts = PRODUCTS[number]
     by_row = [one == "r" for one in layouts]
-    leads = [k if by_row[0] else rows, columns if by_row[1] else k, columns if by_row[2] else rows]
-    source = "#include <cuda_bf16.h>\n" + WMMA
-    for name, value in {
-        "ELEMENT": kind, "OPERAND": operand, "ROWS": rows, "COLUMNS": columns, "A_LAYOUT": names[0],
-        "B_LAYOUT": names[1], "C_LAYOUT": "mem_" + names[2], "LEAD_A": leads[0], "LEAD_B": leads[1],
-        "LEAD_C": leads[2],
-    }.items():  # fmt: skip
-        source = re.sub(rf"\b{name}\b", str(value), source)
-    source = re.sub(r"\bK\b", str(k), source)
-    x = np.random.default_rng(5).integers(-8, 9, rows * k + k * columns).astype(np.float32)
+    x = np.random.default_rng(5).integers(*numbers, rows * k + k * columns).astype(np.float32)
     a, b, c = operands(x, (rows, k, columns), by_row)
-    result = a @ b + c
-    right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
+    result = (1 if sum == "float" else 2) * (a @ b + c)
+    expected = (result if by_row[2] else result.T).reshape(-1).copy()
+    right(products(), expected, x, head="", name=f"k{number}")
 
 
-@pytest.mark.parametrize(
-    ("element", "sum", "shape", "numbers", "layouts"),
-    [
-        ("signed char", "int", (16, 16, 16), (-9, 9), "rcr"),
-        ("unsigned char", "int", (32, 8, 16), (0, 9), "rcr"),
-        ("signed char", "int", (8, 32, 16), (-9, 9), "rcr"),
-        ("signed char", "int", (16, 16, 16), (-9, 9), "crc"),
-        ("double", "double", (8, 8, 4), (-9, 9), "rcr"),
-        ("double", "double", (8, 8, 4), (-9, 9), "crc"),
-        ("__half", "__half", (16, 16, 16), (-3, 3), "crc"),
-        ("__half", "__half", (8, 32, 16), (-3, 3), "rcr"),
-    ],
-)
-def test_wmma_of_other_types(element, sum, shape, numbers, layouts):
-    rows, columns, k = shape
-    names = [{"r": "row_major", "c": "col_major"}[one] for one in layouts]
-    by_row = [one == "r" for one in layouts]
-    lead_a, lead_b, lead_c = (
-        k if by_row[0] else rows,
-        columns if by_row[1] else k,
-        columns if by_row[2] else rows,
-    )
-    source = f"""
-#include <mma.h>
-using namespace nvcuda;
-extern "C" __global__ void k(float* y, const float* x) {{
-    __shared__ __align__(128) {element} a[{rows * k}], b[{k * columns}];
-    __shared__ __align__(128) {sum} c[{rows * columns}];
-    for (int i = threadIdx.x; i < {rows * k}; i += 32) a[i] = ({element})(x[i]);
-    for (int i = threadIdx.x; i < {k * columns}; i += 32) b[i] = ({element})(x[{rows * k} + i]);
-    for (int i = threadIdx.x; i < {rows * columns}; i += 32) c[i] = ({sum})(x[i % 7]);
-    __syncwarp();
-    wmma::fragment<wmma::matrix_a, {rows}, {columns}, {k}, {element}, wmma::{names[0]}> fa;
-    wmma::fragment<wmma::matrix_b, {rows}, {columns}, {k}, {element}, wmma::{names[1]}> fb;
-    wmma::fragment<wmma::accumulator, {rows}, {columns}, {k}, {sum}> fc;
-    wmma::load_matrix_sync(fa, a, {lead_a});
-    wmma::load_matrix_sync(fb, b, {lead_b});
-    wmma::load_matrix_sync(fc, c, {lead_c}, wmma::mem_{names[2]});
-    wmma::mma_sync(fc, fa, fb, fc);
-    for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + fc.x[i];
-    __syncwarp();
-    wmma::store_matrix_sync(c, fc, {lead_c}, wmma::mem_{names[2]});
-    __syncwarp();
-    for (int i = threadIdx.x; i < {rows * columns}; i += 32) y[i] = float(c[i]);
-}}
-"""
-    x = np.random.default_rng(6).integers(*numbers, rows * k + k * columns).astype(np.float32)
-    a, b, c = operands(x, (rows, k, columns), by_row)
-    result = 2 * (a @ b + c)
-    right(source, (result if by_row[2] else result.T).reshape(-1).copy(), x, head="")
-
-
-@pytest.mark.parametrize("bits", [1, 4])
-def test_wmma_of_less_than_a_byte(bits):
-    k, operand = (128, "b1") if bits == 1 else (32, "s4")
-    product = "bmma_sync(c, a, b, c)" if bits == 1 else "mma_sync(c, a, b, c)"
-    source = f"""
-#include <mma.h>
-using namespace nvcuda;
-extern "C" __global__ void k(float* y, const float* x) {{
-    using Operand = wmma::experimental::precision::{operand};
+SMALL_CELLS = "#include <mma.h>\nusing namespace nvcuda;\n" + several(
+    f"""using Operand = wmma::experimental::precision::{operand};
     __shared__ __align__(128) unsigned a[32], b[32]; __shared__ __align__(128) int s[64];
     a[threadIdx.x] = (unsigned)x[threadIdx.x] * 2654435761u;
-        b[threadIdx.x] = (unsigned)x[32 + threadIdx.x] * 2246822519u;
+    b[threadIdx.x] = (unsigned)x[32 + threadIdx.x] * 2246822519u;
     __syncwarp();
     wmma::fragment<wmma::matrix_a, 8, 8, {k}, Operand, wmma::row_major> fa;
     wmma::fragment<wmma::matrix_b, 8, 8, {k}, Operand, wmma::col_major> fb;
     wmma::fragment<wmma::accumulator, 8, 8, {k}, int> c;
     wmma::fill_fragment(c, 1);
     wmma::load_matrix_sync(fa, a, {k}); wmma::load_matrix_sync(fb, b, {k});
-    wmma::{product.replace("a, b", "fa, fb")};
+    wmma::{product}(c, fa, fb, c);
     wmma::store_matrix_sync(s, c, 8, wmma::mem_row_major);
     __syncwarp();
-    y[threadIdx.x] = s[threadIdx.x]; y[32 + threadIdx.x] = s[32 + threadIdx.x];
-}}
-"""
+    y[threadIdx.x] = s[threadIdx.x]; y[32 + threadIdx.x] = s[32 + threadIdx.x];"""
+    for operand, k, product in (("b1", 128, "bmma_sync"), ("s4", 32, "mma_sync"))
+)
+
+
+@pytest.mark.parametrize(("number", "bits", "k"), [(0, 1, 128), (1, 4, 32)])
+def test_wmma_of_less_than_a_byte(number, bits, k):
     words = (
         X[:64].astype(np.uint64)
         * np.where(np.arange(64) < 32, 2654435761, 2246822519).astype(np.uint64)
@@ -734,31 +736,28 @@ extern "C" __global__ void k(float* y, const float* x) {{
     if bits == 4:
         a, b = (np.where(one > 7, one - 16, one) for one in (a, b))
     result = 1 + (a[:, None] ^ b[None] if bits == 1 else a[:, None] * b[None]).sum(-1)
-    right(source, result.astype(np.float32).reshape(-1), X, head="")
+    right(SMALL_CELLS, result.astype(np.float32).reshape(-1), X, head="", name=f"k{number}")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ("a + 1, 16", "32 bytes"),
-        ("a, 17", "16 bytes apart"),
-        ("a + threadIdx.x / 16 * 32, 16", "lane 0"),
-    ],
-)
-def test_misuse_of_wmma(change, words):
-    source = """
-#include <mma.h>
-using namespace nvcuda;
-extern "C" __global__ void k(float* y, const float* x) {
-    __shared__ __align__(128) __half a[512];
+LOADS = {
+    "a + 1, 16": "32 bytes",
+    "a, 17": "16 bytes apart",
+    "a + threadIdx.x / 16 * 32, 16": "lane 0",
+}
+WMMA_MISUSES = "#include <mma.h>\nusing namespace nvcuda;\n" + several(
+    f"""__shared__ __align__(128) __half a[512];
     for (int i = threadIdx.x; i < 512; i += 32) a[i] = __half(x[i]);
     __syncwarp();
     wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> fa;
-    wmma::load_matrix_sync(fa, a, 16);
-    y[threadIdx.x] = fa.x[0];
-}
-"""
-    finds(source.replace("a, 16)", change + ")"), words, head="")
+    wmma::load_matrix_sync(fa, {load});
+    y[threadIdx.x] = fa.x[0];"""
+    for load in LOADS
+)
+
+
+@pytest.mark.parametrize("number", range(len(LOADS)), ids=LOADS)
+def test_misuse_of_wmma(number):
+    finds(WMMA_MISUSES, list(LOADS.values())[number], head="", name=f"k{number}")
 
 
 # ---- what libcu++ and cooperative groups make of them
